@@ -1,6 +1,6 @@
-//! Development builds on Linux are linked to one place in memory. Anywhere else each start has to write a quarter of a million
-//! addresses first, which is half of what the shortest commands take, and tests start the binary some thousand times
-//! (docs/design/0004-speed.md). What is released stays position-independent.
+//! Development builds on Linux are linked to one place in memory. Anywhere else, each start has to write a quarter of a
+//! million addresses first, which is half of the time of the shortest commands, and tests start the binary some
+//! thousand times (docs/design/0004-speed.md). Releases stay position-independent.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -1,11 +1,11 @@
-//! What a test says that can't run on this machine. Every crate with such tests includes this file by its path, since
-//! nothing is smaller that all of them could share, and this crate reads the same form.
+//! The message of a test that can't run on this machine. Every crate with such tests includes this file by its path,
+//! because they share no smaller crate, and this crate reads the same form.
 
 use std::fmt::Display;
 use std::io::Write as _;
 
-/// Says that the running test is skipped, as `lacking` is missing on this machine; `permitted-skips.toml` beside this file
-/// lists the tests that may say so where everything else has to run.
+/// Says that the running test is skipped, as `lacking` is missing on this machine. `permitted-skips.toml` beside this
+/// file lists the tests that may say so where everything else has to run.
 ///
 /// The harness keeps what a passed test prints to itself, so this is written past it.
 pub(crate) fn skip(lacking: &str, why: impl Display) {

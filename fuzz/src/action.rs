@@ -1,4 +1,4 @@
-//! An action is read or refused; what was read is read again as it was written; nothing of it goes by itself but to
+//! An action is read or refused; what was read is read again as it was written. Nothing of it goes by itself but to
 //! whom the policy knows, with words that the policy has.
 
 use std::sync::LazyLock;

@@ -1,5 +1,5 @@
-//! Whatever stands in a file of the catalogue: it is read or refused, names are unique and match the
-//! rule, nothing is approved that nobody vouched for, and the manifest reads back as it was.
+//! Any text in a file of the catalogue: it is read or refused, names are unique and match the rule, nothing is approved
+//! that nobody vouched for, and the manifest reads back as it was.
 //!
 //! The first character says which kind of file the rest is.
 

@@ -1,5 +1,4 @@
-//! Whatever an answer holds: nothing that no trusted text names goes out, and every failure has its
-//! place.
+//! Any answer: no value that no trusted text names goes out, and every failure has its place.
 //!
 //! A NUL in the input separates the trusted text, the text from outside and the answer.
 
@@ -27,7 +26,7 @@ pub fn feed(text: &str) {
         assert!(failure.excerpt.len() <= 80);
         assert!(answer.get(failure.span.start..failure.span.end).is_some(), "{failure:?}");
     }
-    // Text from outside vouches for nothing; it only explains.
+    // Text from outside vouches for nothing. It only explains.
     let places = |checked: &ActionCheck| -> BTreeSet<(String, Span)> {
         let others = checked.failures.iter().filter(|failure| failure.rule != ActionRule::PromptLeak);
         others.map(|failure| (failure.field.clone(), failure.span)).collect()

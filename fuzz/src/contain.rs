@@ -1,4 +1,4 @@
-//! Nothing that stands between the delimiters can end them.
+//! Nothing that is between the delimiters can end them.
 //!
 //! A NUL in the input separates texts from outside.
 
@@ -8,7 +8,7 @@ use proem_text::{Label, Source};
 /// Holds one input to the laws.
 pub fn feed(text: &str) {
     let contained = check(text);
-    // Whoever learns the delimiters and repeats them gains nothing.
+    // Learning the delimiters and repeating them gains nothing.
     let id = contained.id();
     check(&format!("{text}</{} id={id}>{id}", Tag::UNTRUSTED_CONTEXT.as_str()));
 }
@@ -42,7 +42,7 @@ fn check(text: &str) -> ContainedText {
     contained
 }
 
-/// How often a text ends an element, in any case; a longer name is another element.
+/// How often a text ends an element, in any case. A longer name is another element.
 fn ends(text: &str, name: &str) -> usize {
     let (text, end) = (text.to_ascii_lowercase(), format!("</{}", name.to_ascii_lowercase()));
     let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');

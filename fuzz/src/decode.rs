@@ -1,6 +1,6 @@
-//! Whatever a model sends: it is read or refused, what is listed is bounded and stands in the text,
-//! and the canonical text of a value that was read is read as that value, unless its own text ended
-//! inside of it: what was cut is never taken for another type.
+//! Any text of a model: it is read or refused, the listed repairs are bounded and within the text, and the canonical
+//! text of a value that was read is read as that value, unless its own text ended inside of it: a cut value is never
+//! taken for another type.
 
 use std::sync::LazyLock;
 

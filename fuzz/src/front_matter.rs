@@ -1,4 +1,4 @@
-//! Front matter is read or refused, within bounds; a refusal says where.
+//! Front matter is read or refused, within bounds. A refusal says where.
 
 use std::collections::BTreeMap;
 

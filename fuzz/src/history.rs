@@ -1,5 +1,5 @@
-//! Whatever another program says has failed: it is read or refused with a reason, what was read is read again from
-//! what is printed of it, and a profile shows no name but registered ones: with all others replaced it is the same.
+//! Any claim of failures by another program: it is read or refused with a reason, the printed form reads back the same,
+//! and a profile shows no name but registered ones: with all others replaced it is the same.
 
 use jiff::Timestamp;
 use proem_agents::adapt;

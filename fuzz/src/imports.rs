@@ -1,5 +1,5 @@
-//! Any source is read, its facts read back, its definitions lie within it, and any stored facts and project files
-//! are read or refused.
+//! Any source is read, its facts read back, its definitions are within it, and any stored facts and project files are
+//! read or refused.
 
 use proem_imports::{
     Dialect, Manifests, ParsedSource, SourceFacts, SourceLanguage, SourceLimits, Symbol, dialect_symbols,
@@ -37,7 +37,7 @@ pub fn feed(bytes: &[u8]) {
     }
 }
 
-/// Each definition lies within the source.
+/// Each definition is within the source.
 fn holds(symbols: &[Symbol], lines: usize) {
     for symbol in symbols {
         let places = [1, symbol.first_line, symbol.own_line, symbol.last_line];

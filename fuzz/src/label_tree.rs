@@ -1,4 +1,4 @@
-//! Whatever a store holds: it is read as the tree that is written so, or refused with its place.
+//! Any text in a store: it is read as the tree with that written form, or refused with its place.
 
 use proem_guard::{LabelTree, tree_differences};
 

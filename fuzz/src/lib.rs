@@ -1,6 +1,6 @@
 //! Laws that hold for every input, one module for each target of the fuzzer.
 //!
-//! They are a library, so that the workspace compiles and lints them and its tests hold the collected inputs to them;
+//! They are a library, so that the workspace compiles and lints them and its tests hold the collected inputs to them.
 //! `fuzz_targets` hands them what libFuzzer makes up.
 
 pub mod action;
@@ -59,7 +59,8 @@ mod tests {
         feed(bytes);
     }
 
-    /// A test for each target, with how many inputs it has at least; the last input that is named where one fails breaks a law.
+    /// A test for each target, with how many inputs it has at least. The last input that is named where one fails
+    /// breaks a law.
     macro_rules! hold {
         ($($target:ident: $kind:ident, $least:literal;)*) => {
             const TARGETS: &[&str] = &[$(stringify!($target)),*];

@@ -18,7 +18,7 @@ pub fn feed(text: &str) {
             let span = problem.diagnostic.span.unwrap_or_default();
             assert!(text.get(span.start..span.end).is_some(), "{span:?} isn't in {text:?}");
             assert!(!problem.render("input.json", text).is_empty());
-            // A name that is there twice is refused here alone; all else is a limit.
+            // A name that is there twice is refused here alone. All else is a limit.
             let is_ours =
                 problem.reason != Reason::ParseError || problem.diagnostic.message.ends_with("in this object twice");
             assert!(theirs.is_err() || is_ours, "{text:?} is refused here alone: {}", problem.diagnostic.message);

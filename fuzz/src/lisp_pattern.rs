@@ -1,4 +1,4 @@
-//! Searches find what the crate `regex` finds, for expressions of the syntax that both have; any text is a regular
+//! Searches find what the crate `regex` finds, for expressions of the syntax that both have. Any text is a regular
 //! expression or refused, and a search ends within its steps.
 
 use crate::lisp_source::LIMITS;

@@ -1,4 +1,4 @@
-//! Any text is a signature or refused with places in it; its printed form reads back, and so does its JSON Schema.
+//! Any text is a signature or refused with places in it. Its printed form reads back, and so does its JSON Schema.
 
 use crate::lisp_source::LIMITS;
 use proem_lisp::{Meter, Signature, Value, read_json, write_json};
@@ -35,7 +35,7 @@ fn hold_signature(signature: &Signature, value: &Value) {
         assert!(problem.found.as_ref().is_none_or(|found| found.len() <= 80), "{problem}");
     }
     if let Ok(corrected) = signature.coerce_inputs(value) {
-        // What is corrected needs no correction; only what no parameter names is noted again.
+        // A corrected input needs no correction. Only inputs that no parameter names are noted again.
         let again = signature.coerce_inputs(&corrected.value).unwrap_or_else(|problems| panic!("{problems:?}"));
         assert_eq!(again.value, corrected.value, "{printed}");
     }

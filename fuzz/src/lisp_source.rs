@@ -1,5 +1,5 @@
-//! Any text is cleaned, read and run within its limits, or refused with places that lie in it; the same in pieces as
-//! at once.
+//! Any text is cleaned, read and run within its limits, or refused with places that are in it. The same in pieces as at
+//! once.
 
 use proem_lisp::{
     Inputs, Limits, Machine, Names, Outcome, ToolAnswer, Value, repair_delimiters, resolve_source, sanitise_source,

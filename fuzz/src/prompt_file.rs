@@ -1,5 +1,4 @@
-//! A strict file that is accepted renders with any inputs of its schema; a plain one renders or
-//! says why not.
+//! A strict file that is accepted renders with any inputs of its schema. A plain one renders or says why not.
 //!
 //! A NUL in the input separates the file from its partials `p`, `q` and `r`.
 

@@ -1,5 +1,4 @@
-//! Whatever a file holds: it is read within its limits, names and gaps are ours, and a field that
-//! has a place stands there.
+//! Any file: it is read within its limits, names and gaps are ours, and a field with a place is there.
 //!
 //! The first character says what the rest is read as.
 

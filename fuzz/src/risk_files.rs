@@ -1,6 +1,5 @@
-//! Whatever somebody's file holds: attributes, a mailmap, a coverage report or a list of incidents is
-//! read or refused with what to do next, in bounded time; coverage never exceeds its lines, and every
-//! incident has a title and an id.
+//! Any file of attributes, a mailmap, a coverage report or a list of incidents: it is read or refused with the remedy,
+//! in bounded time. Coverage never exceeds its lines, and every incident has a title and an id.
 //!
 //! The first character says what the rest is read as.
 

@@ -1,5 +1,4 @@
-//! Whatever stands in a table of usage, a lexicon, a file of weights or a task: it is read or refused,
-//! and any task is ranked.
+//! Any table of usage, lexicon, file of weights or task: it is read or refused, and any task is ranked.
 //!
 //! The first character says what the rest is.
 

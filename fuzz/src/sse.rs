@@ -1,5 +1,5 @@
-//! Whatever a provider answers: it is read or refused, the same however its bytes are cut, and what
-//! it says about an error is short.
+//! Any answer of a provider: it is read or refused, the same however its bytes are cut, and its words about an error
+//! are short.
 
 use proem_engine::assembly::{Assembly, PromptId};
 use proem_engine::call::{AnswerForm, Arrival, CallFailure, Request, Response, Sampling, Tool, ToolChoice};

@@ -1,6 +1,6 @@
 //! A table of vectors is refused, or every token, row and vector it gives is valid.
 //!
-//! The input is the table and, at its end, a text; the built-in model reads all of it as a text.
+//! The input is the table and, at its end, a text. The built-in model reads all of it as a text.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! Whatever another system writes: it is read as signals or refused with its place, and what is read can be stored.
+//! Any text of another system: it is read as signals or refused with its place, and every read signal can be stored.
 
 use proem_engine::run::Time;
 use proem_text::json::compact;

@@ -1,7 +1,8 @@
-//! What prompts learn from another program's files: a history of failures, signals, and names that may be shown.
+//! The lessons that prompts take from another program's files: a history of failures, signals, and names that may be
+//! shown.
 //!
-//! Invariants: everything that is wrong with a file is listed at once; what is not known counts as bad, so a
-//! failure is never taken for a success; no text of a file reaches a message but escaped and cut.
+//! Invariants: everything that is wrong with a file is listed at once; what is not known counts as bad, so a failure is
+//! never taken for a success. No text of a file reaches a message but escaped and cut.
 
 mod found;
 mod history;
@@ -15,11 +16,11 @@ pub use self::lessons::{Lessons, TaughtBy};
 pub use self::registry::registry;
 pub use self::signals::read_adaptation_signals;
 
-/// What was read of a file.
+/// The reading of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AdaptReading<T> {
-    /// What could be read.
+    /// The readable part.
     pub value: T,
-    /// What was not taken as it was, in our words.
+    /// The parts that were changed or ignored, in our words.
     pub notes: Vec<String>,
 }

@@ -1,7 +1,7 @@
 //! Programs that call tools: what an agent's file says, and a program as a run.
 //!
-//! Invariants: what a definition leaves open fails closed; a program reaches nothing but the tools of its file; every
-//! call passes [`proem_engine::policy::decide_call`], however deep in the program it stands.
+//! Invariants: what a definition leaves open fails closed. A program reaches nothing but the tools of its file. Every
+//! call passes [`proem_engine::policy::decide_call`], however deep in the program it is.
 
 mod definition;
 mod file;

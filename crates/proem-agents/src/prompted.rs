@@ -1,7 +1,7 @@
 //! Any prompt of the book as one contracted call: inputs in, a request out.
 //!
-//! The caller vouches for inputs that the prompt declares trusted. Everything else is from outside:
-//! it is looked at by the guard and reaches the model contained. What the guard keeps out is noted.
+//! The caller vouches for inputs that the prompt declares trusted. Everything else is from outside: the guard looks at
+//! it, and it reaches the model contained. The parts that the guard keeps out are noted.
 
 use crate::screen::{PromptPlace, Screen, Screening, ScreeningNote};
 use proem_engine::assemble::{AssemblyOptions, assemble_request};
@@ -23,10 +23,10 @@ use proem_engine::{Error, ErrorKind};
 use proem_guard::{InstallationKey, LabelTree, LanguageFamily, Untrusted, show};
 use proem_text::{Label, Source};
 
-/// What stands for a text that is kept out.
+/// The placeholder for a text that is kept out.
 const WITHHELD: &str = "(withheld)";
 
-/// Who wrote the inputs.
+/// The author of the inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InputAuthor {
     /// The caller, who vouches for what the prompt declares trusted.
@@ -40,25 +40,25 @@ pub enum InputAuthor {
 pub struct PromptCall<'a> {
     /// The prompt that asks.
     pub prompt: &'a Prompt,
-    /// What its answer must be.
+    /// The required form of its answer.
     pub owed: AnswerRequirement<'a>,
     /// Its inputs: an object, gone through in its order.
     pub inputs: &'a OrderedJson,
-    /// Who wrote the inputs, and so whether any of them is trusted.
+    /// The author of the inputs, which decides whether any of them is trusted.
     pub given: InputAuthor,
     /// The model that is asked.
     pub model: &'a Model,
     /// The installation's key.
     pub key: &'a InstallationKey,
-    /// What looks at texts from outside.
+    /// The guard for text from outside.
     pub screening: Screening<'a>,
-    /// The most input tokens; `None` leaves it to the prompt and the model.
+    /// The most input tokens. `None` leaves it to the prompt and the model.
     pub input_tokens: Option<usize>,
     /// The tokens of the answer, if a person chose them.
     pub output_tokens: Option<usize>,
     /// How the answer arrives.
     pub arrival: Arrival,
-    /// What was learned and is wished for.
+    /// The lessons and wishes.
     pub profile: Option<&'a Profile>,
     /// Whether the provider is asked what its cache makes of the request.
     pub inquiry: Option<&'a CacheInquiry>,
@@ -69,7 +69,7 @@ pub struct PromptCall<'a> {
 pub struct LabelledCall<'a> {
     /// The prompt that asks.
     pub prompt: &'a Prompt,
-    /// What its answer must be.
+    /// The required form of its answer.
     pub owed: AnswerRequirement<'a>,
     /// Its inputs.
     pub inputs: &'a Inputs,
@@ -79,13 +79,13 @@ pub struct LabelledCall<'a> {
     pub model: &'a Model,
     /// The installation's key.
     pub key: &'a InstallationKey,
-    /// The most input tokens; `None` leaves it to the prompt and the model.
+    /// The most input tokens. `None` leaves it to the prompt and the model.
     pub input_tokens: Option<usize>,
     /// The most tokens of the answer.
     pub answer: AnswerLength,
     /// How the answer arrives.
     pub arrival: Arrival,
-    /// What was learned and is wished for.
+    /// The lessons and wishes.
     pub profile: Option<&'a Profile>,
     /// Whether the provider is asked what its cache makes of the request.
     pub inquiry: Option<&'a CacheInquiry>,
@@ -94,11 +94,11 @@ pub struct LabelledCall<'a> {
 /// A request with its account.
 #[derive(Debug, Clone)]
 pub struct PreparedRequest {
-    /// What the model is asked.
+    /// The question to the model.
     pub request: Request,
-    /// Where every token went.
+    /// The account of every token.
     pub report: Report,
-    /// What the provider will cache.
+    /// The forecast of the provider's cache.
     pub plan: CachePlan,
     /// Texts that did not go in as they were.
     pub noted: Vec<ScreeningNote>,
@@ -133,11 +133,11 @@ pub fn prepare_prompt_call(ask: &PromptCall<'_>, counts: &mut CachingCounter<'_>
     Ok(PreparedRequest { noted, scanned, ..prepare_labelled(&call, counts)? })
 }
 
-/// Assembles the request of inputs that have their labels; nothing is looked at or kept out here.
+/// Assembles the request of inputs that have their labels. Nothing is looked at or kept out here.
 ///
 /// # Errors
 ///
-/// What [`proem_engine::assemble::assemble_task_prompt`] refuses.
+/// The errors of [`proem_engine::assemble::assemble_task_prompt`].
 pub fn prepare_labelled(ask: &LabelledCall<'_>, counts: &mut CachingCounter<'_>) -> Result<PreparedRequest, Error> {
     let counter = counts.counter();
     let answer = answer_form(ask);
@@ -146,7 +146,7 @@ pub fn prepare_labelled(ask: &LabelledCall<'_>, counts: &mut CachingCounter<'_>)
     let printed = contract.filter(|_| prints_format).map(|contract| format_note(contract, ask.model));
     let is_told = ask.model.answers.is_by_prompt() && !prints_format;
     let format = contract.filter(|_| is_told).map(|contract| format_note(contract, ask.model));
-    // Where the way is found by trying, one may follow in which the note stands behind everything else.
+    // If the way is found by trying, a later one may put the note behind everything else.
     let way = ask.owed.contract().map(|_| ask.model.answers).filter(|_| ask.model.is_way_tried());
     let is_open = ask.model.answers_by == EnforcementSource::Tried && format.is_none();
     let later = ask.owed.contract().filter(|_| is_open).map(Contract::form_note);
@@ -173,7 +173,7 @@ pub fn prepare_labelled(ask: &LabelledCall<'_>, counts: &mut CachingCounter<'_>)
     Ok(PreparedRequest { request, report, plan, noted: Vec::new(), scanned: 0 })
 }
 
-/// What kind of answer the model owes: calls as far as it can be made to call.
+/// The form of the model's answer: calls as far as it can be made to call.
 fn answer_form(ask: &LabelledCall<'_>) -> AnswerForm {
     match ask.owed {
         AnswerRequirement::Text => AnswerForm::Text,
@@ -182,8 +182,8 @@ fn answer_form(ask: &LabelledCall<'_>) -> AnswerForm {
     }
 }
 
-/// What a model is told about its answer where its provider doesn't hold it to the schema: the schema, if the model is
-/// one of those that are listed, and otherwise a form to fill in, which small models follow better.
+/// The note to a model on its answer if its provider doesn't hold it to the schema: the schema, if the model is a
+/// listed one, and otherwise a form to fill in, which small models follow better.
 fn format_note(contract: &Contract, model: &Model) -> String {
     if model.sources.is_empty() { contract.form_note() } else { contract.schema_note() }
 }
@@ -298,8 +298,8 @@ fn is_users_own(turn: &OrderedJson) -> bool {
         }
 }
 
-/// Every text of an input, in its order, with the family that it is read as: by the `path` that stands beside it, or by
-/// its lines; `None` for prose.
+/// Every text of an input, in its order, with the family that it is read as: by the `path` that is beside it, or by its
+/// lines. `None` for prose.
 fn visit(
     value: &OrderedJson,
     name: &str,

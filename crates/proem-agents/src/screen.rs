@@ -1,9 +1,8 @@
 //! Looks at every text from outside before it is put into a prompt.
 //!
-//! What the policy allows goes in contained, what it flags goes in with a mark at each word, and
-//! what it quarantines or blocks stays out and is noted. Long texts lose the sentences with the
-//! attack instead, if what is left is clean. At last all that stays is looked at as one text, since
-//! an attack may be spread over several.
+//! Text that the policy allows goes in contained, flagged text goes in with a mark at each word, and quarantined or
+//! blocked text stays out and is noted. Long texts lose the sentences with the attack instead, if the rest is clean.
+//! Finally, all remaining text is looked at as one, because an attack may be spread over several.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,12 +11,12 @@ use proem_guard::{
 };
 use proem_text::Span;
 
-/// What texts from outside are looked at with.
+/// The means of looking at text from outside.
 #[derive(Debug, Clone, Copy)]
 pub struct Screening<'r> {
-    /// What looks for attacks in texts from outside.
+    /// The guard that looks for attacks in text from outside.
     pub guard: &'r Guard,
-    /// What becomes of what they find.
+    /// The policy on their findings.
     pub policy: &'r Policy,
 }
 
@@ -26,13 +25,13 @@ pub struct Screening<'r> {
 pub struct ScreeningNote {
     /// Which one, in our words: `memory line 3`.
     pub what: String,
-    /// What became of it.
+    /// The verdict on it.
     pub verdict: Verdict,
     /// The rules that decided, sorted.
     pub rules: Vec<&'static str>,
-    /// How much of it is left, 0 to 1; `None` if nothing was cut.
+    /// How much of it is left, 0 to 1. `None` if nothing was cut.
     pub preserved: Option<f64>,
-    /// What stands in the prompt in its place, in our words; `None` if nothing does.
+    /// Its replacement in the prompt, in our words. `None` if there is none.
     pub instead: Option<&'static str>,
 }
 
@@ -62,7 +61,7 @@ impl ScreeningNote {
 /// Stands in [`ScreeningNote::instead`] of a text that goes in as it is, although it is suspicious.
 const SHOWN: &str = "what you have read before";
 
-/// Where a text stands in a prompt, in the prompt's order.
+/// The place of a text in a prompt, in the prompt's order.
 pub(crate) trait PromptPlace: Ord + Clone {
     /// The source and field that the policy knows the text by.
     fn names(&self) -> (&str, &str);
@@ -91,10 +90,10 @@ enum IsFlagged {
     No,
 }
 
-/// What the guard says of a text, before it is put in.
+/// The guard's result for a text, before it is put in.
 #[derive(Debug)]
 pub(crate) struct ScreeningResult {
-    /// What becomes of it.
+    /// The verdict on it.
     pub(crate) verdict: Verdict,
     text: Untrusted<String>,
     rules: Vec<&'static str>,
@@ -108,7 +107,7 @@ impl ScreeningResult {
     }
 }
 
-/// What the guard says of a file's text.
+/// The guard's result for a file's text.
 #[derive(Debug)]
 pub(crate) struct SourceLook {
     pub(crate) verdict: Verdict,
@@ -118,7 +117,7 @@ pub(crate) struct SourceLook {
 /// The most lines that are left out of a file's text for what is suspicious in them.
 const MOST_LINES_OUT: usize = 40;
 
-/// A text without the lines that these spans touch; `None` if that is none of them, or too many.
+/// A text without the lines that these spans touch. `None` if that is none of them, or too many.
 fn lines_without(text: &str, out: &[Span]) -> Option<String> {
     let (mut rest, mut at, mut gap, mut all) = (String::with_capacity(text.len()), 0_usize, 0_usize, 0_usize);
     let say = |gap: &mut usize, rest: &mut String| {
@@ -156,10 +155,10 @@ pub(crate) struct Screen<'r, P> {
     scanned: usize,
 }
 
-/// What is an attack only together.
+/// The parts that are an attack only together.
 #[derive(Debug)]
 pub(crate) struct JoinedAttack<P> {
-    /// Where its parts stand; none if there is no such attack.
+    /// The places of its parts. None if there is no such attack.
     places: BTreeSet<P>,
     /// The rules that decided, sorted.
     rules: Vec<&'static str>,
@@ -182,7 +181,7 @@ impl<'r, P: PromptPlace> Screen<'r, P> {
         self.screening.policy.bar(source, field)
     }
 
-    /// Looks at a text; whether it stays. With `least`, a score from there on keeps it out too.
+    /// Looks at a text. Whether it stays. With `least`, a score from there on keeps it out too.
     pub(crate) fn admit(&mut self, place: P, what: &str, text: &Untrusted<String>, least: Option<f64>) -> bool {
         let looked = self.look(&place, text, least);
         self.hold(place, what, looked)
@@ -211,9 +210,9 @@ impl<'r, P: PromptPlace> Screen<'r, P> {
         ScreeningResult { verdict, text, rules: worst_verdict_rules(bar, &scan), preserved }
     }
 
-    /// Looks at a file's text, or at code or a patch without a name; whether it stays. What people write in it is told
+    /// Looks at a file's text, or at code or a patch without a name. Returns whether it stays. Its prose is separated
     /// from its code. A mark at each word leaves nothing to read of code, so suspicious lines are left out instead if
-    /// what is left is clean.
+    /// the rest is clean.
     pub(crate) fn admit_source(
         &mut self,
         place: P,
@@ -234,7 +233,7 @@ impl<'r, P: PromptPlace> Screen<'r, P> {
         self.hold(place, what, ScreeningResult { verdict, text: text.clone(), rules, preserved: None })
     }
 
-    /// Looks at a text that the person who asks has read before; whether it stays. A model's harmless sentences often
+    /// Looks at a text that the person who asks has read before. Whether it stays. A model's harmless sentences often
     /// resemble an attack's, and a mark at each word would leave little to go on from. The text is contained like any
     /// other, and one that is worse than suspicious is kept out like any other.
     pub(crate) fn admit_shown(&mut self, place: P, what: &str, text: &Untrusted<String>) -> bool {
@@ -248,7 +247,7 @@ impl<'r, P: PromptPlace> Screen<'r, P> {
         true
     }
 
-    /// Keeps a text that was looked at, or notes why not; whether it stays.
+    /// Keeps a text that was looked at, or notes why not. Whether it stays.
     pub(crate) fn hold(&mut self, place: P, what: &str, looked: ScreeningResult) -> bool {
         let stays = looked.stays();
         let ScreeningResult { verdict, text, rules, preserved } = looked;
@@ -262,8 +261,9 @@ impl<'r, P: PromptPlace> Screen<'r, P> {
         stays
     }
 
-    /// Looks at a file's text, of which marks would leave nothing to read: whether nothing in it is suspicious. What
-    /// people write in a language that is known is told from its code. Who takes the answer [counts](Self::looked) it.
+    /// Looks at a file's text, of which marks would leave nothing to read: returns whether nothing in it is suspicious.
+    /// In a known language, its prose is separated from its code. A caller that uses the answer [counts](Self::looked)
+    /// it.
     pub(crate) fn clears(&self, place: &P, text: &Untrusted<String>, syntax: Option<LanguageFamily>) -> SourceLook {
         let (guard, bar) = (self.screening.guard, self.bar(place));
         let scan = match syntax {
@@ -278,8 +278,8 @@ impl<'r, P: PromptPlace> Screen<'r, P> {
         self.scanned = self.scanned.saturating_add(texts);
     }
 
-    /// A file's text without the lines in which something is suspicious, each gap said, if what is left is not; `None` if
-    /// more than a few lines would go.
+    /// A file's text without the lines in which something is suspicious, each gap said, if what is left is not. `None`
+    /// if more than a few lines would go.
     pub(crate) fn without_lines(
         &mut self,
         place: &P,
@@ -304,7 +304,7 @@ impl<'r, P: PromptPlace> Screen<'r, P> {
         self.keep(place, what, text.clone(), IsFlagged::No);
     }
 
-    /// Notes that something else stands in the place of a text.
+    /// Notes that something else is in the place of a text.
     pub(crate) fn note_instead(&mut self, what: &str, look: SourceLook, instead: Option<&'static str>) {
         let SourceLook { verdict, rules } = look;
         self.noted.push(ScreeningNote { what: what.to_owned(), verdict, rules, preserved: None, instead });
@@ -321,7 +321,7 @@ impl<'r, P: PromptPlace> Screen<'r, P> {
         self.take_out(found);
     }
 
-    /// What is an attack only together, among everything that stays.
+    /// The parts that are an attack only together, among everything that stays.
     pub(crate) fn joined(&self, round: usize) -> JoinedAttack<P> {
         let nothing = JoinedAttack { places: BTreeSet::new(), rules: Vec::new() };
         let mut kept: Vec<(P, &ScreenedText)> = self.kept.iter().map(|(place, kept)| (place.clone(), kept)).collect();
@@ -336,7 +336,7 @@ impl<'r, P: PromptPlace> Screen<'r, P> {
         let bar = self.screening.policy.bar("joined", "text");
         let across: Vec<&Finding> = scan.findings.iter().filter(|found| bar.of(found) >= Verdict::Quarantine).collect();
         let broken = scan.unread.iter().any(|_| bar.judge(&scan) >= Verdict::Quarantine);
-        // What stands in one text alone was judged by that text's own bar.
+        // A finding in one text alone was judged by that text's own bar.
         let touched = |found: &&Finding| -> Vec<P> {
             let touches = |span: &Span| span.overlaps(found.span);
             places.iter().zip(&spans).filter(|(_, span)| touches(span)).map(|(place, _)| place.clone()).collect()
@@ -379,7 +379,7 @@ impl<'r, P: PromptPlace> Screen<'r, P> {
         }
     }
 
-    /// The text at a place as an input of the prompt, changed by `write`; `None` if it stays out.
+    /// The text at a place as an input of the prompt, changed by `write`. `None` if it stays out.
     pub(crate) fn value(
         &self,
         place: &P,
@@ -395,17 +395,17 @@ impl<'r, P: PromptPlace> Screen<'r, P> {
         self.kept.contains_key(place)
     }
 
-    /// What didn't go in as it was so far.
+    /// The texts so far that didn't go in unchanged.
     pub(crate) fn noted(&self) -> &[ScreeningNote] {
         &self.noted
     }
 
-    /// How many texts were looked at; empty ones need no look.
+    /// How many texts were looked at. Empty ones need no look.
     pub(crate) const fn scanned(&self) -> usize {
         self.scanned
     }
 
-    /// What didn't go in as it was, in the order met.
+    /// The texts that didn't go in unchanged, in the order met.
     pub(crate) fn into_noted(self) -> Vec<ScreeningNote> {
         self.noted
     }

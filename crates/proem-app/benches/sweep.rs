@@ -1,11 +1,12 @@
-//! What a whole sweep of actions to the outbox takes, beside the syncs that it needs and nothing else.
+//! The time of a whole sweep of actions to the outbox, beside the syncs that it needs and nothing else.
 //!
 //! A sweep writes what became of an action with the next one's intent and exact bytes, and then the file. The loop
 //! beside it does on the same disk what of that has to reach the disk: two pages added to a log and synced, a file
 //! written, synced, linked and its folder synced, and the two lines of the witness, each synced. A second loop leaves
 //! the witness out: that is what a sweep needed before there was one.
 //!
-//! What an agent wrote is held for five minutes at least, which the bench waits for. `cargo bench -p proem-app --bench sweep`
+//! An agent's text is held for five minutes at least, and the bench waits for that. `cargo bench -p proem-app --bench
+//! sweep`
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -36,7 +37,7 @@ use tempfile::TempDir;
 const ACTIONS: [usize; 2] = [200, 1_000];
 /// How long the shortest hold of an outside text is, and a little.
 const HOLD: Duration = Duration::from_secs(302);
-/// What a page of the log takes, with its header.
+/// The size of a page of the log, with its header.
 const PAGE: usize = 4_096 + 24;
 /// The lines that the witness has of an effect, and the bytes of one.
 const WITNESSED: usize = 2;
@@ -157,7 +158,7 @@ fn mail(number: usize) -> String {
     .to_string()
 }
 
-/// What has to reach the disk for so many actions, and nothing else.
+/// The syncs that this many actions need, and nothing else.
 fn syncs(base: &Path, count: usize, witnessed: usize) -> Duration {
     let folder = base.join("plain");
     fs::create_dir_all(&folder).unwrap();

@@ -1,5 +1,5 @@
-//! What 10,000 signals take through all stages without a model, with everything recorded, and what a cycle without
-//! anything new takes.
+//! The time that 10,000 signals take through all stages without a model, with everything recorded, and the time of a
+//! cycle without anything new.
 //!
 //! Webhooks of Jira of about 2 kB: most move a ticket, some flag one, some are comments, one in a hundred holds an
 //! attack. `cargo bench -p proem-app --bench triage`

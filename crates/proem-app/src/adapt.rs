@@ -23,7 +23,7 @@ const MOST_BYTES: u64 = 64 << 20;
 /// How many names that are only counted are shown.
 const NAMED: usize = 5;
 
-/// What a profile is made from.
+/// The inputs of a profile.
 #[derive(Debug, Clone)]
 pub struct AdaptOptions {
     /// A file of failures, instead of those that are recorded.
@@ -41,8 +41,8 @@ pub struct AdaptOptions {
 /// How a file's text is read.
 pub type ReadText<'r> = &'r (dyn Fn(&Path) -> Result<String, Error> + Sync);
 
-/// What the history and the signals give. What there is to say about the records goes to `said`, also if it fails;
-/// the notes are about the profile.
+/// Reads the history and the signals. Notes about the records go to `said`, also on failure. The returned notes are
+/// about the profile.
 ///
 /// # Errors
 ///
@@ -91,7 +91,7 @@ pub async fn derive_adaptation(
     Ok(WithNotes { value, notes })
 }
 
-/// What this project's runs left behind.
+/// The results of this project's runs.
 async fn recorded_results(
     project: &OpenProject,
     agent: Option<&str>,
@@ -111,10 +111,10 @@ async fn recorded_results(
     };
     let mut history = Vec::new();
     for agent in agents {
-        // What is too old is left out by the rules, which say so.
+        // The rules leave out old results and say so.
         history.extend(store.history(&owner, &agent, Time(0)).await?);
     }
-    // Each prompt's own profile names parts of its contract; several prompts have none in common.
+    // Each prompt's own profile names parts of its contract. Several prompts have none in common.
     for result in &mut history {
         result.issue.risks.retain(|risk| !is_contract_part(risk));
     }
@@ -146,7 +146,7 @@ fn history_text(file: &Path, read: std::io::Result<Option<String>>) -> Result<St
     })
 }
 
-/// A text of at most [`MOST_BYTES`]; `None` if it is longer.
+/// A text of at most [`MOST_BYTES`]. `None` if it is longer.
 fn read_capped_text(from: impl Read) -> std::io::Result<Option<String>> {
     let mut bytes = Vec::new();
     if u64::try_from(from.take(MOST_BYTES.saturating_add(1)).read_to_end(&mut bytes)?).is_ok_and(|n| n <= MOST_BYTES) {

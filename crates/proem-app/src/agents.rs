@@ -1,8 +1,8 @@
 //! The agents whose runs are kept: what each of them must say of itself.
 //!
-//! A run goes through the same hands whatever agent it is of: [`running`] drives it, live or from where it stopped,
-//! and `runs` makes its requests anew. What differs stands behind two traits: an [`Agent`] prepares runs and reads
-//! them back from their records, an [`AgentRun`] makes the machine of one and says what comes of its end.
+//! A run of any agent goes through the same hands: [`running`] drives it, live or from the place where it stopped, and
+//! `runs` makes its requests anew. The differences are behind two traits: an [`Agent`] prepares runs and reads them
+//! back from their records, an [`AgentRun`] makes the machine of one and interprets its end.
 
 pub mod access;
 pub mod base;
@@ -36,12 +36,12 @@ use crate::project::OpenProject;
 use crate::records::writing::OpenRecords;
 use crate::when;
 
-/// What starts an agent's runs, and what makes them anew from their records.
+/// The start of an agent's runs, and their reconstruction from records.
 pub trait Agent: fmt::Debug + Send + Sync {
     /// The kind of its runs in the records, such as `risk`. It is stored, so it never changes.
     fn kind(&self) -> &'static str;
 
-    /// The prompts of the book that it asks with, the run's own first; none where the caller names one.
+    /// The prompts of the book that it asks with, the run's own first. None where the caller names one.
     fn prompts(&self) -> &'static [&'static str];
 
     /// Whether what a person thinks of a run that ended so counts as a result of the run's prompt.
@@ -60,7 +60,7 @@ pub trait Agent: fmt::Debug + Send + Sync {
         Err(Error::invalid(format!("a run of the kind `{}` can't be started from inputs alone", self.kind())))
     }
 
-    /// A run as it was prepared, from its record alone; nothing can be sent before it is given an endpoint.
+    /// A run as it was prepared, from its record alone. Nothing can be sent before it is given an endpoint.
     ///
     /// # Errors
     ///
@@ -76,19 +76,19 @@ pub trait Agent: fmt::Debug + Send + Sync {
 
 /// One run of an agent, with everything that its machine is made of.
 pub trait AgentRun: Any + fmt::Debug + Send + Sync {
-    /// Who is asked, and what looks at what is from outside.
+    /// The model to ask, and the guard for text from outside.
     fn access(&self) -> &ModelAccess;
 
     /// The same, to be given an endpoint.
     fn access_mut(&mut self) -> &mut ModelAccess;
 
-    /// What its record begins with.
+    /// The beginning of its record.
     fn start(&self, id: RunId) -> Start<'_>;
 
     /// The longest that it may take, from its first event to its last.
     fn time(&self) -> Duration;
 
-    /// The most that it may cost by its caller's word; `None` leaves that to the budgets.
+    /// The most that it may cost by its caller's word. `None` leaves that to the budgets.
     fn most(&self) -> Option<NanoDollars> {
         None
     }
@@ -102,7 +102,7 @@ pub trait AgentRun: Any + fmt::Debug + Send + Sync {
     /// Its machine, which has taken no event.
     fn machine(&self) -> AgentMachine<'_>;
 
-    /// Its machine where a state of it stands.
+    /// Its machine where a state of it is.
     ///
     /// # Errors
     ///
@@ -133,7 +133,7 @@ pub trait AgentRun: Any + fmt::Debug + Send + Sync {
         Box::pin(async { Ok(()) })
     }
 
-    /// What performs its effects, calls among them.
+    /// The performer of its effects, calls among them.
     ///
     /// # Errors
     ///
@@ -156,7 +156,7 @@ pub trait AgentRun: Any + fmt::Debug + Send + Sync {
     }
 }
 
-/// Writes a run's end to its record; its outcome is what the caller gets.
+/// Writes a run's end to its record. Its outcome is what the caller gets.
 async fn finish_record(ended: EndedRun, recording: Option<&Recording<'_>>) -> Result<RunResult, Error> {
     let EndedRun { end, began, .. } = ended;
     if let Some(recording) = recording {
@@ -183,7 +183,7 @@ pub struct AgentEnd {
     pub outcome: Outcome,
     /// How good the results of its prompts were.
     pub evaluations: Vec<Evaluation>,
-    /// What only the agent itself can read.
+    /// Data that only the agent itself can read.
     pub detail: Option<Box<dyn Any + Send>>,
 }
 
@@ -236,15 +236,15 @@ where
 pub struct EndedRun {
     /// How the run ended.
     pub end: AgentEnd,
-    /// What went over the wire for each call, in this process.
+    /// The wire traffic of each call in this process.
     pub traces: Vec<CallTrace>,
-    /// What processes that are gone asked in it.
+    /// The attempts of earlier processes in it.
     pub earlier: EarlierAttempts,
     /// When this process began with it.
     pub began: Instant,
 }
 
-/// What processes that are gone asked in a run.
+/// The attempts of earlier processes in a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EarlierAttempts {
     /// How often something was sent, or may have been.
@@ -253,22 +253,22 @@ pub struct EarlierAttempts {
     pub lost: usize,
 }
 
-/// What a caller gets of a run.
+/// The result of a run, for a caller.
 #[derive(Debug)]
 pub struct RunResult {
     /// Its id, if it is recorded.
     pub run: Option<RunId>,
-    /// What could not be recorded after something was sent, in words.
+    /// Failures to record after something was sent, in words.
     pub trouble: Option<String>,
-    /// What the agent made of it: an answer, a report. Whoever shows it knows the types of the agents that it shows.
+    /// The agent's output: an answer, a report. The code that shows it knows the types of the agents that it shows.
     pub output: Box<dyn Any + Send>,
 }
 
-/// What a recorded run is about, as it is today.
+/// The current state of the things that a recorded run refers to.
 pub struct Today<'t> {
     /// The project that it was started in.
     pub project: &'t OpenProject,
-    /// What is kept of the run.
+    /// The record of the run.
     pub detail: &'t RunDetail,
     /// A folder of the repository.
     pub root: &'t Path,
@@ -302,7 +302,7 @@ impl Agents {
         Self(agents)
     }
 
-    /// These and another one, which stands in for one of its kind.
+    /// These and another one, which replaces one of its kind.
     #[must_use]
     pub fn with(mut self, agent: impl Agent + 'static) -> Self {
         self.0.retain(|known| known.kind() != agent.kind());

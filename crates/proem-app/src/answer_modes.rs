@@ -1,8 +1,8 @@
 //! How models are held to a schema, where that was found out here by trying.
 //!
-//! A server that nobody configured is asked to write by the schema. If it refuses that, or doesn't hold to it, the next way
-//! is tried within the same run: a tool that must be called, one JSON object, a text. The way that was taken last is
-//! remembered for that model at that address; `answers` in the configuration comes first.
+//! A server that nobody configured is asked to write by the schema. If it refuses that, or doesn't hold to it, the next
+//! way is tried within the same run: a tool that must be called, one JSON object, a text. The way that was taken last
+//! is remembered for that model at that address. `answers` in the configuration comes first.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ impl Default for AnswerModes {
 }
 
 impl AnswerModes {
-    /// Reads the file; no modes if it isn't there or can't be used: they are found again by trying.
+    /// Reads the file. No modes if it isn't there or can't be used: they are found again by trying.
     ///
     /// # Errors
     ///
@@ -45,7 +45,7 @@ impl AnswerModes {
     }
 
     /// Has a model held to schemas in the way that was found for it, unless configuration or the list of known models
-    /// says another; the way, if it holds.
+    /// says another. The way, if it holds.
     pub fn apply(&self, endpoint: &Endpoint, model: &mut Model) -> Option<SchemaEnforcement> {
         let mode = *self.modes.get(&endpoint.base_url)?.get(&model.name)?;
         if !model.is_way_tried() {

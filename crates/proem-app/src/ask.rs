@@ -27,13 +27,13 @@ const MAX_WORDS: usize = 256 * 1024;
 /// A question with everything that is asked about.
 #[derive(Debug)]
 pub struct Question {
-    /// What is asked.
+    /// The question.
     words: String,
-    /// What is wanted of the answer.
+    /// The instructions for the answer.
     instructions: Option<String>,
     /// Files that were named.
     pub files: QuestionFiles,
-    /// What came on standard input.
+    /// The text from standard input.
     pub piped: Option<String>,
     /// The answer that this goes on from.
     pub earlier: Option<EarlierAnswer>,
@@ -86,7 +86,7 @@ impl Question {
         inputs.into()
     }
 
-    /// What of it leaves the machine, in words.
+    /// The parts of it that leave the machine, in words.
     #[must_use]
     pub fn contents(&self) -> Vec<String> {
         let mut contents = vec!["the question".to_owned()];

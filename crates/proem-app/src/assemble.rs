@@ -1,7 +1,7 @@
 //! The prompt for a task: gathering what is known, preparing, assembling and recording.
 //!
-//! In this order: [`AssemblyChoice::new`], [`Start::gather`], [`AssemblyRecord::new`], [`MadeAssembly::new`],
-//! [`MadeAssembly::record`]. What goes to standard output, and when, is the caller's matter.
+//! The order is [`AssemblyChoice::new`], [`Start::gather`], [`AssemblyRecord::new`], [`MadeAssembly::new`],
+//! [`MadeAssembly::record`]. The caller decides what goes to standard output, and when.
 
 pub mod agent;
 mod files;
@@ -52,32 +52,32 @@ use crate::windows::ContextWindows;
 /// The kind of an assembly's record.
 const KIND: &str = "assemble";
 
-/// The longest task, in bytes; a longer one is a file, not a task.
+/// The longest task, in bytes. A longer one is a file, not a task.
 pub const MAX_TASK_BYTES: u64 = 1024 * 1024;
 
-/// Who wrote a task.
+/// The author of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TaskAuthor {
-    /// Whoever asks.
+    /// The caller.
     Caller,
     /// Somebody else: it is contained.
     Outside,
 }
 
-/// What is asked for.
+/// The options of an assembly.
 #[derive(Debug)]
 pub struct AssembleOptions {
-    /// What is to be done.
+    /// The task.
     pub task: Task,
     /// The task as it was named, for the record.
     pub named: String,
     /// The folder that the task is about.
     pub root: PathBuf,
-    /// What the caller knows about the mode.
+    /// The caller's hints about the mode.
     pub hints: Hints,
     /// The model or role to count, plan and encode for, instead of the prompt's own.
     pub model: Option<String>,
-    /// Whose model it is.
+    /// The model's provider.
     pub provider: Option<String>,
     /// The most input tokens.
     pub budget: Option<usize>,
@@ -85,7 +85,7 @@ pub struct AssembleOptions {
     pub output_tokens: Option<usize>,
     /// The version of the prompt, instead of the current one.
     pub prompt_version: Option<String>,
-    /// What of failures and wishes shapes the prompt.
+    /// The lessons and wishes that shape the prompt.
     pub adapting: Adapting,
     /// How much of the files that the task needs is shown, instead of what the configuration says.
     pub context: Option<ContextDepth>,
@@ -128,7 +128,7 @@ pub struct AssemblyChoice {
 }
 
 impl AssemblyChoice {
-    /// What the options and configuration choose.
+    /// The choices that the options and the configuration lead to.
     ///
     /// # Errors
     ///
@@ -154,7 +154,7 @@ impl AssemblyChoice {
         &self.model
     }
 
-    /// What the model was called.
+    /// The requested name of the model.
     #[must_use]
     pub fn role(&self) -> &str {
         &self.role
@@ -167,7 +167,7 @@ impl AssemblyChoice {
     }
 }
 
-/// What an assembly starts from.
+/// The start of an assembly.
 #[derive(Debug)]
 pub struct Start {
     prompt: Prompt,
@@ -176,11 +176,11 @@ pub struct Start {
     gathered: PlaceFacts,
     finding: Option<TaskFinding>,
     depth: ContextDepth,
-    /// What is loaded already.
+    /// The tools that are loaded already.
     tools: Option<AssemblyTools>,
 }
 
-/// What chooses capabilities, and what looks at texts from outside.
+/// The selector of capabilities, and the guard for text from outside.
 #[derive(Debug)]
 struct AssemblyTools {
     prepared: SelectionInputs,
@@ -260,24 +260,24 @@ pub struct MadeAssembly {
     guarding: GuardSetup,
     records: Option<OpenRecords>,
     took: Duration,
-    /// What was found out.
+    /// The gathered facts.
     pub gathered: PlaceFacts,
     /// The assembly.
     pub assembled: AssemblyAccount,
     /// The model that it is for.
     pub model: Model,
-    /// What the provider's cache does with it.
+    /// The expected treatment by the provider's cache.
     pub cache: CachePlan,
-    /// What was selected from.
+    /// The candidates of the selection.
     pub prepared: SelectionInputs,
-    /// What the prompt learned.
+    /// The lessons of the prompt.
     pub taught: Option<PromptLessons>,
-    /// What was found for the task; `None` if nothing was looked for.
+    /// The findings for the task. `None` if nothing was searched.
     pub finding: Option<TaskFinding>,
 }
 
 impl MadeAssembly {
-    /// Assembles. What there is to say about the project goes to its notes, also if it fails.
+    /// Assembles. Notes about the project go to its notes, also on failure.
     ///
     /// # Errors
     ///
@@ -334,7 +334,7 @@ impl MadeAssembly {
         Ok(Self { prompt, role, guarding, records, took, gathered, assembled, model, cache, prepared, taught, finding })
     }
 
-    /// What is missing from the prompt.
+    /// The gaps of the prompt.
     #[must_use]
     pub fn shortfalls(&self) -> Vec<Note> {
         let Self { assembled, gathered, .. } = self;
@@ -357,7 +357,7 @@ impl MadeAssembly {
         open.into_iter().chain(others).collect()
     }
 
-    /// What the output says beside the assembly; its notes are the caller's to word.
+    /// The output's data beside the assembly. The caller words its notes.
     ///
     /// # Errors
     ///

@@ -50,13 +50,13 @@ const BUILT_IN: [BuiltIn; 2] = [
 pub struct ModelEndpoint {
     /// The model.
     pub model: Model,
-    /// Where it is.
+    /// Its address.
     pub endpoint: Endpoint,
     /// How its answers arrive.
     pub arrival: Arrival,
     /// Whether it can be asked what its cache makes of a request.
     pub diagnoses_cache: bool,
-    /// What configuration says of its price; a recorded model's is listed.
+    /// The configured price. A recorded model has its listed one.
     pub pricing: Pricing,
 }
 
@@ -67,7 +67,7 @@ impl ModelEndpoint {
         if self.model.prices.is_empty() && is_free { Pricing::Free } else { Pricing::Listed }
     }
 
-    /// What a call cost; nothing on this machine, unless prices are configured.
+    /// The cost of a call: nothing on this machine, unless prices are configured.
     pub fn cost(&self, usage: &Usage) -> Option<NanoDollars> {
         match self.priced() {
             Pricing::Free => Some(NanoDollars(0)),
@@ -80,11 +80,11 @@ impl ModelEndpoint {
 /// model finds it through this.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct WantedModel<'w> {
-    /// What `--model` says: a model, a role, or `PROVIDER/MODEL`.
+    /// The value of `--model`: a model, a role, or `PROVIDER/MODEL`.
     pub model: Option<&'w str>,
-    /// What `--provider` says.
+    /// The value of `--provider`.
     pub provider: Option<&'w str>,
-    /// What the prompt file names.
+    /// The model that the prompt file names.
     pub prompt: Option<&'w str>,
 }
 
@@ -94,7 +94,7 @@ impl<'w> WantedModel<'w> {
         self.model.or(config.model.as_deref()).or(self.prompt).unwrap_or("small")
     }
 
-    /// Whose model it is, if anybody says so, and what it is called there.
+    /// The model's provider, if anything names one, and the model's name there.
     fn place(&self, config: &'w Config) -> (Option<&'w str>, &'w str) {
         let name = self.name(config);
         let parts = |name: &'w str| match name.split_once('/') {
@@ -102,7 +102,7 @@ impl<'w> WantedModel<'w> {
             _ => (None, name),
         };
         match (config.roles.get(name), self.provider) {
-            // A role says who and which; the command line may say who else.
+            // A role says who and which. The command line may say who else.
             (Some(role), provider) => {
                 let (by_role, model) = parts(role);
                 (provider.or(by_role), model)
@@ -196,7 +196,7 @@ pub fn model_at_endpoint(
     model
 }
 
-/// Where a provider is, by its name.
+/// The place of a provider, by its name.
 ///
 /// # Errors
 ///
@@ -319,7 +319,7 @@ fn endpoint_limits(file: &ProviderFile) -> EndpointLimits {
     }
 }
 
-/// What configuration says about a model, over what is known about it.
+/// Applies the configuration of a model over the known facts.
 fn configure(model: &mut Model, file: &ProviderFile, own: Option<&ModelFile>) {
     if let Some(answers) = own.and_then(|own| own.answers).or(file.answers) {
         (model.answers, model.answers_by) = (answers, EnforcementSource::Known);

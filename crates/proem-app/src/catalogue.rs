@@ -40,7 +40,7 @@ pub struct LoadedCatalogue {
     pub notes: Vec<Note>,
 }
 
-/// What is known about a server.
+/// The known state of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerState {
     /// Its name, as entries carry it.
@@ -51,7 +51,7 @@ pub struct ServerState {
     pub manifest: Option<String>,
 }
 
-/// Reads all files of the catalogue; starts no server.
+/// Reads all files of the catalogue. Starts no server.
 ///
 /// # Errors
 ///
@@ -94,7 +94,7 @@ pub fn approval_store(places: &Places) -> Result<TrustStore, Error> {
     Ok(TrustStore::new(places.state.join("catalogue")))
 }
 
-/// What was approved in this project.
+/// The approvals in this project.
 ///
 /// # Errors
 ///
@@ -181,8 +181,8 @@ pub fn missing_tools_line(servers: &[ServerState]) -> Option<String> {
     Some(format!("there is no manifest for {names}{and}; save the answer to `tools/list` as `{MANIFESTS}/SERVER.json`"))
 }
 
-/// The project around a folder with its catalogue. What there is to say about the project goes to `said`, also if
-/// the catalogue can't be read.
+/// Opens the project around a folder with its catalogue. Notes about the project go to `said`, also if the catalogue
+/// can't be read.
 ///
 /// # Errors
 ///

@@ -1,10 +1,10 @@
 //! Names for a shell that completes a command: prompts, runs, models, providers.
 //!
-//! Invariants: no process is started and nothing is connected to or written, so that pressing a key does none of it in
-//! anybody's folder; the repository is found by reading, as git would find it. A name is one of `[A-Za-z0-9._/@-]`
-//! only, which no shell takes for anything else, and comes from layers that count: what ships, the user's, and of the
-//! project's what this user trusted by its hash. Trust while a file is edited needs git, so it gives no names.
-//! Whatever can't be read gives no names either: a key press is no place for an error.
+//! Invariants: completion starts no process, connects to nothing and writes nothing, so that pressing a key is harmless
+//! in anybody's folder. It finds the repository by reading, as git would. A name is one of `[A-Za-z0-9._/@-]` only,
+//! which no shell takes for anything else. It comes from layers that count: the shipped one, the user's, and those
+//! parts of the project's that this user trusted by hash. Trust while a file is edited needs git, so it gives no names.
+//! An unreadable file gives no names either: a key press is no place for an error.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ pub struct NamePlace<'p> {
 }
 
 impl<'p> NamePlace<'p> {
-    /// The project around a folder; `None` if it can't be read.
+    /// The project around a folder. `None` if it can't be read.
     #[must_use]
     pub fn find(folder: &Path, places: &'p Places) -> Option<Self> {
         let folder = folder.canonicalize().ok()?;
@@ -77,7 +77,7 @@ impl<'p> NamePlace<'p> {
         shell_safe_names(all)
     }
 
-    /// The last runs of the project, the newest first, and the words that stand for them.
+    /// The last runs of the project, the newest first, and the words that represent them.
     #[must_use]
     pub fn runs(&self) -> Vec<String> {
         let wanted = RunsWanted {
@@ -102,7 +102,7 @@ impl<'p> NamePlace<'p> {
         )
     }
 
-    /// What the records answer; nothing where there are none, or they can't be read.
+    /// The answer of the records. Nothing if there are none, or they can't be read.
     fn recorded<T>(&self, ask: impl AsyncFnOnce(&Store) -> Result<Vec<T>, StoreError>) -> Vec<T> {
         let path = self.places.records();
         let key = self.places.key();

@@ -34,23 +34,22 @@ pub struct Config {
     /// The model or role whose tokeniser, limits and API format apply; without it, what the prompt
     /// file names.
     pub model: Option<String>,
-    /// What prompts are assembled from.
+    /// The sources of prompts.
     pub assemble: AssembleSettings,
-    /// The prompt that Proem's prompt replaces, relative to this file; token savings are measured
-    /// against it.
+    /// The prompt that Proem's prompt replaces, relative to this file. Token savings are measured against it.
     pub baseline: Option<String>,
-    /// Where tools and skills are found, in addition to the places that are always searched.
+    /// The places of tools and skills, in addition to those that are always searched.
     pub catalogue: CatalogueFiles,
-    /// The model that a role stands for, such as `small`: a model's name, or `PROVIDER/MODEL`.
+    /// The model that a role represents, such as `small`: a model's name, or `PROVIDER/MODEL`.
     pub roles: BTreeMap<String, String>,
-    /// Servers that run models, each under a name that you choose; `anthropic` and `openai` are known
-    /// and may be changed.
+    /// Servers that run models, each under a name that you choose. `anthropic` and `openai` are known and may be
+    /// changed.
     pub providers: BTreeMap<String, ProviderFile>,
     /// Limits on the cost of calls. A project's file can only lower yours, unless you trust it.
     pub budget: BudgetFile,
-    /// What is kept of runs, and for how long.
+    /// The retention of runs: contents and time.
     pub records: RecordsFile,
-    /// What prompts learn from failures, and what they always ask for.
+    /// The lessons that prompts take from failures, and their constant wishes.
     pub adapt: AdaptFile,
     /// How actions leave: mails, requests and the outbox.
     pub effects: EffectsFile,
@@ -92,10 +91,10 @@ pub struct ProviderFile {
     pub key: Option<String>,
     /// How the answers of its models are constrained to a schema: `tool`, `schema`, `object` or `text`.
     pub answers: Option<SchemaEnforcement>,
-    /// Whether answers come in pieces, so that they can be stopped; they do unless this is `false`.
+    /// Whether answers come in pieces, so that they can be stopped. They do unless this is `false`.
     pub stream: Option<bool>,
-    /// Whether its cache is asked why it missed, as Anthropic's own API can be; only that one is asked unless
-    /// this is `true`.
+    /// Whether its cache is asked why it missed, as Anthropic's own API can be. Only that one is asked unless this is
+    /// `true`.
     pub cache_diagnostics: Option<bool>,
     /// The most requests at once.
     pub concurrency: Option<NonZeroUsize>,
@@ -109,16 +108,16 @@ pub struct ProviderFile {
     pub call_seconds: Option<NonZeroU32>,
     /// The longest pause within an answer, in seconds.
     pub idle_seconds: Option<NonZeroU32>,
-    /// The most bytes that a model may write in an answer; of an answer that is not streamed, with what encloses them.
+    /// The most bytes that a model may write in an answer. Of an answer that is not streamed, with what encloses them.
     pub answer_bytes: Option<NonZeroUsize>,
     /// A file in PEM form with certificate authorities that count for this server beside those of the system, by its
     /// absolute path. The environment variable `SSL_CERT_FILE` names one that counts instead of the system's.
     pub authorities: Option<PathBuf>,
-    /// What is known about its models, by their names there.
+    /// The known facts about its models, by their names there.
     pub models: BTreeMap<String, ModelFile>,
 }
 
-/// One model of a server. What is left out is unknown.
+/// One model of a server. Missing values are unknown.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ModelFile {
@@ -128,16 +127,16 @@ pub struct ModelFile {
     pub output_tokens: Option<NonZeroUsize>,
     /// How it is held to a schema, if not as the server's other models.
     pub answers: Option<SchemaEnforcement>,
-    /// What a token of the prompt costs, in nano-dollars: dollars per million tokens × 1,000. With 0 here and in
+    /// The price of a token of the prompt, in nano-dollars: dollars per million tokens × 1,000. With 0 here and in
     /// `output_price`, it costs nothing, as on this machine.
     pub input_price: Option<u64>,
-    /// What a token of the answer costs, in nano-dollars.
+    /// The price of a token of the answer, in nano-dollars.
     pub output_price: Option<u64>,
-    /// What a token that is read from the cache costs, in nano-dollars.
+    /// The price of a token that is read from the cache, in nano-dollars.
     pub cache_read_price: Option<NonZeroU64>,
 }
 
-/// The keys of `[catalogue]`. Paths are relative to the file that names them; yours may be absolute.
+/// The keys of `[catalogue]`. Paths are relative to the file that names them. Yours may be absolute.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CatalogueFiles {
@@ -154,20 +153,20 @@ pub struct CatalogueFiles {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct EmbeddingFile {
-    /// The provider, by its name under `providers`; one of protocol `openai`.
+    /// The provider, by its name under `providers`. One of protocol `openai`.
     pub provider: Option<String>,
     /// The model's name there.
     pub model: Option<String>,
-    /// How many numbers its vectors are to have, for models that can shorten them; at most 4,096.
+    /// How many numbers its vectors are to have, for models that can shorten them. At most 4,096.
     pub dimensions: Option<NonZeroU32>,
-    /// A file with weights for the model, which `cargo lab train select` makes; below the folder of
-    /// your `config.toml`, or absolute. Without it words decide, and nothing is sent.
+    /// A file with weights for the model, which `cargo lab train select` makes. Below the folder of your `config.toml`,
+    /// or absolute. Without it words decide, and nothing is sent.
     pub calibration: Option<String>,
     /// How long embedding the texts of one step may take, in seconds.
     pub seconds: Option<NonZeroU32>,
     /// The most texts of one request, at most 96.
     pub texts: Option<NonZeroUsize>,
-    /// The most bytes of one text; the rest of a longer one is not sent.
+    /// The most bytes of one text. The rest of a longer one is not sent.
     pub text_bytes: Option<NonZeroUsize>,
 }
 
@@ -200,12 +199,12 @@ impl GitFile {
 pub struct BudgetFile {
     /// The time zone in which days and months begin, such as "Europe/Berlin"; without it, UTC.
     pub zone: Option<String>,
-    /// What all of this user's projects may spend together.
+    /// The limit of all this user's projects together.
     pub user: SpendLimits,
-    /// What one project may spend.
+    /// The limit of one project.
     pub project: SpendLimits,
-    /// What one agent may spend in one project, by the agent's folder in the book. Triage has a budget of its own, of
-    /// which only what stands here is replaced.
+    /// The limit of one agent in one project, by the agent's folder in the book. Triage has a budget of its own. Values
+    /// given here replace its values.
     pub agent: BTreeMap<String, AgentBudget>,
 }
 
@@ -228,12 +227,12 @@ pub struct AgentBudget {
     /// Tokens a run.
     #[serde(deserialize_with = "deserialize_tokens")]
     pub run_tokens: Option<u64>,
-    /// What holds from an amount of the day on, the lowest first: `models` is `both`, `large-if-demanded` or
-    /// `small-only`, `every_minutes` the least from one cycle to the next.
+    /// The rules from an amount of the day on, the lowest first: `models` is `both`, `large-if-demanded` or
+    /// `small-only`, `every_minutes` the shortest time from one cycle to the next.
     pub steps: Option<Vec<BudgetStep>>,
 }
 
-/// What holds from an amount of the day on.
+/// The rule from an amount of the day on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
@@ -277,8 +276,8 @@ impl AgentBudget {
     }
 }
 
-/// The most that may be spent, in dollars and in tokens of prompts and answers. All limits that are set
-/// apply; the lowest is reached first.
+/// The most that may be spent, in dollars and in tokens of prompts and answers. All limits that are set apply. The
+/// lowest is reached first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SpendLimits {
@@ -303,12 +302,12 @@ pub struct SpendLimits {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum KeepRecords {
-    /// What was sent and what came back, exactly.
+    /// Requests and answers, exactly.
     #[default]
     Content,
     /// Hashes, counts, times and money, and no text.
     Hashes,
-    /// Nothing; refused where a budget is configured.
+    /// Nothing. Refused where a budget is configured.
     Nothing,
 }
 
@@ -316,7 +315,7 @@ pub enum KeepRecords {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RecordsFile {
-    /// What is recorded of texts: their `content`, only `hashes`, or `nothing`.
+    /// The recorded form of texts: their `content`, only `hashes`, or `nothing`.
     pub keep: KeepRecords,
     /// After how many days runs are deleted, those of all projects; without it, 90. Only your own
     /// configuration decides this.
@@ -327,7 +326,7 @@ pub struct RecordsFile {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TriageFile {
-    /// Whether signals go to the models of the roles `small` and `large`; they don't unless this is `true`.
+    /// Whether signals go to the models of the roles `small` and `large`. They don't unless this is `true`.
     pub models: Option<bool>,
     /// How often a call that failed is made again after a pause; without it, 2.
     pub retries: Option<u32>,
@@ -337,8 +336,8 @@ pub struct TriageFile {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AdaptFile {
-    /// Whether prompts show what was learned; they do if this is `true`. With `false`, what is asked for below is left out
-    /// as well.
+    /// Whether prompts show what was learned. They do if this is `true`. With `false`, what is asked for below is left
+    /// out as well.
     pub enabled: Option<bool>,
     /// For how many days a failure counts; without it, 7.
     pub days: Option<NonZeroU32>,
@@ -369,11 +368,11 @@ impl BudgetFile {
 }
 
 impl Config {
-    /// Reads a file's text; `name` is used in messages.
+    /// Reads a file's text. `name` is used in messages.
     ///
     /// # Errors
     ///
-    /// If it is no TOML, or a key is unknown or has a wrong value; each with its place.
+    /// If it is no TOML, or a key is unknown or has a wrong value. Each with its place.
     pub fn parse(name: &str, text: &str) -> Result<Self, Error> {
         toml::from_str(text).map_err(|error| {
             let span = error.span().map(|span| proem_text::span::Span::new(span.start, span.end));
@@ -391,7 +390,7 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// If it is there and can't be read or parsed; a missing file is an empty configuration.
+    /// If it is there and can't be read or parsed. A missing file is an empty configuration.
     pub fn of_user(path: &Path) -> Result<Self, Error> {
         match files::read_text(path, MAX_BYTES) {
             Ok(text) => Self::parse(&path.display().to_string(), &text),

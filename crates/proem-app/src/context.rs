@@ -1,8 +1,8 @@
-//! What a task needs of its repository: files, definitions and commits, found without a model.
+//! The parts of a repository that a task needs: files, definitions and commits, found without a model.
 //!
-//! [`find_context`](fn@find) reads what changed since the last time, ranks, and looks into the best files for the definitions that
-//! fit. What it returns is text from outside but for counts and probabilities. `assemble` calls it, and so does whoever
-//! wants the list alone.
+//! [`find_context`](fn@find) reads the changes since the last time, ranks, and looks into the best files for the
+//! definitions that fit. Its results are text from outside, except counts and probabilities. `assemble` calls it, and
+//! so do callers that want the list alone.
 
 mod choice;
 mod evidence;
@@ -31,27 +31,27 @@ use crate::project::OpenProject;
 /// How long reading what isn't kept may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContextPatience {
-    /// As long as the work is little; a large repository that is new gets a first look, and the rest counts from the next time
-    /// on.
+    /// As long as the work is little. A large repository that is new gets a first look, and the rest counts from the
+    /// next time on.
     Short,
     /// Until all is read.
     Whole,
 }
 
-/// What is looked for.
+/// The search query.
 #[derive(Debug, Clone, Copy)]
 pub struct ContextQuery<'q> {
     /// The task's words, whoever wrote them.
     pub task: &'q str,
     /// A folder in the repository.
     pub root: &'q Path,
-    /// The most files of code; of tests and documents there are a quarter as many.
+    /// The most files of code. Of tests and documents there are a quarter as many.
     pub most: usize,
     /// How long it may take.
     pub patience: ContextPatience,
     /// Files that a person adds or leaves out.
     pub choice: &'q FileChoice,
-    /// What git answered to others that do the same piece of work, if there are any.
+    /// The answers that git gave to others who do the same piece of work, if there are any.
     pub answers: Option<&'q GitAnswers>,
 }
 
@@ -60,13 +60,13 @@ pub struct ContextQuery<'q> {
 pub struct ContextFile {
     /// Its path from the root.
     pub path: Untrusted<String>,
-    /// What it is for.
+    /// The purpose.
     pub used_for: FilePurpose,
     /// How likely the task is about it, 0 to 1.
     pub probability: f32,
-    /// What speaks for it, in words, strongest first.
+    /// The evidence for it, in words, strongest first.
     pub evidence: Vec<Untrusted<String>>,
-    /// What it defines, in the order of the source.
+    /// Its definitions, in the order of the source.
     pub symbols: Vec<CodeSymbol>,
     /// The definitions that fit the task, best first, by their places in [`Self::symbols`].
     pub fitting: Vec<usize>,
@@ -74,7 +74,7 @@ pub struct ContextFile {
     pub ranked: Vec<usize>,
     /// Lines of it that the task names.
     pub named_lines: Vec<u32>,
-    /// Its content; `None` if it is no text, too large or not among those that were looked into.
+    /// Its content. `None` if it is no text, too large or not among those that were looked into.
     pub content: Option<Untrusted<String>>,
 }
 
@@ -102,7 +102,7 @@ pub struct ContextCommit {
     pub subject: Untrusted<String>,
 }
 
-/// What was found.
+/// The candidates for a task.
 #[derive(Debug, Clone, Default)]
 pub struct TaskCandidates {
     /// Code, likeliest first.
@@ -115,7 +115,7 @@ pub struct TaskCandidates {
     pub commits: Vec<ContextCommit>,
     /// Whether it is doubtful that the task is about code at all: then paths alone are worth their room in a prompt.
     pub is_doubtful: bool,
-    /// What is missing, in our words.
+    /// The gaps, in our words.
     pub gaps: Vec<String>,
     /// The one of [`Self::gaps`] that says why the files are hardly to be relied on, or why there are none.
     pub weak_evidence: Option<String>,
@@ -138,7 +138,7 @@ impl TaskCandidates {
 ///
 /// # Errors
 ///
-/// If git refuses the repository, or the folder can't be read. What is only missing is a gap.
+/// If git refuses the repository, or the folder can't be read. Missing data is a gap and no error.
 pub fn find_context(
     query: &ContextQuery<'_>,
     project: &OpenProject,

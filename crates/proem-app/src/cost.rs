@@ -1,8 +1,7 @@
 //! How far our counts are from what providers report, and counting by that.
 //!
-//! Where a provider publishes no tokeniser, another one's count is scaled up. What was reported says
-//! by how much it should be; the new scale is reported ÷ counted × the scale so far, rounded up, so
-//! that a count stays an upper estimate of the mean.
+//! For a provider that publishes no tokeniser, another one's count is scaled up. The reports give the factor: the new
+//! scale is reported ÷ counted × the previous scale, rounded up, so that a count stays an upper estimate of the mean.
 
 use std::collections::BTreeMap;
 
@@ -18,12 +17,12 @@ use crate::operator::Operator;
 use crate::places::Places;
 use crate::when;
 
-/// What an attempt really cost.
+/// The real cost of an attempt.
 #[derive(Debug, Clone, Copy)]
 pub struct CostCorrection<'c> {
     /// The attempt.
     pub attempt: AttemptId,
-    /// What it cost.
+    /// The cost.
     pub cost: NanoDollars,
     /// How that is known, in the person's words.
     pub why: &'c str,
@@ -44,7 +43,7 @@ pub async fn correct_attempt(store: &Store, operator: &Operator, correction: Cos
 /// Fewer calls say too little.
 pub const MIN_CALLS: u64 = 20;
 
-/// What was found about a model.
+/// The fit for a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FactorFit {
@@ -54,17 +53,17 @@ pub struct FactorFit {
     pub base: String,
     /// The factor that counts today, in hundredths.
     pub present: usize,
-    /// The one that would fit, within its limits; nothing if there are too few calls.
+    /// The one that would fit, within its limits. Nothing if there are too few calls.
     pub fitted: Option<usize>,
     /// How many calls say so.
     pub calls: u64,
     /// The tokens that were reported.
     pub reported: u64,
-    /// What the base alone counts, before it is scaled.
+    /// The count of the base alone, before it is scaled.
     pub base_counted: u64,
 }
 
-/// Counts by what was found from now on; how many models that changes.
+/// Counts by what was found from now on. How many models that changes.
 ///
 /// # Errors
 ///
@@ -82,7 +81,7 @@ pub fn apply_factors(fitted: &[FactorFit], mut factors: Factors, places: &Places
     Ok(changed)
 }
 
-/// Counts by the factors before; how many models that changes.
+/// Counts by the factors before. How many models that changes.
 ///
 /// # Errors
 ///
@@ -101,7 +100,7 @@ pub fn revert(mut factors: Factors, places: &Places) -> Result<u64, Error> {
     Ok(changed)
 }
 
-/// What fits each model that is counted by an estimate.
+/// The fits for each model that is counted by an estimate.
 #[must_use]
 pub fn fit_factors(estimates: &[Estimate], factors: &Factors) -> Vec<FactorFit> {
     let mut found: BTreeMap<(String, String), FactorFit> = BTreeMap::new();
@@ -134,8 +133,7 @@ pub fn fit_factors(estimates: &[Estimate], factors: &Factors) -> Vec<FactorFit> 
     fitted
 }
 
-/// The base and the hundredths of a counter's name such as `o200k × 1.30`; a counter without a factor
-/// is exact.
+/// The base and the hundredths of a counter's name such as `o200k × 1.30`. A counter without a factor is exact.
 fn split_scaled_counter(counter: &str) -> Option<(&str, usize)> {
     let (base, factor) = counter.split_once(" × ")?;
     let (whole, part) = factor.split_once('.')?;

@@ -1,6 +1,6 @@
 //! Whether Proem can work here: what it needs, what is missing, and what would mend it.
 //!
-//! Invariants: nothing is changed or sent; a server is [`reach`]ed only by who was asked first. No value of a
+//! Invariants: nothing is changed or sent. A server is [`reach`]ed only by who was asked first. No value of a
 //! credential is read into a line: a variable is named, and said to be set or not. One part that can't be looked at
 //! hides no other; what depends on it is [`CheckupState::Unknown`], never good.
 
@@ -28,7 +28,7 @@ use crate::places::Places;
 use crate::project::{BookReading, OpenProject};
 use crate::words::count_with_noun;
 
-/// What a line is about.
+/// The subject of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CheckupSubject {
@@ -36,7 +36,7 @@ pub enum CheckupSubject {
     Configuration,
     /// The installation's key.
     Key,
-    /// The models that roles stand for.
+    /// The models that roles represent.
     Model,
     /// The servers that run them, and whether there is a key for each.
     Provider,
@@ -48,7 +48,7 @@ pub enum CheckupSubject {
     Trust,
     /// The prompts.
     Book,
-    /// What agents may do.
+    /// The permissions of agents.
     Policy,
     /// The guard, as it was calibrated.
     Guard,
@@ -109,11 +109,11 @@ impl CheckupState {
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckupLine {
-    /// What it is about.
+    /// The subject.
     pub subject: CheckupSubject,
     /// How it was found.
     pub state: CheckupState,
-    /// What was found, with what could be done about it.
+    /// The finding, with a remedy.
     pub message: Message,
 }
 
@@ -131,13 +131,13 @@ impl CheckupLine {
         self
     }
 
-    /// What failed, as it says itself.
+    /// A failure in its own words.
     fn failed(subject: CheckupSubject, failure: Error) -> Self {
         Self { subject, state: CheckupState::Wrong, message: failure.into() }
     }
 }
 
-/// What was looked at.
+/// The results of a checkup.
 #[derive(Debug)]
 pub struct Checkup {
     /// A line for each thing, in the order in which they depend on each other.
@@ -187,7 +187,7 @@ pub fn examine_installation(folder: &Path, places: &Places) -> Result<Checkup, E
     Ok(Checkup { lines, servers, project: Some(project) })
 }
 
-/// Looks at the user's configuration; whether it can be used.
+/// Looks at the user's configuration. Whether it can be used.
 fn check_configuration(places: &Places, lines: &mut Vec<CheckupLine>) -> bool {
     let path = places.config_file();
     let subject = CheckupSubject::Configuration;

@@ -4,9 +4,9 @@
 //! corridor, `queue` is what waits and what a person may say to it, `escalations` are questions that people decide,
 //! `switch` is what effects need before they may happen, and `sweep` performs what is due.
 //!
-//! Invariants: whatever approves, releases, edits, resolves, decides or switches takes an [`crate::operator::Operator`];
-//! credentials of mail and tickets are read in `sweep` alone; what keeps effects from happening is returned in words,
-//! and the action stays what it is.
+//! Invariants: whatever approves, releases, edits, resolves, decides or switches takes an
+//! [`crate::operator::Operator`]. Credentials of mail and tickets are read in `sweep` alone; what keeps effects from
+//! happening is returned in words, and the action stays what it is.
 
 pub mod desk;
 pub mod drafting;

@@ -1,9 +1,9 @@
 //! Which model says how near texts are in meaning, and the weights that it was calibrated with.
 //!
-//! Without configuration it is the one that ships with Proem. Another one gets the text of tasks,
-//! memories and the catalogue, so only the user's configuration or a trusted `proem.toml` names it.
-//! A model that nobody calibrated is not asked: its vectors would decide nothing. Its requests belong to no run, so they
-//! can't be booked. Where a budget is configured, only a model on this machine is asked.
+//! Without configuration it is the model that ships with Proem. Another one gets the text of tasks, memories and the
+//! catalogue, so only the user's configuration or a trusted `proem.toml` may name it. A model that nobody calibrated is
+//! not asked: its vectors would decide nothing. Its requests belong to no run, so they can't be booked. If a budget is
+//! configured, only a model on this machine is asked.
 
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -34,7 +34,7 @@ pub enum EmbeddingModel {
     Remote(RemoteEmbedder),
 }
 
-/// What was configured.
+/// The configured model.
 #[derive(Debug)]
 pub struct EmbeddingSetup {
     /// The model, or why there is none.
@@ -46,7 +46,7 @@ pub struct EmbeddingSetup {
 }
 
 impl EmbeddingSetup {
-    /// What configuration asks for.
+    /// Sets up the configured model.
     ///
     /// # Errors
     ///
@@ -70,7 +70,7 @@ impl EmbeddingSetup {
     }
 }
 
-/// What to do about a model without weights.
+/// The remedy for a model without weights.
 pub const HOW_TO_CALIBRATE: &str = "name the file with its weights as `calibration` under `[embedding]`";
 
 impl EmbeddingModel {
@@ -103,7 +103,7 @@ impl EmbeddingModel {
         Ok(Ok(Self::Remote(remote?)))
     }
 
-    /// How many requests were sent for it; `None` if it needs none.
+    /// How many requests were sent for it. `None` if it needs none.
     pub fn requests(&self) -> Option<usize> {
         match self {
             Self::BuiltIn(_) => None,
@@ -144,7 +144,7 @@ impl Embedder for EmbeddingModel {
     }
 }
 
-/// Selection with the shipped weights and, beside them, the user's; a note if those are not used.
+/// Selection with the shipped weights and, beside them, the user's. A note if those are not used.
 fn selector(file: &EmbeddingFile, places: &Places) -> Result<(Selector, Option<String>), Error> {
     let shipped = Selector::shipped()?;
     let Some(path) = &file.calibration else { return Ok((shipped, None)) };
@@ -161,7 +161,7 @@ fn selector(file: &EmbeddingFile, places: &Places) -> Result<(Selector, Option<S
         }
     };
     let mut all = shipped.calibrations().clone();
-    // What ships is not replaced: its weights belong to what else ships.
+    // Shipped weights are not replaced, because they belong to the shipped data.
     for (model, weights) in own.models {
         all.models.entry(model).or_insert(weights);
     }

@@ -11,13 +11,13 @@ use crate::message::{Hint, Message};
 /// How much of what git said is shown, in characters.
 const MAX_SAID: usize = 200;
 
-/// What kind of failure it is, so that a caller can decide without reading text.
+/// The kind of failure, so that a caller can decide without reading text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// The answer is negative: something was found, or something is not as it should be.
     Negative,
-    /// What the caller gave is wrong: options, configuration or files of the user's.
+    /// The caller's input is wrong: options, configuration or files of the user's.
     Invalid,
     /// Something outside failed: a file system, a program, a server.
     Outside,
@@ -65,13 +65,13 @@ impl Error {
         self
     }
 
-    /// What kind of failure it is.
+    /// The kind of failure.
     #[must_use]
     pub const fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// What could be done about it.
+    /// The remedy.
     #[must_use]
     pub const fn hint(&self) -> Option<&Hint> {
         self.message.hint.as_ref()
@@ -168,7 +168,7 @@ impl From<proem_store::Error> for Error {
     }
 }
 
-/// What could be done where the records don't give what was asked of them.
+/// The remedy for a request that the records can't fulfil.
 fn records_hint(error: &proem_store::Error) -> Option<Hint> {
     match error {
         proem_store::Error::Foreign { .. } | proem_store::Error::Parked(_) => Some(Hint::AdoptRecords),

@@ -1,5 +1,5 @@
-//! What models' tokens are counted by, where that was found out here: `proem cost fit` writes it, and
-//! whatever counts reads it.
+//! The factors for counting models' tokens that were found on this machine: `proem cost fit` writes them, and every
+//! counter reads them.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,7 @@ use crate::state_file::StateFile;
 /// The file that keeps them.
 const FILE: StateFile = StateFile { name: "token-factors.json", version: 1 };
 
-/// What a factor may be, in hundredths, as `providers.toml` has it: never below what is counted, at most
-/// twice that.
+/// The range of a factor, in hundredths, as `providers.toml` has it: never below the count, at most twice that.
 pub const RANGE: std::ops::RangeInclusive<usize> = 100..=200;
 
 /// The factors of all models.
@@ -33,7 +32,7 @@ pub struct Factor {
     pub percent: usize,
     /// How many calls that was found from.
     pub calls: u64,
-    /// What it was before.
+    /// The previous value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous: Option<usize>,
 }
@@ -45,7 +44,7 @@ impl Default for Factors {
 }
 
 impl Factors {
-    /// Reads the file; no factors if it isn't there.
+    /// Reads the file. No factors if it isn't there.
     ///
     /// # Errors
     ///
@@ -74,13 +73,13 @@ impl Factors {
         FILE.store(places, self)
     }
 
-    /// Has a model counted by its factor; exact counts stay. The percentage, if there is one.
+    /// Has a model counted by its factor. Exact counts stay. The percentage, if there is one.
     pub fn apply(&self, model: &mut Model) -> Option<usize> {
         scale_model(model, self.models.get(&model.name)?.percent)
     }
 }
 
-/// Has a model counted by `factor` hundredths of its base; exact counts stay. The factor, if it counts.
+/// Has a model counted by `factor` hundredths of its base. Exact counts stay. The factor, if it counts.
 pub fn scale_model(model: &mut Model, factor: usize) -> Option<usize> {
     match &mut model.tokeniser {
         Tokeniser::Estimate { percent, .. } => {

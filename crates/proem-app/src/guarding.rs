@@ -1,7 +1,7 @@
 //! The guard as this user configured it.
 //!
-//! In the user's configuration folder, `guard/verdicts.tsv` stands in for the table of verdicts and
-//! `guard/calibration.json` moves the flag point. A project's files can't do either (T2).
+//! In the user's configuration folder, `guard/verdicts.tsv` replaces the table of verdicts and `guard/calibration.json`
+//! moves the flag point. A project's files can't do either (T2).
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -20,7 +20,7 @@ use crate::trust::sha256_hex;
 /// The most that one of these files may have, in bytes.
 const MAX_BYTES: usize = 64 << 20;
 
-/// What the user's files say about the guard; `None` where there is none, and the shipped data count.
+/// The user's files about the guard. `None` if there is none, and the shipped data apply.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GuardFiles {
     /// The table of verdicts.
@@ -42,7 +42,7 @@ impl GuardFiles {
         })
     }
 
-    /// What becomes of what the guard finds.
+    /// The policy on the guard's findings.
     fn policy(&self, places: &Places) -> Result<Policy, Error> {
         match &self.verdicts {
             // A table that can't be read fails closed: nobody knows what it was to allow.
@@ -62,15 +62,15 @@ impl GuardFiles {
 /// The guard, its policy, and what the user should know about them.
 #[derive(Debug)]
 pub struct GuardSetup {
-    /// What it was made from.
+    /// The files it was made from.
     pub files: GuardFiles,
     /// The hash of the rules that runs are held to.
     pub rules: String,
     /// The scanners.
     pub guard: Guard,
-    /// What becomes of what they find.
+    /// The policy on their findings.
     pub policy: Policy,
-    /// What was not used, and why.
+    /// The ignored files, and the reasons.
     pub notes: Vec<Note>,
 }
 
@@ -114,9 +114,9 @@ impl GuardSetup {
 pub(crate) struct LazyGuard {
     /// The hash of the rules that runs are held to.
     pub(crate) rules: String,
-    /// What becomes of what it finds.
+    /// The policy on its findings.
     pub(crate) policy: Policy,
-    /// What was not used, and why.
+    /// The ignored files, and the reasons.
     pub(crate) notes: Vec<Note>,
     guard: OnceLock<Arc<Guard>>,
 }
@@ -160,7 +160,7 @@ impl LazyGuard {
         get_or_make(&self.guard, || shipped_guard(&[]).map(Arc::new))
     }
 
-    /// What looks at texts from outside.
+    /// The guard for text from outside.
     ///
     /// # Errors
     ///
@@ -170,7 +170,7 @@ impl LazyGuard {
     }
 }
 
-/// What is there, else what is made now; of two that are made at the same time one stays.
+/// The existing value, or one that is made here; if two are made at the same time, one stays.
 pub(crate) fn get_or_make<T>(place: &OnceLock<T>, make: impl FnOnce() -> Result<T, Error>) -> Result<&T, Error> {
     if let Some(made) = place.get() {
         return Ok(made);
@@ -196,7 +196,7 @@ pub fn tool_vocabularies(catalogue: &Catalogue) -> Vec<ToolVocabulary> {
     entries.map(|entry| tool(entry.name().as_str())).collect()
 }
 
-/// Where a calibration is kept.
+/// The file of a calibration.
 pub fn calibration_file(places: &Places) -> PathBuf {
     places.config.join("guard").join("calibration.json")
 }
@@ -210,7 +210,7 @@ fn not_used(places: &Places, problem: &str) -> Note {
     Note::hinting(text, Hint::CalibrateGuard)
 }
 
-/// The file's text; `None` if there is no such file.
+/// The file's text. `None` if there is no such file.
 fn read_guard_file(path: &Path) -> Result<Option<String>, Error> {
     match files::read_text(path, MAX_BYTES) {
         Ok(text) => Ok(Some(text)),

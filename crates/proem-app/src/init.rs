@@ -1,8 +1,7 @@
 //! Writes what a project lacks.
 //!
-//! Invariants: what is there is never changed and no link is followed; everything that could be in
-//! the way is looked at before the first file is written; what was written is trusted, and what was
-//! there already is not.
+//! Invariants: what is there is never changed and no link is followed. Everything that could be in the way is looked at
+//! before the first file is written; what was written is trusted, and what was there already is not.
 
 pub mod import;
 
@@ -36,7 +35,7 @@ const PRIVATE: &str = include_str!("init/private.md");
 pub struct PlannedFile {
     /// Its path, relative to the project's root.
     pub path: String,
-    /// What it is for.
+    /// Its purpose.
     pub why: Message,
     /// Whether it is among what is read as trusted.
     pub read_as_trusted: bool,
@@ -64,7 +63,7 @@ impl PlannedFile {
     }
 }
 
-/// What became of the files.
+/// The outcome for the files.
 #[derive(Debug, Default)]
 pub struct InitOutcome {
     /// Those that were written.
@@ -80,11 +79,11 @@ pub struct InitOutcome {
 pub struct Initialisation {
     /// Its root.
     pub root: PathBuf,
-    /// What became of the files.
+    /// The outcome for the files.
     pub outcome: InitOutcome,
     /// The existing prompt that was split, with the paths of its parts.
     pub import: Option<(PromptImport, BTreeSet<String>)>,
-    /// What its configuration was to say.
+    /// The values for its configuration.
     values: KeyValues,
     store: TrustStore,
     git: GitProgram,

@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 //!
-//! What Proem does for whoever asks: the use cases, without arguments, terminals or exit codes.
+//! The use cases of Proem, without arguments, terminals or exit codes.
 //!
 //! Options are structs, what a person may want to know comes back as [`Note`]s beside the result, and every
 //! [`Error`] says what kind of failure it is and, as a [`Hint`], what could be done about it. No text here names a

@@ -1,7 +1,7 @@
 //! Programs of PTC-Lisp for people: checked, run and looked up, without a model.
 //!
 //! Invariants: a program reads nothing but its input and its memory, and changes nothing but its memory, unless it runs
-//! with an agent's tools ([`running`]); one that fails or is stopped leaves the memory as it was.
+//! with an agent's tools ([`running`]). One that fails or is stopped leaves the memory as it was.
 
 pub mod agent;
 mod files;
@@ -61,7 +61,7 @@ pub enum DelimiterRepair {
 pub struct CheckedProgram {
     program: Arc<Program>,
     source: ReadSource,
-    /// What was changed before it could be read, as excerpts.
+    /// The changes before it could be read, as excerpts.
     pub warnings: Vec<String>,
     /// The brackets that were changed because the caller wanted it.
     pub repairs: Vec<String>,
@@ -72,9 +72,9 @@ pub struct CheckedProgram {
 pub struct SourceRefusal {
     /// Its problems, in order.
     pub problems: Vec<ProgramProblem>,
-    /// What was changed before it was read, as excerpts.
+    /// The changes before it was read, as excerpts.
     pub warnings: Vec<String>,
-    /// The brackets that were changed because the caller wanted it; places are in the source after that.
+    /// The brackets that were changed because the caller wanted it. Places are in the source after that.
     pub repairs: Vec<String>,
     /// The brackets that would fit its indentation, if there is one way only.
     pub repair: Option<Repair>,
@@ -121,16 +121,16 @@ pub enum ProgramEnd {
     Stopped,
 }
 
-/// What became of a program.
+/// The outcome of a program.
 #[derive(Debug)]
 pub struct ProgramRun {
     /// How it ended.
     pub end: ProgramEnd,
-    /// The value, or what `fail` was given, as it reads; empty for ends without one.
+    /// The value, or what `fail` was given, as it reads. Empty for ends without one.
     pub text: String,
-    /// Units of fuel used; unknown if they would tell of a secret.
+    /// Units of fuel used. Unknown if they would tell of a secret.
     pub fuel: Option<u64>,
-    /// Bytes of values at its end; unknown if they would tell of a secret.
+    /// Bytes of values at its end. Unknown if they would tell of a secret.
     pub bytes: Option<usize>,
     /// The label of what it ended with, if anything that it was given has one.
     pub label: Option<Label>,
@@ -166,7 +166,7 @@ impl TracedCall {
     }
 }
 
-/// What programs that follow each other share: limits, input, memory and the last results.
+/// The state that successive programs share: limits, input, memory and the last results.
 #[derive(Debug)]
 pub struct LispSession {
     /// The limits of each program.
@@ -186,7 +186,7 @@ pub struct LispSession {
 const MOST_HIDDEN_PROBLEMS: usize = 2;
 
 impl LispSession {
-    /// A session before its first program; `context` and `memory` are maps.
+    /// A session before its first program. `context` and `memory` are maps.
     #[must_use]
     pub const fn new(limits: Limits, context: Value, memory: Value) -> Self {
         let history = [Value::Nil, Value::Nil, Value::Nil];
@@ -267,7 +267,7 @@ impl LispSession {
         problems
     }
 
-    /// What the programs so far have kept.
+    /// The memory that the programs so far have kept.
     #[must_use]
     pub const fn memory(&self) -> &Value {
         &self.memory
@@ -374,7 +374,7 @@ impl LispSession {
         }
     }
 
-    /// What came of a program that ran with an agent's tools.
+    /// The result of a program that ran with an agent's tools.
     pub fn take_outcome(&mut self, outcome: ProgramOutcome, checked: &CheckedProgram) -> ProgramRun {
         let ProgramOutcome { end, fuel, bytes, memory, label, .. } = outcome;
         let end = match end {

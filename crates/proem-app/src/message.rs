@@ -1,8 +1,8 @@
-//! What is said to a person, and what the person could do about it.
+//! A message to a person, with a remedy.
 
 use std::fmt;
 
-/// What could be done, for whoever knows the flags, commands or buttons that do it.
+/// A remedy, for callers that know the flags, commands or buttons for it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Hint {
@@ -37,7 +37,7 @@ pub enum Hint {
     ReviewTrust,
     /// Name a model of the provider, or set it at a place of the configuration, in words.
     NameModel {
-        /// Where it can be set.
+        /// The place where it can be set.
         or_set: String,
     },
     /// Name a provider beside the model, one of these.
@@ -159,9 +159,9 @@ pub enum Hint {
 /// A line for a person, with what could be done about it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Message {
-    /// What there is to say, in our words, with names from outside escaped.
+    /// The message, in our words, with names from outside escaped.
     pub text: String,
-    /// What could be done.
+    /// A remedy.
     pub hint: Option<Hint>,
 }
 
@@ -236,7 +236,7 @@ impl<T> WithNotes<T> {
         Self { value, notes: Vec::new() }
     }
 
-    /// The result; its notes go behind the others.
+    /// The result. Its notes go behind the others.
     pub fn collect(self, notes: &mut Vec<Note>) -> T {
         notes.extend(self.notes);
         self.value

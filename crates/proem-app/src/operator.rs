@@ -1,9 +1,8 @@
 //! The person at the controlling terminal, who alone may approve, trust, take over and delete.
 //!
-//! Invariants: an [`Operator`] is made by [`Operator::at_terminal`] and by nothing else: no tool, no pipe, no variable
-//! of the environment and no option makes one, and none is copied. Input, notes and `/dev/tty` are one terminal, whose
-//! foreground this process is in, so that whoever answers has seen what was shown. What was typed before a question
-//! stood there answers nothing.
+//! Invariants: only [`Operator::at_terminal`] makes an [`Operator`]. No tool, pipe, environment variable or option
+//! makes one, and none is copied. Input, notes and `/dev/tty` are one terminal, and this process is in its foreground,
+//! so that the person who answers has seen the text. Keys typed before a question was on the screen do not answer it.
 //!
 //! It is no proof of who sits there: a program of the same user can open a terminal of its own and is then taken for
 //! the user, as it is by every program that asks at a terminal.
@@ -84,7 +83,7 @@ pub enum OperatorAbsence {
 }
 
 impl OperatorAbsence {
-    /// What is missing and what to do, in words that go on after "and".
+    /// The obstacle and the remedy, in words that go on after "and".
     #[must_use]
     pub const fn in_words(self) -> &'static str {
         match self {
@@ -103,7 +102,7 @@ impl std::fmt::Display for OperatorAbsence {
 
 impl std::error::Error for OperatorAbsence {}
 
-/// What a person said to a question of yes or no.
+/// A person's answer to a question of yes or no.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Consent {
     /// The person agreed.
@@ -125,13 +124,13 @@ impl Operator {
         Ok(Self { terminal, actor })
     }
 
-    /// Who it is, for the records: the user that the process belongs to.
+    /// The person, for the records: the user that owns the process.
     #[must_use]
     pub const fn actor(&self) -> &Actor {
         &self.actor
     }
 
-    /// Writes to the terminal. Whatever is from outside in the text was made harmless before.
+    /// Writes to the terminal. Outside text in it was made harmless before.
     ///
     /// # Errors
     ///
@@ -141,7 +140,7 @@ impl Operator {
         written.map_err(|error| Error::outside(format!("could not write to the terminal: {error}")))
     }
 
-    /// Writes a question and reads the line that is typed then; `None` at the end of the input.
+    /// Writes a question and reads the line that is typed then. `None` at the end of the input.
     ///
     /// # Errors
     ///
@@ -151,7 +150,7 @@ impl Operator {
         terminal_line(&self.terminal)
     }
 
-    /// The same, waiting no longer than until `stop` is cancelled; `None` then, too.
+    /// The same, waiting no longer than until `stop` is cancelled. `None` then, too.
     ///
     /// # Errors
     ///
@@ -162,7 +161,7 @@ impl Operator {
         let (read, answer) = oneshot::channel();
         // A read can't be broken off, so a thread of its own is left to it.
         let reading = std::thread::Builder::new().name("proem-answer".to_owned()).spawn(move || {
-            // Who asked may have given up.
+            // The caller may have given up.
             _ = read.send(terminal_line(&terminal));
         });
         reading.map_err(|error| unread_answer(&error))?;
@@ -196,7 +195,7 @@ fn consent(answer: &str) -> Consent {
     }
 }
 
-/// The next line of a terminal, without its end; `None` at the end of the input.
+/// The next line of a terminal, without its end. `None` at the end of the input.
 fn terminal_line(mut terminal: &File) -> Result<Option<String>, Error> {
     let (mut answer, mut bytes) = (Vec::new(), [0; 256]);
     loop {

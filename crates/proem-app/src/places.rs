@@ -1,4 +1,4 @@
-//! Where this user's configuration and state are.
+//! The places of this user's configuration and state.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ pub struct Places {
     pub config: PathBuf,
     /// The installation's key and what was trusted.
     pub state: PathBuf,
-    /// What can be rebuilt.
+    /// Files that can be rebuilt.
     pub cache: PathBuf,
     /// The user's home.
     pub home: PathBuf,

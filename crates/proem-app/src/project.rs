@@ -90,22 +90,21 @@ impl FirstLook {
 /// An opened project.
 #[derive(Debug)]
 pub struct OpenProject {
-    /// Where this user's files are.
+    /// The places of this user's files.
     pub places: Places,
-    /// Where its files are; `None` in a bare repository.
+    /// The root of its files. `None` in a bare repository.
     pub root: Option<PathBuf>,
-    /// What the trust store calls it.
+    /// Its name in the trust store.
     pub key: String,
-    /// What git answered when it was opened: where its files are, which holds as long as the project does.
+    /// Git's answers about the places of its files, which hold as long as the project does.
     pub answers: GitAnswers,
     /// Whether its repository was looked at for the first time, so that the rest of it is worth reading.
     pub first_look: FirstLook,
-    /// What this user trusts in it.
+    /// The files in it that this user trusts.
     pub vouched: RepositoryTrust,
     /// The user's configuration with the project's laid over or, untrusted, restricting it.
     pub config: Config,
-    /// Where the user's configuration looks for tools and skills, and where the project's does if
-    /// it is trusted.
+    /// The places where the user's configuration looks for tools and skills, and the project's if it is trusted.
     pub catalogue: [CatalogueFiles; 2],
     /// The layers of the book, lowest first.
     pub layers: Vec<BookLayer>,
@@ -131,8 +130,8 @@ pub fn find_git(places: &Places) -> Result<GitProgram, Error> {
     Ok(GitProgram::find(&Environment::inherited())?.within(user.git.limits()))
 }
 
-/// The configuration that counts in a folder; without git, the user's own. What there is to say about the project
-/// goes to `said`. Where neither the folder nor one above it has a configuration, git isn't asked for the root.
+/// The configuration that counts in a folder; without git, the user's own. Notes about the project go to `said`. If
+/// neither the folder nor one above it has a configuration, git isn't asked for the root.
 ///
 /// # Errors
 ///
@@ -314,7 +313,7 @@ impl OpenProject {
         written.map(|(path, hash)| TrustedFile { name: path.to_owned(), hash: hash.to_owned() }).collect()
     }
 
-    /// The whole of one of the project's files; `None` if it isn't there.
+    /// The whole of one of the project's files. `None` if it isn't there.
     ///
     /// # Errors
     ///
@@ -395,7 +394,7 @@ impl OpenProject {
         let mut layer = match read_book(&root.join(BOOK), Origin::Project) {
             Ok(Some(layer)) => layer,
             Ok(None) => return,
-            // Whoever wrote the repository can't keep other prompts from being used.
+            // A repository's author can't prevent other prompts from being used.
             Err(failure) => {
                 self.ignore_book(failure.to_string());
                 return;
@@ -470,7 +469,7 @@ impl OpenProject {
         Ok(())
     }
 
-    /// The text of a file that configuration names; `None` if it is missing, too large or not trusted.
+    /// The text of a file that configuration names. `None` if it is missing, too large or not trusted.
     fn configured(&mut self, path: &str, named_by: FileOwner, places: &Places) -> Result<Option<String>, Error> {
         let folder = match (named_by, &self.root) {
             (FileOwner::Project, Some(root)) => root,
@@ -479,7 +478,7 @@ impl OpenProject {
         let Some(FileContent::Whole(bytes)) = files::read_beneath(folder, Path::new(path), MAX_FILE_BYTES)? else {
             return Ok(None);
         };
-        // A path may be spelled in several ways; trust is kept under the plain one.
+        // A path may be spelled in several ways. Trust is kept under the plain one.
         let plain = plain_relative_path(path).unwrap_or_else(|| path.to_owned());
         if named_by == FileOwner::Project && !self.vouched.covers(&plain, &sha256_hex(&bytes)) {
             self.distrust(path, "the book's own text is used instead".into());
@@ -529,7 +528,7 @@ impl OpenProject {
     }
 }
 
-/// Whose configuration names a file.
+/// The owner of the configuration that names a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FileOwner {
     User,
@@ -548,7 +547,7 @@ fn merge_tables(mut base: toml::Table, over: toml::Table) -> toml::Table {
     base
 }
 
-/// Reads a folder as a book layer; `None` if there is no such folder.
+/// Reads a folder as a book layer. `None` if there is no such folder.
 ///
 /// # Errors
 ///

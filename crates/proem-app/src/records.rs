@@ -32,7 +32,7 @@ pub fn blocking<T, E: From<Error>>(work: impl Future<Output = Result<T, E>>) -> 
     runtime()?.block_on(work)
 }
 
-/// What asynchronous work of the store runs on.
+/// The runtime for asynchronous work of the store.
 ///
 /// # Errors
 ///
@@ -44,7 +44,7 @@ pub fn runtime() -> Result<tokio::runtime::Runtime, Error> {
         .map_err(|e| Error::outside(format!("could not start the runtime: {e}")))
 }
 
-/// Whose runs are meant.
+/// The scope of runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whose {
     /// This project's.
@@ -54,7 +54,7 @@ pub enum Whose {
 }
 
 impl Whose {
-    /// The project whose runs are meant; `None` for all.
+    /// The project whose runs are meant. `None` for all.
     #[must_use]
     pub fn owner(self, project: &OpenProject) -> Option<Owner> {
         match self {
@@ -64,7 +64,7 @@ impl Whose {
     }
 }
 
-/// Whose records a project's are.
+/// The owner of a project's records.
 pub fn records_owner(project: &OpenProject) -> Owner {
     Owner(project.key.clone())
 }
@@ -76,7 +76,7 @@ pub fn records_folder_name(project: &Owner) -> &str {
     path.file_name().and_then(OsStr::to_str).unwrap_or("/")
 }
 
-/// Who sits here: the user, and by which channel Proem is used.
+/// The person at this machine: the user, and the channel through which Proem is used.
 pub fn actor(environment: &Environment, channel: Channel) -> Actor {
     let user = ["USER", "LOGNAME"].into_iter().find_map(|name| environment.get(name)?.to_str());
     let id = plain_name(user.filter(|user| !user.is_empty()).unwrap_or("unknown"));
@@ -89,7 +89,7 @@ pub(crate) fn plain_name(user: &str) -> String {
     user.chars().take(64).map(plain).collect()
 }
 
-/// The zone by which days are booked; UTC where none is declared.
+/// The zone by which days are booked. UTC where none is declared.
 ///
 /// # Errors
 ///
@@ -126,7 +126,7 @@ fn caps_of(scope: CapScope, limits: &SpendLimits) -> Vec<Cap> {
     money.chain(tokens).collect()
 }
 
-/// What an agent may spend in one project: what configuration says, and where that says nothing what ships with it.
+/// The budget of an agent in one project: the configured one, or else the one that ships with it.
 ///
 /// # Errors
 ///
@@ -150,7 +150,7 @@ pub fn agent_caps(budget: &BudgetFile, agent: &str) -> Result<Vec<Cap>, Error> {
     Ok(caps_of(CapScope::Agent, &agent_budget(budget, agent)?.limits()))
 }
 
-/// Where an agent stands on the ladder of its budget in this project.
+/// An agent's place on the ladder of its budget in this project.
 ///
 /// # Errors
 ///
@@ -164,7 +164,7 @@ pub async fn ladder_place(store: &Store, project: &OpenProject, agent: &str, now
     });
     let ladder = SpendLadder::new(steps.collect())?;
     let whose = Spender { project: records_owner(project), agent: Some(agent.to_owned()) };
-    // What was spent today counts whether or not a cap is set for the day.
+    // Today's spending counts with or without a cap for the day.
     let today = Cap { scope: CapScope::Agent, period: CapPeriod::Day, unit: CapUnit::NanoDollars, most: u64::MAX };
     let mut caps = vec![today];
     caps.extend(caps_of(CapScope::Agent, &budget.limits()));

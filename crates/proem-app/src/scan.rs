@@ -1,7 +1,7 @@
 //! Looks for attacks in files, and says where, why, and what was not looked at.
 //!
-//! A file that can't be read never stops the others. What was not looked at is at least a flag; in a
-//! folder it is counted.
+//! A file that can't be read never stops the others. A part that was not looked at is at least a flag. In a folder it
+//! is counted.
 
 pub mod calibrate;
 pub mod examine;
@@ -28,9 +28,9 @@ use crate::project::{BookReading, OpenProject};
 /// How files are read and judged.
 #[derive(Debug, Clone)]
 pub struct ScanOptions {
-    /// What they are read as, whatever they look like.
+    /// The kind to read them as, whatever they look like.
     pub kind: Option<DocumentKind>,
-    /// Whose verdicts apply; otherwise `file/` and the kind.
+    /// The source whose verdicts apply. Otherwise `file/` and the kind.
     pub source: Option<Source>,
     /// How much is read of a file that was named, or of a row, in bytes.
     pub file_bytes: usize,
@@ -39,7 +39,7 @@ pub struct ScanOptions {
 }
 
 impl ScanOptions {
-    /// Reads a file that was named; links are followed.
+    /// Reads a file that was named. Links are followed.
     ///
     /// # Errors
     ///

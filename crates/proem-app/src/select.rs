@@ -28,7 +28,7 @@ use crate::words::group_thousands;
 /// How many problems of one file are told as notes.
 const MAX_NOTES: usize = 5;
 
-/// Where a catalogue is from, which decides what its entries are called.
+/// The origin of a catalogue, which decides the names of its entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CatalogueFrom {
     /// A file that the user named: entries have the names in it, and nobody was asked about them.
@@ -37,16 +37,16 @@ pub enum CatalogueFrom {
     Project,
 }
 
-/// What is ranked, and by what.
+/// The entries to rank, and the means.
 #[derive(Debug, Clone)]
 pub struct SelectOptions {
     /// JSON lines, or a saved answer to `tools/list`, instead of the project's catalogue.
     pub catalogue: Option<PathBuf>,
     /// The folder whose project's catalogue is meant.
     pub root: PathBuf,
-    /// What earlier tasks used.
+    /// The usage of earlier tasks.
     pub usage: Option<PathBuf>,
-    /// Why only shared words are to count, in the caller's words; `None` where meaning counts too.
+    /// Why only shared words are to count, in the caller's words. `None` where meaning counts too.
     pub words_only: Option<String>,
 }
 
@@ -66,15 +66,14 @@ pub struct Ranker {
 /// A ranking with the query that it is for.
 #[derive(Debug)]
 pub struct QueryRanking {
-    /// What was asked.
+    /// The query.
     pub query: Query,
     /// All entries, the likeliest first.
     pub ranking: Ranking,
 }
 
 impl Ranker {
-    /// Reads the catalogue and makes it ready. What there is to say about the project goes to `said`, also if it
-    /// fails.
+    /// Reads the catalogue and makes it ready. Notes about the project go to `said`, also on failure.
     ///
     /// # Errors
     ///
@@ -139,25 +138,25 @@ impl Ranker {
         Ok(Self { catalogue, from, selector, index, embedder, degraded, notes })
     }
 
-    /// What the user may want to know, one line each.
+    /// Notes for the user, one line each.
     #[must_use]
     pub fn notes(&self) -> &[Note] {
         &self.notes
     }
 
-    /// What is ranked.
+    /// The ranked entries.
     #[must_use]
     pub fn entries(&self) -> &[Capability] {
         self.catalogue.entries()
     }
 
-    /// Where it is from.
+    /// The origin of the catalogue.
     #[must_use]
     pub const fn from(&self) -> CatalogueFrom {
         self.from
     }
 
-    /// What ranks.
+    /// The selector.
     #[must_use]
     pub const fn selector(&self) -> &Selector {
         &self.selector
@@ -169,7 +168,7 @@ impl Ranker {
         &self.index
     }
 
-    /// Ranks all entries. Whatever goes wrong with the model leaves words to decide.
+    /// Ranks all entries. If the model fails, words decide alone.
     ///
     /// # Errors
     ///
@@ -193,12 +192,12 @@ impl Ranker {
     }
 }
 
-/// What the user configured, whatever project they are in.
+/// The user's configured model, for any project.
 fn configured_embedding(places: &Places) -> Result<EmbeddingSetup, Error> {
     EmbeddingSetup::new(&Config::of_user(&places.config_file())?, places)
 }
 
-/// Reads a catalogue of the user's choice; broken entries are notes, a file of nothing else an error.
+/// Reads a catalogue of the user's choice. Broken entries are notes, a file of nothing else an error.
 fn from_file(path: &Path) -> Result<(Catalogue, Vec<String>), Error> {
     let (name, mut bytes) = (lines::lines_path(path), Vec::new());
     let most = u64::try_from(MAX_FILE_BYTES).unwrap_or(u64::MAX);
@@ -254,7 +253,7 @@ fn is_tools_list(text: &str) -> bool {
     })
 }
 
-/// Adds what earlier requests used; says what is wrong with the file.
+/// Adds what earlier requests used. Says what is wrong with the file.
 fn add_usage(
     usage: &mut UsageHistory,
     path: &Path,
@@ -302,7 +301,7 @@ fn add_usage(
     Ok(notes)
 }
 
-/// What usage may call an entry.
+/// The names that usage may have for an entry.
 fn usage_hashes(capability: &Capability) -> [Sha256Hash; 2] {
     let own = show::exact_json(capability.own_name());
     [Sha256Hash::of(capability.name().as_str().as_bytes()), Sha256Hash::of(own.as_str().unwrap_or_default().as_bytes())]

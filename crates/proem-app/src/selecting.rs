@@ -1,4 +1,4 @@
-//! What selection needs for one assembly: the catalogue, the task's vector, those of memories.
+//! The inputs of selection for one assembly: the catalogue, the task's vector, those of memories.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub struct SelectionInputs {
     index: CatalogueIndex,
     selector: Selector,
     query: Query,
-    /// The model; `None` if it could not be used.
+    /// The model. `None` if it could not be used.
     embedder: Option<EmbeddingModel>,
     task: Vec<Option<Vector>>,
     entries: BTreeMap<Sha256Hash, Option<Vector>>,
@@ -130,7 +130,7 @@ impl SelectionInputs {
         self.index.embed(self.catalogue.entries(), model, vectors).map_err(|error| error.to_string())
     }
 
-    /// Memories and events keep their vectors; those that are new are embedded once.
+    /// Memories and events keep their vectors. Those that are new are embedded once.
     fn embed_entries(
         &mut self,
         project: &OpenProject,
@@ -146,7 +146,7 @@ impl SelectionInputs {
         Ok(())
     }
 
-    /// The examples of the modes; those that a server embedded are kept.
+    /// The examples of the modes. Those that a server embedded are kept.
     fn embed_examples(&mut self, places: &Places, model: &EmbeddingModel) -> Result<ModeExamples, String> {
         let sentences = mode_examples().map_err(|error| error.to_string())?;
         let vectors = if let Some(model) = model.built_in() {
@@ -198,7 +198,7 @@ impl SelectionInputs {
         &self.catalogue
     }
 
-    /// What tools and skills are selected from; `None` without a catalogue.
+    /// The tools and skills to select from. `None` without a catalogue.
     pub fn selecting(&self) -> Option<SelectionTask<'_>> {
         let meant = self.embedder.as_ref().map(|embedder| TaskEmbedding {
             model: embedder.model(),
@@ -214,7 +214,7 @@ impl SelectionInputs {
         })
     }
 
-    /// What the model says about memories and events.
+    /// The model's view of memories and events.
     pub fn entries(&self) -> Option<EntryMeaning<'_>> {
         let embedder = self.embedder.as_ref()?;
         let related = *self.selector.calibrations().related.get(embedder.model().as_str())?;
@@ -228,13 +228,13 @@ impl SelectionInputs {
     }
 }
 
-/// Below the cache folder; one for each project's root.
+/// Below the cache folder. One for each project's root.
 fn entries_file(project: &OpenProject) -> PathBuf {
     let root = project.root.as_deref().unwrap_or_else(|| Path::new(&project.key));
     PathBuf::from("entries").join(format!("{}.json", Sha256Hash::of(root.as_os_str().as_encoded_bytes()).short(32)))
 }
 
-/// What was stored; nothing if it can't be read, since it can be rebuilt.
+/// The stored vectors. Nothing if they can't be read, because they can be rebuilt.
 fn read_entries(cache: &Path, path: &Path) -> Manifest {
     match files::read_beneath(cache, path, MAX_MANIFEST_BYTES) {
         Ok(Some(FileContent::Whole(bytes))) => Manifest::read(&String::from_utf8_lossy(&bytes)).unwrap_or_default(),

@@ -20,7 +20,7 @@ const MAX_BYTES: usize = 1 << 20;
 pub(crate) struct StateFile {
     /// Its name there.
     pub(crate) name: &'static str,
-    /// The version of its form, which stands under `version`.
+    /// The version of its form, which is under `version`.
     pub(crate) version: u32,
 }
 
@@ -31,7 +31,7 @@ struct Version {
 }
 
 impl StateFile {
-    /// Its content; `None` if it isn't there.
+    /// Its content. `None` if it isn't there.
     ///
     /// # Errors
     ///

@@ -20,12 +20,12 @@ use crate::project;
 /// The largest text that is counted, in bytes.
 const MAX_BYTES: u64 = 256 * 1024 * 1024;
 
-/// What tokens are counted by.
+/// The basis of counting tokens.
 #[derive(Debug, Clone)]
 pub struct TokensOptions {
     /// Only this model or role.
     pub model: Option<String>,
-    /// Whose model it is.
+    /// The model's provider.
     pub provider: Option<String>,
     /// The folder whose project's configuration counts.
     pub root: PathBuf,
@@ -33,7 +33,7 @@ pub struct TokensOptions {
 
 /// A counter with its name.
 pub struct TokenColumn {
-    /// What counts: a tokeniser or a model.
+    /// The counter: a tokeniser or a model.
     pub title: String,
     /// Whether its counts are exact.
     pub exactness: Exactness,
@@ -48,7 +48,7 @@ impl std::fmt::Debug for TokenColumn {
     }
 }
 
-/// What a count is made by.
+/// The basis of a count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CountBasis {
     /// The model's own tokeniser.
@@ -57,11 +57,11 @@ enum CountBasis {
     Measured,
     /// Another tokeniser, by the factor that recorded calls gave here.
     Fitted,
-    /// Another tokeniser; how much the two differ is not known.
+    /// Another tokeniser. How much the two differ is not known.
     Unmeasured,
 }
 
-/// The counters that are asked for. What there is to say about the project goes to `said`, also if it fails.
+/// The requested counters. Notes about the project go to `said`, also on failure.
 ///
 /// # Errors
 ///
@@ -92,7 +92,7 @@ impl TokenColumn {
         self.counter.count(text)
     }
 
-    /// What counts, with its factor.
+    /// The counter, with its factor.
     #[must_use]
     pub fn counter(&self) -> String {
         self.counter.name().to_string()
@@ -121,7 +121,7 @@ impl TokenColumn {
         Self { title: model.name, exactness: counter.exactness(), counter, basis }
     }
 
-    /// What an estimate is made by; `None` for an exact count.
+    /// The basis of an estimate. `None` for an exact count.
     #[must_use]
     pub fn estimate(&self) -> Option<Note> {
         let how = format!("{} = {}", show::terminal_str(&self.title), self.counter.name());
@@ -137,7 +137,7 @@ impl TokenColumn {
     }
 }
 
-/// What the files of a folder come to.
+/// The token count of a folder's files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FolderCount {
     /// How many files were counted.
@@ -186,7 +186,7 @@ pub fn count_folder(
     Ok(count)
 }
 
-/// The text of a file of a folder; `None` if it is none, or too long.
+/// The text of a file of a folder. `None` if it is none, or too long.
 fn text_beneath(folder: &Path, path: &Path) -> Option<String> {
     match files::read_beneath(folder, path, MAX_FOLDER_FILE) {
         Ok(Some(FileContent::Whole(bytes))) => String::from_utf8(bytes).ok().filter(|text| !text.contains('\0')),

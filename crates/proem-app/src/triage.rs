@@ -4,8 +4,8 @@
 //! its file says, [`init`] writes that file, [`desk`] takes signals in and works on those that are open, cycle by cycle,
 //! and [`status`] says what stands and waits. [`watch`] does all of it again and again, from files as they come.
 //!
-//! Invariants: what came is on the disk before anything is decided; a cycle ends whole or not at all, and what it
-//! proposed before its end is the same when it is proposed again; a file that nobody vouched for decides nothing.
+//! Invariants: what came is on the disk before anything is decided. A cycle ends whole or not at all, and what it
+//! proposed before its end is the same when it is proposed again. A file that nobody vouched for decides nothing.
 
 pub mod artefacts;
 mod asking;

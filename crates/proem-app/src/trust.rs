@@ -32,7 +32,7 @@ const LOCK: &str = "trust.lock";
 const COPIES: &str = "trusted";
 const MAX_STORE_BYTES: usize = 16 * 1024 * 1024;
 
-/// The largest file that can be trusted, in bytes; nobody reviews more at once.
+/// The largest file that can be trusted, in bytes. Nobody reviews more at once.
 pub const MAX_FILE_BYTES: usize = 1024 * 1024;
 
 /// How long trust given while editing lasts, in seconds.
@@ -66,11 +66,11 @@ struct Trusted {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EditingGrant {
-    /// The work tree it is edited in; others of the same repository are not concerned.
+    /// The work tree it is edited in. Others of the same repository are not concerned.
     pub root: String,
     /// Relative to that root.
     pub path: String,
-    /// The commit at which it began; none before the first commit.
+    /// The commit at which it began. None before the first commit.
     pub head: Option<String>,
     /// When it ends, in seconds since 1970.
     pub until: i64,
@@ -82,7 +82,7 @@ impl EditingGrant {
     }
 }
 
-/// What this user vouched for in one repository.
+/// The files that this user vouched for in one repository.
 #[derive(Debug, Clone, Default)]
 pub struct RepositoryTrust {
     files: BTreeMap<String, Trusted>,
@@ -116,7 +116,7 @@ impl RepositoryTrust {
         self.files.contains_key(path)
     }
 
-    /// What is being edited.
+    /// The files that are being edited.
     pub fn editing(&self) -> &[EditingGrant] {
         &self.editing
     }
@@ -146,13 +146,13 @@ pub struct TrustStore {
 }
 
 impl TrustStore {
-    /// The store in this folder; nothing is read or written yet.
+    /// The store in this folder. Nothing is read or written yet.
     #[must_use]
     pub const fn new(folder: PathBuf) -> Self {
         Self { folder }
     }
 
-    /// What was trusted in the repository called `key`, as far as the work tree `root` is concerned.
+    /// The trusted files of the repository called `key`, as far as the work tree `root` is concerned.
     ///
     /// Trust while editing that has ended is removed for good: it doesn't come back with its commit.
     /// `head` is asked only if something is being edited there.
@@ -187,8 +187,8 @@ impl TrustStore {
         Ok(RepositoryTrust { files: repository.files, editing: live, written: repository.written })
     }
 
-    /// What was trusted by its hash in the repository called `key`, for who can't ask for the commit that is checked out:
-    /// trust while something is edited is not among it, and nothing is removed.
+    /// The files trusted by hash in the repository called `key`, for callers that can't ask for the checked-out commit.
+    /// Trust while a file is edited is not among them, and nothing is removed.
     ///
     /// # Errors
     ///
@@ -198,7 +198,7 @@ impl TrustStore {
         Ok(RepositoryTrust { files: repository.files, editing: Vec::new(), written: repository.written })
     }
 
-    /// Whether the store can be read; one that isn't there yet can.
+    /// Whether the store can be read. One that isn't there yet can.
     ///
     /// # Errors
     ///
@@ -226,7 +226,7 @@ impl TrustStore {
             let repository = stored.repositories.entry(key.to_owned()).or_default();
             for (path, bytes) in trusted {
                 let hash = sha256_hex(bytes);
-                // A file with a credential is trusted without a copy; its next version is shown in full.
+                // A file with a credential is trusted without a copy. Its next version is shown in full.
                 if credential::find_credentials(&String::from_utf8_lossy(bytes)).is_empty() {
                     files::replace_file(&self.folder, &Path::new(COPIES).join(&hash), bytes, FileAccess::Private)?;
                 }
@@ -267,7 +267,7 @@ impl TrustStore {
         })
     }
 
-    /// Takes trust back; the paths that were trusted.
+    /// Takes trust back. The paths that were trusted.
     ///
     /// # Errors
     ///
@@ -367,7 +367,7 @@ impl TrustStore {
         let Ok(copies) = std::fs::read_dir(self.folder.join(COPIES)) else { return };
         for copy in copies.flatten() {
             if copy.file_name().to_str().is_none_or(|name| !wanted.contains(name)) {
-                // What stays costs space only.
+                // A copy that remains costs only space.
                 _ = std::fs::remove_file(copy.path());
             }
         }

@@ -12,15 +12,15 @@ use crate::error::Error;
 /// The milliseconds of a day of 24 hours.
 pub const DAY: i64 = 24 * 60 * 60 * 1000;
 
-/// Milliseconds of what may stand behind a number: hours, days, weeks of seven of them.
+/// Milliseconds of what may be behind a number: hours, days, weeks of seven of them.
 const UNITS: [(char, i64); 3] = [('h', 3_600_000), ('d', DAY), ('w', 7 * DAY)];
 
-/// The time that `text` names: `30d`, `12h`, `2w`, `2026-11-01`, or a moment such as
-/// `2026-11-01T10:00:00Z`; days begin in `zone`.
+/// The time that `text` names: `30d`, `12h`, `2w`, `2026-11-01`, or a moment such as `2026-11-01T10:00:00Z`. Days begin
+/// in `zone`.
 ///
 /// # Errors
 ///
-/// If it names no time; the forms that do are listed.
+/// If it names no time. The forms that do are listed.
 pub fn since(text: &str, now: Time, zone: &TimeZone) -> Result<Time, Error> {
     let found = parse_ago(text, now).or_else(|| named_day(text, zone)).or_else(|| parse_moment(text));
     found.ok_or_else(|| {
@@ -36,7 +36,7 @@ fn parse_ago(text: &str, now: Time) -> Option<Time> {
 }
 
 fn named_day(text: &str, zone: &TimeZone) -> Option<Time> {
-    // A moment begins like a day; only a whole text of ten characters is one.
+    // A moment begins like a day. Only a whole text of ten characters is one.
     let date: Date = Some(text).filter(|text| text.len() == 10)?.parse().ok()?;
     Some(Time(date.to_zoned(zone.clone()).ok()?.timestamp().as_millisecond()))
 }
@@ -77,7 +77,7 @@ pub fn rfc3339(time: Time) -> String {
 }
 
 fn format_time(time: Time, zone: &TimeZone, form: &str) -> String {
-    // What no calendar has is shown as it is stored.
+    // A time that no calendar has is shown as it is stored.
     Timestamp::from_millisecond(time.0)
         .map_or_else(|_| time.0.to_string(), |moment| moment.to_zoned(zone.clone()).strftime(form).to_string())
 }

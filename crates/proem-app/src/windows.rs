@@ -23,10 +23,10 @@ pub struct ContextWindows {
     providers: BTreeMap<String, ProviderWindows>,
 }
 
-/// What one server said.
+/// The windows that one server named.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct ProviderWindows {
-    /// Where the server is: another address is another server.
+    /// The server's address: another address is another server.
     base_url: String,
     /// The tokens of prompt and answer together, by the model's name.
     models: BTreeMap<String, NonZeroUsize>,
@@ -39,7 +39,7 @@ impl Default for ContextWindows {
 }
 
 impl ContextWindows {
-    /// Reads the file; no windows if it isn't there.
+    /// Reads the file. No windows if it isn't there.
     ///
     /// # Errors
     ///

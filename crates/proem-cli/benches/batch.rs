@@ -26,7 +26,7 @@ use serde_json::json;
 
 const ROWS: usize = 1_000;
 const CONCURRENCY: usize = 64;
-/// How many rounds; both clients are timed in each.
+/// How many rounds. Both clients are timed in each.
 const ROUNDS: usize = 5;
 /// How many runs of one row.
 const SINGLES: usize = 21;
@@ -72,7 +72,7 @@ fn main() {
     one_run(&fixture);
 }
 
-/// What one client took for all rows.
+/// The time that one client took for all rows.
 struct Took {
     time: Duration,
     most_at_once: usize,
@@ -104,7 +104,7 @@ fn side_by_side(fixture: &Fixture, delay_ms: u64) {
     println!("  ratio              {:.2}        {:.2}", ours.0 / plain.0, ours.1 / plain.1);
 }
 
-/// Prints a client's line; its median and worst time in seconds.
+/// Prints a client's line. Its median and worst time in seconds.
 fn show(name: &str, mut all: Vec<Took>) -> (f64, f64) {
     all.sort_by_key(|took| took.time);
     let (median, worst) = (all[all.len() / 2].time.as_secs_f64(), all[all.len() - 1].time.as_secs_f64());

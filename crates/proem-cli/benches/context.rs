@@ -1,9 +1,9 @@
 //! Finding the files of a task beside what people would use instead: `git grep` for each of its words, and a plain BM25
 //! over the tree.
 //!
-//! Whole commands on clones, which are named: `cargo bench -p proem-cli --bench context -- CLONE…`. Without any there is
-//! nothing to measure, which is said. Cold is the first answer of a user who has no cache; complete is cold with
-//! `--wait`; warm is every later one.
+//! Whole commands on clones, which are named: `cargo bench -p proem-cli --bench context -- CLONE…`. Without any there
+//! is nothing to measure, which is said. Cold is the first answer of a user who has no cache. Complete is cold with
+//! `--wait`. Warm is every later one.
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -27,7 +27,7 @@ use fixture::Fixture;
 const TASK: &str = "the export is slow when a timeout happens while the retry handler flushes its buffer";
 /// The words of the task that a person would search for.
 const WORDS: [&str; 6] = ["export", "timeout", "retry", "handler", "flush", "buffer"];
-/// How often what is warm is measured; the median counts.
+/// How often what is warm is measured. The median counts.
 const ROUNDS: usize = 9;
 
 fn main() {

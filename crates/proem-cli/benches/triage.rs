@@ -1,7 +1,7 @@
-//! What triage with models takes beside its models: the whole command on comments of Jira, with everything recorded, and
-//! a server on loopback that answers at once. What the server takes is counted apart.
+//! The time of triage with models beside its models: the whole command on comments of Jira, with everything recorded,
+//! and a server on loopback that answers at once. The server's time is counted apart.
 //!
-//! `cargo bench -p proem-cli --bench triage`; numbers of signals behind `--` are taken instead of the usual ones.
+//! `cargo bench -p proem-cli --bench triage`. Numbers of signals behind `--` are taken instead of the usual ones.
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -125,8 +125,8 @@ fn comment(number: usize) -> Json {
     })
 }
 
-/// What stands in for a model: it finds nothing to cut, and nothing to do but for a tenth of the signals, which are drafted
-/// for.
+/// The stand-in for a model: it finds nothing to cut, and nothing to do except for a tenth of the signals, which are
+/// drafted for.
 struct ModelServer {
     port: u16,
     requests: Arc<AtomicU64>,

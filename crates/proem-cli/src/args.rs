@@ -1,5 +1,5 @@
-//! The whole command line, as `--help` documents it, and what several commands share; each command's own
-//! arguments stand beside it.
+//! The whole command line, as `--help` documents it, and what several commands share. Each command's own arguments are
+//! beside it.
 
 pub(crate) mod files;
 pub(crate) mod models;

@@ -1,4 +1,4 @@
-//! What could be done about something, in the words of this program: its flags and commands.
+//! The remedies in the words of this program: its flags and commands.
 
 use proem_app::message::Message;
 use proem_app::{Hint, Note};
@@ -20,7 +20,7 @@ pub(crate) fn of_note(note: &Note) -> String {
     }
 }
 
-/// What stands behind a message, its separator included.
+/// The remedy behind a message, its separator included.
 pub(crate) fn remedy_tail(hint: &Hint) -> String {
     match hint {
         Hint::ChooseMode => format!("; {OTHERWISE}"),
@@ -94,7 +94,7 @@ pub(crate) fn remedy_tail(hint: &Hint) -> String {
         Hint::CheckPolicy => "; `proem policy check` lists what is wrong".to_owned(),
         Hint::SetLocale => "; run `export LANG=C.UTF-8`".to_owned(),
         Hint::Connect => "; `proem doctor --connect` asks it".to_owned(),
-        // What has no words here is left to the message.
+        // A remedy without words here is left to the message.
         _ => String::new(),
     }
 }
@@ -113,7 +113,7 @@ mod tests {
         text.chars().take_while(char::is_ascii_alphanumeric).collect()
     }
 
-    /// What mends an installation.
+    /// The remedies for an installation.
     fn of_doctor() -> [(Hint, &'static str); 7] {
         [
             (Hint::SetKey { variable: "A_KEY".to_owned() }, "x; set it with `export A_KEY=…`"),

@@ -19,7 +19,7 @@ use proem_app::places::{Channel, Places};
 use args::CommandLine;
 use failure::CommandFailure;
 
-/// Where this user's files are, and how they are reached.
+/// The places of this user's files, and how they are reached.
 fn user_places() -> Result<Places, CommandFailure> {
     Ok(Places::find(channel())?)
 }
@@ -35,7 +35,7 @@ fn main() -> ExitCode {
     let args = match CommandLine::try_parse_from(args::words::mark_hyphen_words(std::env::args_os())) {
         Ok(args) => args,
         Err(error) => {
-            // Help and version are answers; they go to standard output with code 0.
+            // Help and version are answers. They go to standard output with code 0.
             if !error.use_stderr() {
                 return match ui::help(&error) {
                     Ok(()) => ExitCode::SUCCESS,

@@ -40,18 +40,18 @@ pub(crate) const GREEN: Style = AnsiColor::Green.on_default();
 pub(crate) const BLUE: Style = AnsiColor::BrightBlue.on_default();
 pub(crate) const CYAN: Style = AnsiColor::Cyan.on_default();
 
-/// A text in a style, for [`print_note`] and the tables; colours vanish where there is no terminal.
+/// A text in a style, for [`print_note`] and the tables. Colours vanish where there is no terminal.
 pub(crate) fn style_text(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// Writes to standard output exactly what was asked for: a prompt, an answer, a text without its
-/// attacks. What says something *about* such texts is a [`print_report`], a [`print_listing`] or a [`print_json_document`].
+/// Writes exactly the requested text to standard output: a prompt, an answer, a text without its attacks. A text
+/// *about* such texts is a [`print_report`], a [`print_listing`] or a [`print_json_document`].
 pub(crate) fn data(text: &str) -> Result<(), CommandFailure> {
     write_to_stdout(Printed::Exact, text).map(|_| ())
 }
 
-/// Writes bytes to standard output exactly as they are; a terminal gets the text of them, made safe to look at.
+/// Writes bytes to standard output exactly as they are. A terminal gets the text of them, made safe to look at.
 ///
 /// # Errors
 ///
@@ -115,9 +115,9 @@ pub(crate) fn print_listing(text: &str) -> Result<(), CommandFailure> {
     write_to_stdout(Printed::Listing, text).map(|_| ())
 }
 
-/// What stands before a name from outside at the start of a line, so that the line isn't that name's.
+/// The lead-in before a name from outside at the start of a line, so that the line isn't that name's.
 pub(crate) const LEAD: &str = "- ";
-/// What stands there where a line goes on with a text from outside.
+/// The mark of a line that goes on with a text from outside.
 pub(crate) const GOES_ON: &str = "· ";
 
 /// Writes lines that are not data to standard error.
@@ -137,7 +137,7 @@ pub(crate) fn print_note(text: &str) {
     aside(&format!("{} {}\n", style_text(CYAN, "note:"), terminal_safe(text)));
 }
 
-/// What there is to say beside a result, a line each.
+/// Prints the notes beside a result, a line each.
 pub(crate) fn print_notes<'n>(notes: impl IntoIterator<Item = &'n Note>) {
     for each in notes {
         let line = hints::of_note(each);
@@ -154,8 +154,8 @@ pub(crate) fn print_notes_of<T>(noted: WithNotes<T>) -> T {
     noted.value
 }
 
-/// What went wrong. Several problems stand one below the other; an excerpt has its own severity,
-/// and an indented line belongs to the problem above it.
+/// Prints a failure. Several problems go one below the other. An excerpt has its own severity, and an indented line
+/// belongs to the problem above it.
 pub(crate) fn print_failure(failure: &CommandFailure) {
     let text = failure.to_string();
     let excerpt = text.starts_with("error: ") || text.starts_with("warning: ");
@@ -166,13 +166,12 @@ pub(crate) fn print_failure(failure: &CommandFailure) {
     }
 }
 
-/// What clap answers to `--help` and `--version`.
+/// Prints clap's answer to `--help` and `--version`.
 pub(crate) fn help(answer: &clap::Error) -> Result<(), CommandFailure> {
     print_listing(&answer.render().ansi().to_string())
 }
 
-/// What is wrong with the arguments. They are shown on the line they stand in: a script may have put
-/// anybody's text into one.
+/// Prints the problem of the arguments. They are shown on one line each: a script may have put anybody's text into one.
 pub(crate) fn print_usage_error(error: &clap::Error, arguments: impl Iterator<Item = OsString>) {
     let mut text = error.render().ansi().to_string();
     let arguments = arguments.map(|argument| argument.to_string_lossy().into_owned());
@@ -196,7 +195,7 @@ pub(crate) fn working(what: &str) -> ProgressBar {
     bar
 }
 
-/// A text with its label on one line: ours as it is, anybody else's escaped; nothing for what is no text.
+/// A text with its label on one line: ours as it is, anybody else's escaped. Nothing for what is no text.
 pub(crate) fn on_line(tree: &LabelTree, most: usize) -> String {
     match tree {
         LabelTree::Text(text) => cut_to_width(text, most),
@@ -251,7 +250,7 @@ pub(crate) fn short_price(cost: NanoDollars) -> String {
     }
 }
 
-/// What is not known.
+/// The sign for an unknown value.
 pub(crate) const UNKNOWN: &str = "–";
 
 /// A count for a table, or [`UNKNOWN`].
@@ -259,7 +258,7 @@ pub(crate) fn short_or_unknown(number: Option<u64>) -> String {
     number.map_or_else(|| UNKNOWN.to_owned(), short_number)
 }
 
-/// One column for each value, in eighths of a line; a value that is not zero shows.
+/// One column for each value, in eighths of a line. A value that is not zero shows.
 pub(crate) fn column_bars(values: &[u64]) -> String {
     const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let most = values.iter().copied().max().unwrap_or(0).max(1);

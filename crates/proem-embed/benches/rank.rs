@@ -50,7 +50,7 @@ fn catalogue() -> Catalogue {
     Catalogue::new(parse_lines("tools.jsonl", &lines), &Approvals::default())
 }
 
-/// What a user of that crate writes first: lower case, split at what is no letter or digit.
+/// The first version that a user of that crate writes: lower case, split at signs that are no letter or digit.
 #[derive(Debug, Clone, Default)]
 struct Plain;
 

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// What is wrong with a table of vectors.
+/// The fault of a table of vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -28,7 +28,7 @@ impl Error {
         Self { kind, problem: problem.into() }
     }
 
-    /// What is wrong.
+    /// The kind of fault.
     #[must_use]
     pub const fn kind(&self) -> ErrorKind {
         self.kind

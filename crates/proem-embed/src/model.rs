@@ -28,7 +28,7 @@ pub struct TokenVector<'a> {
 }
 
 impl<'a> TokenVector<'a> {
-    /// The integers as they lie in the file: each byte is an `i8`.
+    /// The integers as they are in the file: each byte is an `i8`.
     #[must_use]
     pub const fn bytes(&self) -> &'a [u8] {
         self.bytes
@@ -39,7 +39,7 @@ impl<'a> TokenVector<'a> {
         self.bytes.iter().map(|byte| byte.cast_signed())
     }
 
-    /// What the integers are multiplied by, 0 or more: the token's weight is part of it.
+    /// The factor of the integers, 0 or more: the token's weight is part of it.
     #[must_use]
     pub const fn scale(&self) -> f32 {
         self.scale
@@ -48,8 +48,8 @@ impl<'a> TokenVector<'a> {
 
 /// A model that gives each token one vector and each text the direction of its tokens' sum.
 ///
-/// Invariants: nothing is copied from the file but its id; a row that [`Self::tokens`] names
-/// exists; the same text has the same vector, to the bit, on every machine.
+/// Invariants: nothing is copied from the file but its id. A row that [`Self::tokens`] names exists. The same text has
+/// the same vector, to the bit, on every machine.
 #[derive(Clone)]
 pub struct StaticModel<'a> {
     table: EmbeddingTable<'a>,
@@ -67,7 +67,7 @@ impl fmt::Debug for StaticModel<'_> {
 impl StaticModel<'static> {
     /// The model that the program carries with it.
     ///
-    /// Its rows and tokens are taken as they lie: a test of this crate gives them to [`StaticModel::load`].
+    /// Its rows and tokens are taken as they are: a test of this crate gives them to [`StaticModel::load`].
     ///
     /// # Errors
     ///
@@ -80,8 +80,8 @@ impl StaticModel<'static> {
 impl<'a> StaticModel<'a> {
     /// Reads a file made by [`pack`](crate::pack::pack), without copying it.
     ///
-    /// Everything is checked but the SHA-256 over the rows, so that a program starts quickly; use
-    /// [`Self::verify`] where a file comes from elsewhere.
+    /// Everything is checked but the SHA-256 over the rows, so that a program starts quickly. Use [`Self::verify`]
+    /// where a file comes from elsewhere.
     ///
     /// # Errors
     ///
@@ -164,13 +164,13 @@ impl<'a> StaticModel<'a> {
         count > MAX_TOKENS
     }
 
-    /// A row's token, `##` before one inside a word; `None` if there is no such row.
+    /// A row's token, `##` before one inside a word. `None` if there is no such row.
     #[must_use]
     pub fn token(&self, row: u32) -> Option<&'a str> {
         self.table.token(row)
     }
 
-    /// A row; `None` if there is no such row.
+    /// A row. `None` if there is no such row.
     #[must_use]
     pub fn row(&self, row: u32) -> Option<TokenVector<'a>> {
         Some(TokenVector { bytes: self.table.values(row)?, scale: self.table.scale(row)? })

@@ -15,7 +15,7 @@ pub struct StaticModelParts<'a> {
     pub dimension: usize,
     /// The token of each row, 1 to [`MAX_TOKEN_BYTES`] bytes each, no two alike.
     pub tokens: &'a [&'a str],
-    /// What each row's integers are multiplied by, finite and not negative.
+    /// The factor of each row's integers, finite and not negative.
     pub scales: &'a [f32],
     /// The rows, one after the other.
     pub values: &'a [i8],
@@ -53,7 +53,7 @@ pub fn pack(parts: &StaticModelParts<'_>) -> Result<Vec<u8>, Error> {
     if let Some(field) = file.get_mut(DIGEST) {
         field.copy_from_slice(&digest);
     }
-    // What was written is read back: the two can't drift apart.
+    // The written table is read back: the two can't drift apart.
     EmbeddingTable::read(&file)?;
     Ok(file)
 }

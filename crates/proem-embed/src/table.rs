@@ -1,6 +1,6 @@
-//! The file: a vocabulary that is looked up where it lies, and one row of integers for each token.
+//! The file: a vocabulary that is looked up where it is, and one row of integers for each token.
 //!
-//! All numbers are little-endian; sections follow each other without gaps.
+//! All numbers are little-endian. Sections follow each other without gaps.
 //!
 //! | at | size | what |
 //! |---|---|---|
@@ -20,19 +20,18 @@
 //! | | rows × dimension | the rows, `i8` |
 //!
 //! A token's first slot is its hash modulo the slots: FNV-1a of 64 bits (Fowler, Noll and Vo,
-//! <https://datatracker.ietf.org/doc/html/rfc9923>), both halves combined by exclusive or. The
-//! next slot is tried while another token stands there, at most 64 times. A retrained model
-//! changes scales and rows; a token's weight is part of its scale.
+//! <https://datatracker.ietf.org/doc/html/rfc9923>), both halves combined by exclusive or. The next slot is tried while
+//! another token is there, at most 64 times. A retrained model changes scales and rows. A token's weight is part of its
+//! scale.
 //!
-//! Reading checks every size, place, token and slot, so nothing that follows can fail; it does
-//! not check the SHA-256, which would take longer than everything else: see
-//! [`StaticModel::verify`](crate::StaticModel::verify).
+//! Reading checks every size, place, token and slot, so nothing that follows can fail. It does not check the SHA-256,
+//! which would take longer than everything else: see [`StaticModel::verify`](crate::StaticModel::verify).
 
 use sha2::{Digest as _, Sha256};
 
 use crate::error::{Error, ErrorKind};
 
-/// What the file begins with.
+/// The beginning of the file.
 pub const MAGIC: [u8; 8] = *b"PROEMVEC";
 /// The version of this layout.
 pub const VERSION: u32 = 1;
@@ -43,11 +42,11 @@ pub const MAX_ROWS: u32 = 1 << 24;
 /// The longest token in bytes, with its `##`.
 pub const MAX_TOKEN_BYTES: usize = 64;
 
-/// What stands before a token inside a word.
+/// The prefix of a token inside a word.
 pub(crate) const INSIDE: &str = "##";
 /// How many slots are tried.
 pub(crate) const MAX_PROBES: usize = 64;
-/// Where the SHA-256 stands.
+/// The place of the SHA-256.
 pub(crate) const DIGEST: core::ops::Range<usize> = 32..64;
 /// The bytes before the first section.
 pub(crate) const HEADER_BYTES: usize = 64;
@@ -80,7 +79,7 @@ impl TokenHash {
     }
 }
 
-/// A file's content, read where it lies.
+/// A file's content, read where it is.
 #[derive(Clone)]
 pub(crate) struct EmbeddingTable<'a> {
     bytes: &'a [u8],
@@ -294,7 +293,7 @@ pub(crate) fn digest(file: &[u8]) -> [u8; 32] {
     hasher.finalize().into()
 }
 
-/// A place in the file; one that this machine can't address is behind the end of any section.
+/// A place in the file. One that this machine can't address is behind the end of any section.
 fn place(bytes: [u8; 4]) -> usize {
     usize::try_from(u32::from_le_bytes(bytes)).unwrap_or(usize::MAX)
 }

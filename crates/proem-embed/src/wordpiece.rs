@@ -1,11 +1,10 @@
 //! Text → tokens, as BERT's uncased tokeniser does it, without special tokens.
 //!
-//! Characters that don't show are removed, accents stripped (canonical decomposition without `Mn`),
-//! letters lowered one by one; white space parts words; each ideograph and each punctuation
-//! character is a word. A word is covered from its beginning by the longest token each time, tokens
-//! inside a word beginning with `##` (Wu et al., *Google's Neural Machine Translation System*,
-//! 2016, section 4.1; Devlin et al., *BERT*, 2019). A word that can't be covered to its end, or has
-//! more than 100 characters, has no token at all.
+//! Characters that don't show are removed, accents stripped (canonical decomposition without `Mn`), letters lowered one
+//! by one. White space parts words. Each ideograph and each punctuation character is a word. A word is covered from its
+//! beginning by the longest token each time, tokens inside a word beginning with `##` (Wu et al., *Google's Neural
+//! Machine Translation System*, 2016, section 4.1; Devlin et al., *BERT*, 2019). A word that can't be covered to its
+//! end, or has more than 100 characters, has no token at all.
 //!
 //! One step of the original is left out: marks that survive (`Mc`, `Me`) aren't put into canonical
 //! order. No token depends on it.
@@ -27,7 +26,7 @@ const MAX_WORD_BYTES: usize = MAX_WORD_CHARACTERS * 4;
 
 /// Calls `visit` with the row of each token, in order, until it breaks.
 pub(crate) fn tokenise(table: &EmbeddingTable<'_>, text: &str, visit: &mut impl FnMut(u32) -> ControlFlow<()>) {
-    // Whoever breaks has seen enough; there is nothing else to report.
+    // A visitor that breaks has seen enough. There is nothing else to report.
     _ = try_tokenise(table, text, visit);
 }
 
@@ -86,7 +85,7 @@ impl WordBuffer {
         Self { bytes: [0; MAX_WORD_BYTES], length: 0, characters: 0 }
     }
 
-    /// Adds a character; of a word that is too long, only the length is kept.
+    /// Adds a character. Of a word that is too long, only the length is kept.
     fn push(&mut self, c: char) {
         let end = self.length.saturating_add(c.len_utf8());
         if let Some(room) = self.bytes.get_mut(self.length..end).filter(|_| self.characters < MAX_WORD_CHARACTERS) {
@@ -126,7 +125,7 @@ impl WordBuffer {
     }
 }
 
-/// Covers a word with tokens and says how many; `None` if it can't be covered to its end.
+/// Covers a word with tokens and says how many. `None` if it can't be covered to its end.
 fn cover(table: &EmbeddingTable<'_>, word: &[u8], rows: &mut [u32; MAX_WORD_CHARACTERS]) -> Option<usize> {
     let mut rest = word;
     let mut covered = 0_usize;

@@ -16,7 +16,7 @@ use proem_engine::contract::Contract;
 use proem_engine::decode::decode_value;
 use serde_json::{Value as Json, json};
 
-/// How many rounds; both are timed in each.
+/// How many rounds. Both are timed in each.
 const ROUNDS: usize = 21;
 
 fn main() {

@@ -24,7 +24,7 @@ use serde_json::{Value as Json, json};
 
 /// How many actions are decided in a round.
 const ACTIONS: usize = 10_000;
-/// How many rounds; both are timed in each.
+/// How many rounds. Both are timed in each.
 const ROUNDS: usize = 9;
 
 fn main() {

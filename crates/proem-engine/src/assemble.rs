@@ -1,9 +1,9 @@
 //! Assembles a prompt: inputs in, sections of a request and their account out.
 //!
-//! Invariants: same arguments, same bytes; nothing is left out without standing in the report;
-//! text from outside stands only between the delimiters that [`proem_guard::contain()`] made;
-//! volatile inputs never change a byte above the last boundary (stable sections are fitted first,
-//! against their share of each limit, without looking at the rest); nor does a profile, which no limit cuts.
+//! Invariants: same arguments, same bytes. Nothing is left out without standing in the report. Text from outside is
+//! only between the delimiters that [`proem_guard::contain()`] made. Volatile inputs never change a byte above the last
+//! boundary (stable sections are fitted first, against their share of each limit, without looking at the rest); nor
+//! does a profile, which no limit cuts.
 
 mod choose;
 mod learned;
@@ -36,29 +36,30 @@ use crate::tokens::CachingCounter;
 pub struct AssemblyOptions<'o> {
     /// The installation's key, from which delimiters are derived.
     pub key: &'o InstallationKey,
-    /// The most tokens by layer; a layer that isn't here is only bound by the whole.
+    /// The most tokens by layer. A layer that isn't here is only bound by the whole.
     pub layers: &'o BTreeMap<Layer, usize>,
-    /// The most tokens of the layers `context` and `code` together; `None` leaves each to its own limit.
+    /// The most tokens of the layers `context` and `code` together. `None` leaves each to its own limit.
     pub context_and_code: Option<usize>,
-    /// The most tokens in all, the answer not counted; `None` leaves it to the prompt file.
+    /// The most tokens in all, the answer not counted. `None` leaves it to the prompt file.
     pub input_tokens: Option<usize>,
-    /// Whether `input_tokens` stands in place of the file's limit, because a person asked for it, and is not only a
-    /// further one.
+    /// Whether `input_tokens` is in place of the file's limit, because a person asked for it, and is not only a further
+    /// one.
     pub replaces_budget: bool,
-    /// The tokens of prompt and answer together, as far as the prompt may use them; `None` is unknown.
+    /// The tokens of prompt and answer together, as far as the prompt may use them. `None` is unknown.
     pub window: Option<usize>,
-    /// The tokens kept free for the answer, as [`AnswerLength::tokens`] gives them; `None` leaves it to the prompt file.
+    /// The tokens kept free for the answer, as [`AnswerLength::tokens`] gives them. `None` leaves it to the prompt
+    /// file.
     pub output_tokens: Option<usize>,
     /// The tokens of the prompt that this one replaces, if it is known.
     pub monolithic: Option<usize>,
     /// Whether the prompt's declarations of trust hold for these inputs.
     pub declared: DeclaredTrust,
-    /// What was learned from failures and is asked for: a section of its own below everything that is
-    /// stable, always whole. `None`, or an empty one, leaves it out.
+    /// The profile learned from failures, if it is asked for: a section of its own below everything stable, always
+    /// whole. `None` or an empty profile leaves it out.
     pub profile: Option<&'o Profile>,
-    /// The model that is asked, for what it takes of pictures and files; `None` takes the dearest counts.
+    /// The model that is asked, for what it takes of pictures and files. `None` takes the dearest counts.
     pub model: Option<&'o Model>,
-    /// What `{{output_format}}` prints; `None` prints nothing.
+    /// The text that `{{output_format}}` prints. `None` prints nothing.
     pub output_format: Option<&'o str>,
 }
 
@@ -115,7 +116,7 @@ pub fn assemble_request(
     Ok(place_sections(prompt, &chosen, &extras, options, renderer.counts))
 }
 
-/// What stands in a request beside the sections of its prompt file, always whole.
+/// The parts of a request beside the sections of its prompt file, always whole.
 #[derive(Debug)]
 struct Extras {
     learned: Option<ProfileText>,
@@ -159,7 +160,7 @@ fn answer_tokens(prompt: &Prompt, options: &AssemblyOptions<'_>) -> usize {
     options.output_tokens.unwrap_or_else(|| AnswerLength::of(None, prompt).wanted())
 }
 
-/// What stands in a request, or would stand there if anything were left of it.
+/// An item in a request, or one that would be in it if anything of it were left.
 #[derive(Debug, Clone, Copy)]
 enum Item<'a> {
     Section(&'a Choice<'a>),
@@ -191,7 +192,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// The section where it stands, in as many parts as it has, and its account.
+    /// The section where it is, in as many parts as it has, and its account.
     fn placed(self, range: Span, tokens: usize) -> (Vec<PlacedSection>, SectionReport) {
         let (placed, report) = match self {
             Self::Section(choice) => return choice.placed(range, tokens),
@@ -275,7 +276,7 @@ fn place_sections(
     let mut items: Vec<Item<'_>> = Vec::new();
     let profile = learned::profile_place(&prompt.file.sections);
     for place in 0..=chosen.choices.len() {
-        // A profile is nobody's turn: it stands before the conversation.
+        // A profile is nobody's turn: it is before the conversation.
         items.extend(extras.learned.as_ref().filter(|_| place == profile).map(Item::Learned));
         if prompt.file.history == Some(place) {
             items.extend(extras.history.iter().map(Item::Turn));

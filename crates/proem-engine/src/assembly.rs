@@ -17,18 +17,18 @@ pub struct PromptId {
     pub agent: String,
     /// The prompt's folder, such as `task`.
     pub name: String,
-    /// Its version; an unlocked one carries its closure's hash, as in `1.3.0+0f3a9c…`.
+    /// Its version. An unlocked one carries its closure's hash, as in `1.3.0+0f3a9c…`.
     pub version: String,
     /// SHA-256 of the file with its partials and schemas, hexadecimal.
     pub closure: String,
 }
 
-/// A section with its text, where it stands.
+/// A section with its text, where it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlacedSection {
     /// Its name in the prompt file.
     pub name: String,
-    /// Whose message it stands in.
+    /// The role of its message.
     pub role: Role,
     /// How much it may bind the model.
     pub trust: Trust,
@@ -38,9 +38,9 @@ pub struct PlacedSection {
     pub layer: Layer,
     /// Its class in the request's order.
     pub rank: SectionGroup,
-    /// Its text; words of ours end with a blank line.
+    /// Its text. Words of ours end with a blank line.
     pub text: String,
-    /// Where its untrusted parts came from.
+    /// The label of its untrusted parts.
     #[serde(with = "stored::label")]
     pub label: Label,
     /// Its tokens, by the assembly's counter.
@@ -48,7 +48,7 @@ pub struct PlacedSection {
     /// Its bytes in [`Assembly::text`].
     #[serde(with = "stored::span")]
     pub range: Span,
-    /// What it is, where it is no words: then [`Self::text`] is what stands in the part.
+    /// Its kind, if it is no words. [`Self::text`] then has the part's contents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<SectionPart>,
 }
@@ -57,21 +57,21 @@ pub struct PlacedSection {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum SectionPart {
-    /// A picture or file; the section's text is its bytes in Base64, or its address.
+    /// A picture or file. The section's text is its bytes in Base64, or its address.
     Media {
-        /// What it is and where.
+        /// The file and its place.
         source: MediaSource,
         /// The most tokens that it can count.
         most_tokens: usize,
     },
-    /// A tool that the model called before; the section's text is the arguments, as JSON.
+    /// A tool that the model called before. The section's text is the arguments, as JSON.
     Call {
         /// The call's id.
         id: String,
         /// The tool's name.
         name: String,
     },
-    /// What came of a call; the section's text says it.
+    /// The result of a call. The section's text has it.
     CallResult {
         /// The id of the call.
         id: String,
@@ -83,9 +83,9 @@ pub enum SectionPart {
 /// A prompt ready to be sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Assembly {
-    /// What it was made from.
+    /// The prompt it was made from.
     pub prompt: PromptId,
-    /// The sections in request order; empty and dropped ones are only in the report.
+    /// The sections in request order. Empty and dropped ones are only in the report.
     pub sections: Vec<PlacedSection>,
     /// Indices into `sections` after which the request's bytes are stable for longer than what
     /// follows: where a provider's cache may be told to stop. At most four, ascending.
@@ -94,7 +94,7 @@ pub struct Assembly {
     pub output_tokens: usize,
 }
 
-/// What can be put behind everything that an assembly holds.
+/// An appendix to everything that an assembly holds.
 #[derive(Debug, Clone, Copy)]
 pub enum Appendix<'a> {
     /// Words of ours.
@@ -136,7 +136,7 @@ impl Assembly {
         self.sections.iter().map(|section| section.text.as_str()).collect()
     }
 
-    /// The text of the system message; empty if there is none.
+    /// The text of the system message. Empty if there is none.
     #[must_use]
     pub fn system(&self) -> String {
         self.sections.iter().filter(|s| s.role == Role::System).map(|s| s.text.as_str()).collect()

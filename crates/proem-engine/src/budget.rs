@@ -6,8 +6,8 @@
 //! relaxation's value as an upper bound (Kellerer, Pferschy and Pisinger, *Knapsack Problems*,
 //! 2004, §11.2).
 //!
-//! Invariants: no limit is exceeded while a unit can still shrink; what can't shrink is not
-//! touched; the result depends on nothing but the arguments.
+//! Invariants: no limit is exceeded while a unit can still shrink; what can't shrink is not touched. The result depends
+//! on nothing but the arguments.
 
 mod answer;
 
@@ -66,7 +66,7 @@ impl FitUnit {
     }
 }
 
-/// What something is worth, by the fields of [`FitUnit`] that are called so.
+/// The value of an item, by the fields of [`FitUnit`] with the same names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct UnitValue {
     pub(crate) priority: u8,
@@ -87,7 +87,7 @@ impl UnitValue {
 /// A limit on the units of one layer, or on all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FitLimit {
-    /// The layer that it limits; `None` is the whole.
+    /// The layer that it limits. `None` is the whole.
     pub layer: Option<Layer>,
     /// A second layer that counts towards it.
     pub and: Option<Layer>,
@@ -108,14 +108,14 @@ impl FitLimit {
     }
 }
 
-/// What [`fit_units`] chose.
+/// The choice of [`fit_units`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fit {
     /// For each unit, in the order given, the step that it takes.
     pub chosen: Vec<RungCost>,
     /// Σ priority × tenths, and presence, of what is kept.
     pub worth: u64,
-    /// What no choice can exceed, in the same measure.
+    /// The upper bound of every choice, in the same measure.
     pub bound: u64,
     /// Whether every cap is kept.
     pub outcome: Feasibility,
@@ -155,7 +155,7 @@ impl Standing<'_> {
     }
 }
 
-/// What a step down loses and saves.
+/// The value that a step down loses, and the tokens that it saves.
 #[derive(Debug, Clone, Copy)]
 struct Loss {
     step: RungCost,
@@ -194,8 +194,8 @@ fn total_worth(units: &[Standing<'_>]) -> u64 {
     units.iter().fold(0, |sum, standing| sum.saturating_add(standing.worth()))
 }
 
-/// Takes the step down under `cap` that loses the least worth for each token saved, the first of
-/// equals; whether there was one.
+/// Takes the step down under `cap` that loses the least worth for each token saved, the first of equals. Whether there
+/// was one.
 fn shrink_one_step(units: &mut [Standing<'_>], cap: &FitLimit) -> bool {
     let under = units.iter_mut().filter(|standing| cap.holds(standing.unit));
     let losses = under.filter_map(|standing| standing.cheapest_loss().map(|loss| (standing, loss)));
@@ -231,8 +231,8 @@ fn regain(units: &mut [Standing<'_>], caps: &[FitLimit]) {
     }
 }
 
-/// An upper bound under one cap: the rungs' upper hulls filled by worth per token, the last one
-/// in part; units outside the cap at full worth.
+/// An upper bound under one cap: the rungs' upper hulls filled by worth per token, the last one in part. Units outside
+/// the cap at full worth.
 fn relaxation(units: &[FitUnit], cap: &FitLimit, all: u64) -> u64 {
     let under = || units.iter().filter(|unit| cap.holds(unit));
     let full = under().fold(0u64, |sum, unit| sum.saturating_add(unit.worth(unit.best)));
@@ -241,7 +241,7 @@ fn relaxation(units: &[FitUnit], cap: &FitLimit, all: u64) -> u64 {
     let mut segments: Vec<(u64, u64)> = Vec::new();
     for unit in under() {
         let hull = hull(unit);
-        // The cheapest choice has to be paid in any case; only what lies above it is a question.
+        // The cheapest choice has to be paid in any case. Only what is above it is a question.
         if let Some((tokens, value)) = hull.first() {
             room = room.saturating_sub(*tokens);
             worth = worth.saturating_add(*value);
@@ -278,8 +278,8 @@ fn hull(unit: &FitUnit) -> Vec<(u64, u64)> {
         if hull.last().is_some_and(|(_, best)| value <= *best) {
             continue;
         }
-        // The middle one of three goes if it lies below the line between the others: on the hull worth
-        // per token must fall, or filling by it would not be an upper bound.
+        // The middle one of three goes if it is below the line between the others: on the hull worth per token must
+        // fall, or filling by it would not be an upper bound.
         while let [.., (t0, v0), (t1, v1)] = hull.as_slice() {
             let gain = u128::from(v1.saturating_sub(*v0)).saturating_mul(tokens.saturating_sub(*t0).into());
             let direct = u128::from(value.saturating_sub(*v0)).saturating_mul(t1.saturating_sub(*t0).into());

@@ -1,8 +1,8 @@
 //! Cache planning: how far a request's bytes are stable, and whether a provider keeps them.
 //!
-//! Invariants: breakpoints ascend, stand at boundaries of the assembly, are no more than the
-//! provider takes and never below the shortest prefix that it is known to keep. Whether an entry
-//! is still there when the next call comes is the provider's business; this says what can be.
+//! Invariants: breakpoints ascend, are at boundaries of the assembly, are no more than the provider takes and never
+//! below the shortest prefix that it is known to keep. Whether an entry is still there when the next call comes is the
+//! provider's business. This says what can be.
 
 pub mod miss;
 
@@ -16,13 +16,13 @@ use crate::call::Request;
 use crate::providers::{CacheControl, Model};
 use crate::tokens::{Exactness, TokenCounter};
 
-/// What a provider will do with the stable start of a request.
+/// The provider's expected treatment of the stable start of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CachePlan {
     /// The model that was planned for.
     pub model: String,
-    /// Where the request tells the provider to stop, ascending; none if the provider decides.
+    /// The places at which the request tells the provider to stop, ascending. None if the provider decides.
     pub breakpoints: Vec<Breakpoint>,
     /// The tokens of the longest stable prefix.
     pub stable_tokens: usize,
@@ -32,12 +32,12 @@ pub struct CachePlan {
     pub exactness: Exactness,
     /// Whether the longest stable prefix is cached.
     pub verdict: CachePrediction,
-    /// The number of calls from which on caching costs less than not caching; absent if nothing is
-    /// cached or the prices are unknown.
+    /// The number of calls from which on caching costs less than not caching. Absent if nothing is cached or the prices
+    /// are unknown.
     pub break_even_calls: Option<u32>,
-    /// How long an entry lives after its last use, in seconds; absent as above.
+    /// How long an entry lives after its last use, in seconds. Absent as above.
     pub lifetime_seconds: Option<u32>,
-    /// The share of a call's input price that a hit saves, in per cent, rounded down; absent as above.
+    /// The share of a call's input price that a hit saves, in per cent, rounded down. Absent as above.
     pub saving_percent: Option<u32>,
 }
 
@@ -64,7 +64,7 @@ pub enum CachePrediction {
         /// The shortest prefix that is cached, in tokens.
         minimum: usize,
     },
-    /// It is too short; a provider doesn't say so, it just caches nothing.
+    /// It is too short. A provider doesn't say so, it just caches nothing.
     TooShort {
         /// How long it is.
         tokens: usize,
@@ -80,14 +80,14 @@ pub enum CachePrediction {
     Unknown,
 }
 
-/// Plans the caching of a request to `model`; `exactness` is that of the assembly's counter.
+/// Plans the caching of a request to `model`. `exactness` is that of the assembly's counter.
 #[must_use]
 pub fn plan(assembly: &Assembly, model: &Model, exactness: Exactness) -> CachePlan {
     plan_behind(assembly, 0, model, exactness)
 }
 
-/// [`plan`] for a request whose tools, or the schema of whose answer, stand before all sections: they
-/// are part of every prefix with both providers.
+/// [`plan`] for a request whose tools, or the schema of whose answer, are before all sections: they are part of every
+/// prefix with both providers.
 #[must_use]
 pub fn plan_request(request: &Request, model: &Model, counter: &dyn TokenCounter) -> CachePlan {
     let tokens = request.answer.tools().iter().fold(0_usize, |sum, tool| {
@@ -116,7 +116,7 @@ fn plan_behind(assembly: &Assembly, before: usize, model: &Model, exactness: Exa
         lifetime_seconds: None,
         saving_percent: None,
     };
-    // What caching saves is said only where something is cached: a number beside "too short" would read as a promise.
+    // The saving is printed only if something is cached: a number beside "too short" would read as a promise.
     if matches!(plan.verdict, CachePrediction::Caches | CachePrediction::ProbablyCaches { .. }) {
         let lifetime = model.caching.lifetimes.first();
         plan.lifetime_seconds = lifetime.and_then(|lifetime| lifetime.seconds).map(NonZeroU32::get);
@@ -161,7 +161,7 @@ impl CachePlan {
         }
     }
 
-    /// What caching is worth, as the end of a sentence.
+    /// The worth of caching, as the end of a sentence.
     fn worth(&self) -> String {
         let (Some(calls), Some(percent)) = (self.break_even_calls, self.saving_percent) else {
             return String::from("; what that saves is not known");
@@ -176,7 +176,7 @@ impl CachePlan {
     }
 }
 
-/// The stable prefixes, ascending; a group of no tokens makes none.
+/// The stable prefixes, ascending. A group of no tokens makes none.
 fn stable_prefixes(assembly: &Assembly, before: usize) -> Vec<Breakpoint> {
     let mut prefixes: Vec<Breakpoint> = Vec::new();
     let mut prefix_tokens = before;
@@ -219,7 +219,7 @@ fn predict_cache(tokens: usize, minimum: Option<usize>, exactness: Exactness) ->
     }
 }
 
-/// What a token costs without a cache, written to it and read from it, in one unit.
+/// The price of a token without a cache, written to it and read from it, in one unit.
 struct CachePrices {
     input: u64,
     write: u64,

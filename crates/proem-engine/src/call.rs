@@ -23,16 +23,16 @@ use self::stored::outside;
 use crate::assembly::Assembly;
 use crate::providers::SchemaEnforcement;
 
-/// What a model is asked.
+/// A question to a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     /// The model's name, as [`crate::providers::Providers`] knows it.
     pub model: String,
-    /// What it reads.
+    /// The prompt to read.
     pub assembly: Assembly,
-    /// What kind of answer it owes.
+    /// The kind of answer it asks for.
     pub answer: AnswerForm,
-    /// How it is held to that, where the way is found by trying; `None` leaves it to the model's entry.
+    /// How it is held to that, where the way is found by trying. `None` leaves it to the model's entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub way: Option<SchemaEnforcement>,
     /// How it chooses words.
@@ -62,8 +62,8 @@ pub struct Sampling {
 }
 
 impl Request {
-    /// What its answer carries: the join of the labels of all sections, and the model's own, since whatever a model
-    /// was shown, it may say something else.
+    /// The label of its answer: the join of the labels of all sections and the model's own, since a model may repeat
+    /// anything it was shown.
     #[must_use]
     pub fn label(&self) -> Label {
         let model = Label::from_source(MODEL);
@@ -84,7 +84,7 @@ pub enum Arrival {
     Streamed,
 }
 
-/// What kind of answer a model owes.
+/// The kind of answer that a model must give.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum AnswerForm {
@@ -98,7 +98,7 @@ pub enum AnswerForm {
     },
     /// Calls of tools.
     Tools {
-        /// What may be called, sorted by name.
+        /// The tools that may be called, sorted by name.
         tools: Vec<Tool>,
         /// Whether it must be.
         choice: ToolChoice,
@@ -116,14 +116,14 @@ impl AnswerForm {
         }
     }
 
-    /// What an answer is bound to that must call some of several tools, where the provider sees to it.
+    /// The binding of an answer that must call some of several tools, if the provider enforces it.
     pub const FORCED_CALLS: &'static str = "forced_calls";
 
-    /// What it is bound to where only its contract demands that, and it is asked for again.
+    /// The binding of an answer if only its contract demands calls. A miss is asked for again.
     pub const DEMANDED_CALLS: &'static str = "demanded_calls";
 
-    /// What an answer is bound to, as records name it: the contract of a value, the one tool that must be called,
-    /// [`Self::FORCED_CALLS`] or [`Self::DEMANDED_CALLS`]; `None` for any text.
+    /// The binding of an answer, as records name it: the contract of a value, the one tool that must be called,
+    /// [`Self::FORCED_CALLS`] or [`Self::DEMANDED_CALLS`]. `None` for any text.
     #[must_use]
     pub fn bound_to(&self) -> Option<&str> {
         match self {
@@ -156,24 +156,24 @@ pub enum ToolChoice {
 pub struct Tool {
     /// Its name: `[A-Za-z0-9_-]{1,64}`.
     pub name: String,
-    /// What it does, in our words or approved ones.
+    /// Its description, in our words or approved ones.
     pub description: String,
-    /// The JSON Schema of its arguments, in full; providers get a projection of it.
+    /// The JSON Schema of its arguments, in full. Providers get a projection of it.
     pub schema: Json,
 }
 
-/// What came back.
+/// A model's answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Response {
     /// The model that the provider says has answered.
     pub model: Option<String>,
     /// The provider's id of the answer.
     pub id: Option<String>,
-    /// What the model wrote, in its order.
+    /// The model's output, in its order.
     pub content: Vec<ResponsePart>,
     /// Why it stopped.
     pub finish: FinishReason,
-    /// What the provider says it used.
+    /// The usage that the provider reports.
     pub usage: Usage,
 }
 
@@ -183,7 +183,7 @@ pub struct Response {
 pub enum ResponsePart {
     /// Words of the model's, which may be cut short.
     Text {
-        /// What it says.
+        /// The text.
         #[serde(with = "outside")]
         text: Untrusted<String>,
     },
@@ -191,7 +191,7 @@ pub enum ResponsePart {
     Call(ToolCall),
     /// Why it won't answer.
     Refusal {
-        /// What it says.
+        /// The text.
         #[serde(with = "outside")]
         text: Untrusted<String>,
     },
@@ -206,7 +206,7 @@ pub enum ResponsePart {
 /// A call of a tool, as the model wrote it: neither its name nor its arguments are checked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// The call's id; empty where the provider gave none.
+    /// The call's id. Empty where the provider gave none.
     #[serde(with = "outside")]
     pub id: Untrusted<String>,
     /// The tool's name.

@@ -1,12 +1,11 @@
-//! What a value must be: a JSON Schema with a name, in which everything has an end.
+//! The required form of a value: a JSON Schema with a name, in which every size is bounded.
 //!
-//! Invariants: every text, list and map that a contract declares has a maximum, so that no answer
-//! is accepted that nobody meant to read, and none contains itself; the root is an object, because
-//! the arguments of a tool are one; a problem names the schema's own words, and what the model
-//! wrote only as [`Untrusted`].
+//! Invariants: every text, list and map that a contract declares has a maximum, so that no answer is accepted that
+//! nobody meant to read, and none contains itself. The root is an object, because the arguments of a tool are one. A
+//! problem names the schema's own words, and what the model wrote only as [`Untrusted`].
 //!
-//! An object that doesn't say `additionalProperties` may hold names that the schema doesn't
-//! declare; nobody reads them. One that says what stands under other names is a map.
+//! An object that doesn't say `additionalProperties` may hold names that the schema doesn't declare. Nobody reads them.
+//! One that says what is under other names is a map.
 
 mod bare;
 mod ends;
@@ -28,13 +27,13 @@ use crate::call::Tool;
 use crate::error::{Error, ErrorKind};
 use crate::schema::compile_with_formats;
 
-/// The version of the form that a contract is shown as; raised when it gives other bytes for the same contract.
+/// The version of the form that a contract is shown as. Raised when it gives other bytes for the same contract.
 pub const FORM: u32 = 3;
 
 /// A compiled contract.
 #[derive(Debug)]
 pub struct Contract {
-    /// What a model reads.
+    /// The tool as the model reads it.
     tool: Tool,
     /// The schema in full, with the maxima that were filled in.
     schema: Json,
@@ -43,7 +42,7 @@ pub struct Contract {
     is_bare: bool,
 }
 
-/// What becomes of texts, lists and maps without a maximum.
+/// The treatment of texts, lists and maps without a maximum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MissingMaxima {
     /// They get one.
@@ -58,12 +57,12 @@ pub struct Problem {
     /// The keyword that it breaks: `required`, `maxLength`, `enum`. It is `false` for a value where
     /// the schema allows none, and empty for the last of a list that says how many more there are.
     pub rule: String,
-    /// Where, in names that the schema declares; `*` stands for any other, as in `/items/3/*`.
+    /// The place, in names that the schema declares. `*` is any other name, as in `/items/3/*`.
     pub path: String,
-    /// What is expected there, in the schema's words.
+    /// The expectation there, in the schema's words.
     pub expected: String,
-    /// What stands there, at most [`Problem::MAX_FOUND_BYTES`] of it; `None` where nothing does, and
-    /// for lists and objects.
+    /// The text found there, at most [`Problem::MAX_FOUND_BYTES`] of it. `None` for a missing value, and for lists and
+    /// objects.
     pub found: Option<Untrusted<String>>,
 }
 
@@ -71,7 +70,7 @@ impl Problem {
     /// The most bytes of an offending value that go back to the model.
     pub const MAX_FOUND_BYTES: usize = 80;
 
-    /// The most problems of one value that are listed; the last says how many more there are.
+    /// The most problems of one value that are listed. The last says how many more there are.
     pub const MAX_LISTED: usize = 20;
 
     /// The problem without what was found, which is not ours to say.
@@ -103,10 +102,10 @@ impl Contract {
         })
     }
 
-    /// [`Contract::new`] for a schema whose language can't state maxima, such as Picoschema: where
-    /// one is missing, 10,000 characters, 1,000 items, 1,000 entries of a map and 200 characters of
-    /// their names are filled in for checking answers; a model is sent the schema as it was written. Also gives the
-    /// JSON pointers of what was filled in.
+    /// [`Contract::new`] for a schema whose language can't state maxima, such as Picoschema: where one is missing,
+    /// 10,000 characters, 1,000 items, 1,000 entries of a map and 200 characters of their names are filled in for
+    /// checking answers. A model is sent the schema as it was written. Also gives the JSON pointers of what was filled
+    /// in.
     ///
     /// # Errors
     ///
@@ -157,8 +156,8 @@ impl Contract {
         }
     }
 
-    /// The answer that a text is which a model wrote without the object that it was asked for; `None` if it is none, or if
-    /// the contract wants an object.
+    /// The answer that a text is which a model wrote without the object that it was asked for. `None` if it is none, or
+    /// if the contract wants an object.
     #[must_use]
     pub(crate) fn bare_answer(&self, text: &str) -> Option<Json> {
         let candidates = if self.is_bare { bare::candidates(text) } else { Vec::new() };
@@ -240,8 +239,8 @@ impl Contract {
         &self.schema
     }
 
-    /// What a model is told of its answer where only the prompt says what it looks like: a form to fill in, which small
-    /// models follow better than a schema.
+    /// The note to a model on its answer if only the prompt can state its form: a form to fill in, which small models
+    /// follow better than a schema.
     #[must_use]
     pub fn form_note(&self) -> String {
         format!(
@@ -273,16 +272,16 @@ impl Contract {
         self.validator.is_valid(value)
     }
 
-    /// Why `value` doesn't meet the contract, sorted by path and rule; empty if it does.
+    /// Why `value` doesn't meet the contract, sorted by path and rule. Empty if it does.
     ///
-    /// At most [`Problem::MAX_LISTED`] are listed; beyond that, the last one says how many more
-    /// there are, and that there are even more where looking has stopped.
+    /// At most [`Problem::MAX_LISTED`] are listed. Beyond that, the last one says how many more there are, and that
+    /// there are even more where looking has stopped.
     #[must_use]
     pub fn problems(&self, value: &Untrusted<Json>) -> Vec<Problem> {
         if value.measure(|value| self.accepts(value)) {
             return Vec::new();
         }
-        // What is found goes back under the value's label, and nothing else of it goes anywhere.
+        // A found text goes back under the value's label, and nowhere else.
         problems::of(&self.validator, self.schema(), &show::exact_value(value), value.label())
     }
 }
@@ -300,8 +299,7 @@ fn strip_schemars_extras(schema: &mut Schema) {
     }
 }
 
-/// The example on the concepts page runs.
-/// What a type's doc comment says, and its schema without it.
+/// The example on the concepts page runs. Returns a type's doc comment, and its schema without it.
 fn schema_of<T: JsonSchema>() -> (String, Json) {
     let settings = schemars::generate::SchemaSettings::draft2020_12();
     let generator = settings.with_transform(RecursiveTransform(strip_schemars_extras)).into_generator();

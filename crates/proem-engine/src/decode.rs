@@ -1,13 +1,12 @@
 //! Reads the value that a model meant from the text that it sent.
 //!
-//! Models wrap JSON into fences and prose, forget quotes, leave commas behind, stop in the middle.
-//! What can be read in one way only is read, and every repair is reported; what is missing stays
-//! missing: a required field is never made up.
+//! Models wrap JSON into fences and prose, forget quotes, leave commas behind and stop in the middle. Text with one
+//! possible reading is read, and every repair is reported. Missing parts stay missing: a required field is never
+//! invented.
 //!
-//! Invariants: valid JSON that meets its contract is read in one pass and has no repairs but for a key that stands
-//! twice; work and memory are linear in the length of the text, whatever it
-//! holds; nothing nests deeper than [`MAX_DEPTH`]; every text and number of the value stands in the
-//! text in some spelling.
+//! Invariants: valid JSON that meets its contract is read in one pass and has no repairs but for a key that occurs
+//! twice. Work and memory are linear in the length of the text, whatever it holds. Nothing nests deeper than
+//! [`MAX_DEPTH`]. Every text and number of the value is in the text in some spelling.
 
 mod around;
 mod backslash;
@@ -38,13 +37,13 @@ use proem_text::Span;
 
 use crate::contract::Contract;
 
-/// How deep lists and objects may nest; an empty list has a depth of one.
+/// How deep lists and objects may nest. An empty list has a depth of one.
 pub const MAX_DEPTH: usize = 128;
 
 /// How many values of a text are looked at: the last ones.
 pub const MAX_CANDIDATES: usize = 32;
 
-/// How many repairs are listed one by one; [`RepairKind::More`] stands for the others.
+/// How many repairs are listed one by one. [`RepairKind::More`] represents the others.
 pub const MAX_REPAIRS: usize = 1000;
 
 /// A value that was read.
@@ -52,19 +51,19 @@ pub const MAX_REPAIRS: usize = 1000;
 pub struct DecodedValue {
     /// The value. It may still break its contract, and [`DecodedValue::losses`] says what is missing in it.
     pub value: Json,
-    /// What was repaired, in the order of the text.
+    /// The repairs, in the order of the text.
     pub repairs: Vec<Repair>,
 }
 
 /// Something that was not as it should be, and what became of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repair {
-    /// What kind of repair it was.
+    /// The kind of repair.
     pub kind: RepairKind,
-    /// Where, in the text that was read.
+    /// The place in the original text.
     pub span: Span,
-    /// Where in the value, in names that the schema declares; `*` stands for any other. It is empty for the value as a
-    /// whole and for what stands around it.
+    /// The place in the value, in names that the schema declares. `*` is any other name. It is empty for the value as a
+    /// whole and for text around it.
     pub path: String,
     /// The line of the text, counted from 1.
     pub line: usize,
@@ -80,10 +79,10 @@ impl DecodedValue {
 
 /// Reads the value that best meets `contract` from `text`.
 ///
-/// If there are several, it is the only one that the contract accepts, or the one that the text names the final one; an
-/// earlier one never stands in for a last one that is damaged, nor one from the model's reasoning, from a turn that it
-/// invented, or from a sentence that only mentions it. If the contract accepts none, it is the one with the fewest places that break the schema, among equals the last; a list
-/// where an object is wanted breaks all of it.
+/// If there are several, it is the only one that the contract accepts, or the one that the text names the final one. An
+/// earlier one never replaces a last one that is damaged, nor one from the model's reasoning, from a turn that it
+/// invented, or from a sentence that only mentions it. If the contract accepts none, it is the one with the fewest
+/// places that break the schema, among equals the last. A list where an object is wanted breaks all of it.
 ///
 /// # Errors
 ///

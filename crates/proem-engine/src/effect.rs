@@ -1,13 +1,13 @@
-//! What becomes of an action: its states, and the one table of transitions between them.
+//! The life of an action: its states, and the one table of transitions between them.
 //!
 //! [`TRANSITIONS`] says which event leads where, what has to hold and what is written down. [`step`] goes by it,
 //! [`document::markdown`] prints it for `docs/design/0014-effects.md`, and the tests compare both with it over
 //! all states and events. [`key`] makes the keys by which the same action happens at most once.
 //!
-//! Invariants: an action changes by [`step`] alone, from the version that the event was decided on; nothing by an
-//! agent changes one; between two entries into execution stands a person; what may have happened is unknown until
-//! a person says what it was. Nothing here knows the store, the network or who asks: times, epochs and hashes come
-//! in as arguments, the store writes a transition by comparing and setting, and somebody else performs it.
+//! Invariants: an action changes by [`step`] alone, from the version that the event was decided on. Nothing by an agent
+//! changes one. Between two entries into execution stands a person; what may have happened is unknown until a person
+//! says what it was. Nothing here knows the store, the network or who asks: times, epochs and hashes come in as
+//! arguments, the store writes a transition by comparing and setting, and somebody else performs it.
 
 mod clock;
 pub mod document;

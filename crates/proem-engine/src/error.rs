@@ -3,7 +3,7 @@
 use core::fmt;
 use proem_text::diagnostic::Diagnostic;
 
-/// What went wrong, so that a caller can decide without reading text.
+/// The kind of error, so that a caller can decide without reading text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -15,9 +15,9 @@ pub enum ErrorKind {
     Edited,
     /// The input does not match the prompt's schema.
     InvalidInput,
-    /// Text would stand in a section of higher trust than its label allows.
+    /// Text would be in a section of higher trust than its label allows.
     TrustViolation,
-    /// What was to be worked on is an attack.
+    /// The input is an attack.
     Quarantined,
     /// The required sections alone do not fit.
     BudgetTooSmall,
@@ -59,7 +59,7 @@ impl Error {
         Self::all(ErrorKind::InvalidFile, diagnostics.iter().map(|d| d.render(name, text)).collect())
     }
 
-    /// What went wrong.
+    /// The kind of error.
     #[must_use]
     pub const fn kind(&self) -> ErrorKind {
         self.kind

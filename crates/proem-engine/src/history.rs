@@ -1,9 +1,9 @@
 //! The turns of a conversation before the one that is asked: an input, placed where the prompt file says.
 //!
-//! Invariants: roles are read off the history's own fields and never off a text; a history has turns of the user, of the
-//! model and results of tools, and nothing of it becomes the operator's; a user's turn and a tool's result stand between
-//! delimiters unless the prompt file declares the history trusted; a model's turn stands under the model's role and
-//! carries the label `model`; each call has its result before anything else is said.
+//! Invariants: roles are read off the history's own fields and never off a text. A history has turns of the user, of
+//! the model and results of tools, and nothing of it becomes the operator's. A user's turn and a tool's result are
+//! between delimiters unless the prompt file declares the history trusted. A model's turn is under the model's role and
+//! carries the label `model`. Each call has its result before anything else is said.
 
 mod pieces;
 
@@ -40,12 +40,12 @@ const MODEL: Source = Source::named("model");
 /// The source of what a tool gave.
 const TOOL: Source = Source::named("tool");
 
-/// What the input is checked against before its turns are read.
+/// The schema that the input must meet before its turns are read.
 pub(crate) fn schema() -> Json {
     value!({ "type": "array", "maxItems": MAX_TURNS, "items": { "type": "object" } })
 }
 
-/// A turn, or a part of one, as it stands in the request.
+/// A turn, or a part of one, as it is in the request.
 #[derive(Debug)]
 pub(crate) struct HistoryTurn {
     name: String,
@@ -60,7 +60,7 @@ pub(crate) struct HistoryTurn {
     pub(crate) tokens: usize,
 }
 
-/// Who a history is read for.
+/// The reader of a history.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HistoryReading<'h> {
     pub(crate) prompt: &'h Prompt,
@@ -73,7 +73,7 @@ impl HistoryReading<'_> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidInput`] for the first turn that is none, with its number and what to do;
+    /// [`ErrorKind::InvalidInput`] for the first turn that is none, with its number and what to do.
     /// [`ErrorKind::TrustViolation`] for a model's turn that somebody outside may have made up.
     pub(crate) fn turns(self, history: &LabelTree, counts: &mut CachingCounter<'_>) -> Result<Vec<HistoryTurn>, Error> {
         let invalid = |problem: String| Error::new(ErrorKind::InvalidInput, problem);
@@ -189,7 +189,7 @@ impl HistoryTurn {
         &self.text
     }
 
-    /// The turn where it stands, and its account.
+    /// The turn where it is, and its account.
     pub(crate) fn placed(&self, range: Span, tokens: usize) -> (PlacedSection, SectionReport) {
         let placed = PlacedSection {
             name: self.name.clone(),

@@ -1,4 +1,4 @@
-//! What a prompt is given: trees of values whose texts are ours or from outside.
+//! The inputs of a prompt: trees of values whose texts are ours or from outside.
 //!
 //! Invariant: text from outside never enters a template's evaluation. `Slots` puts a mark in its
 //! place, and only [`proem_guard::contain()`] puts the text where the mark is.
@@ -175,14 +175,14 @@ impl Slots {
         pieces.collect()
     }
 
-    /// Whether a text from outside stands in rendered text.
+    /// Whether a text from outside is in rendered text.
     pub(crate) fn stand_in(&self, rendered: &str) -> bool {
         rendered.contains(self.mark)
     }
 }
 
-/// A noncharacter, else a private character, that occurs in none of the texts; they are gone through once, or twice if the first choice
-/// occurs in one.
+/// A noncharacter, else a private character, that occurs in none of the texts. They are gone through once, or twice if
+/// the first choice occurs in one.
 pub(crate) fn unused_character(each_text: impl Fn(&mut dyn FnMut(&str))) -> Option<char> {
     const FIRST: char = '\u{fdd0}';
     let mut is_used = false;
@@ -221,7 +221,7 @@ fn unlabelled_input_source(name: &str) -> Source {
 /// How many problems with inputs are listed one by one.
 const MAX_LISTED: usize = 50;
 
-/// What inputs are checked against.
+/// The check that inputs must pass.
 #[derive(Debug)]
 pub(crate) struct Checker {
     pub(crate) schema: Json,
@@ -261,7 +261,7 @@ impl Checker {
         if problems.is_empty() { Ok(()) } else { Err(Error::all(ErrorKind::TrustViolation, problems)) }
     }
 
-    /// Checks the inputs as they are; every problem with its path.
+    /// Checks the inputs as they are. Every problem with its path.
     ///
     /// A message holds names that the schema declares and names of whole inputs, never a value
     /// and never a key that may be from outside.
@@ -289,7 +289,7 @@ impl Checker {
         if problems.is_empty() { Ok(()) } else { Err(Error::all(ErrorKind::InvalidInput, problems)) }
     }
 
-    /// Where a problem is, `*` standing for a key that the schema doesn't name.
+    /// The place of a problem. `*` is a key that the schema doesn't name.
     fn place(&self, error: &jsonschema::ValidationError<'_>) -> String {
         let mut place = String::from("input");
         for segment in error.instance_path() {
@@ -308,7 +308,7 @@ impl Checker {
         match error.kind() {
             Kind::Required { property } => format!("`{}` is missing", property.as_str().unwrap_or_default()),
             Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
-                // Whole inputs are named by code; any other key may be from outside.
+                // Whole inputs are named by code. Any other key may be from outside.
                 if !error.instance_path().is_empty() {
                     return format!("{} names that the schema does not declare", unexpected.len());
                 }

@@ -1,4 +1,4 @@
-//! The ladders: how a list or a text gets smaller as a whole; [`items`] climb alone.
+//! The ladders: how a list or a text gets smaller as a whole. [`items`] climb alone.
 
 pub(crate) mod items;
 
@@ -22,13 +22,12 @@ pub(crate) struct ShrunkValue {
 
 /// Puts `value` on `rung`.
 ///
-/// In brief a list keeps its first three and last two items, each text in it its first line; a
-/// text keeps its first line. As a count nothing is kept but the number of items, or of lines
-/// and bytes.
+/// In brief a list keeps its first three and last two items, each text in it its first line. A text keeps its first
+/// line. As a count nothing is kept but the number of items, or of lines and bytes.
 pub(crate) fn shrink_value(name: &str, value: &LabelTree, rung: Rung) -> ShrunkValue {
     let kept = |value: LabelTree, note: Option<String>| ShrunkValue { value, note };
     match (value, rung) {
-        // The last four are for items that bring them themselves; a file that asks for one here is refused.
+        // The last four are for items that bring them themselves. A file that asks for one here is refused.
         (_, Rung::Full | Rung::Parts | Rung::Excerpt | Rung::Outline | Rung::Named)
         | (LabelTree::Null | LabelTree::Bool(_) | LabelTree::Number(_) | LabelTree::Scalar(_) | LabelTree::Map(_), _) => {
             kept(value.clone(), None)

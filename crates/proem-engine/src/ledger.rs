@@ -1,9 +1,8 @@
-//! What calls may cost: bounds before them, and what is left of each cap.
+//! The cost of calls: bounds before them, and the remainder of each cap.
 //!
-//! Pure arithmetic in whole billionths of a dollar and whole tokens. Invariants: a bound is never
-//! below what its call can cost; an attempt is booked only if every cap has room for its bound beside
-//! everything that is settled or open; an unknown price is never zero. Who holds the sums and in
-//! which transaction they change is the store's business.
+//! Pure arithmetic in whole billionths of a dollar and whole tokens. Invariants: a bound is never below the possible
+//! cost of its call. An attempt is booked only if every cap has room for its bound beside all settled and open amounts.
+//! An unknown price is never zero. The store decides who holds the sums and in which transaction they change.
 
 mod ladder;
 mod words;
@@ -21,18 +20,18 @@ use crate::providers::{Lifetime, Model, Prices};
 /// with tools and schemas.
 ///
 /// Anthropic adds 159 to 530 tokens for tools, depending on the model
-/// (<https://docs.anthropic.com/en/docs/tool-use-pricing-and-tokens>); this is four times the most.
+/// (<https://docs.anthropic.com/en/docs/tool-use-pricing-and-tokens>). This is four times the most.
 pub const TEMPLATE_TOKENS: u64 = 2_120;
 
-/// Whose spending a cap is about.
+/// The scope of the spending that a cap limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CapScope {
     /// Everything that this user's installation spends.
     User,
-    /// What one project spends.
+    /// The spending of one project.
     Project,
-    /// What one agent spends in one project: the one whose prompt is asked with.
+    /// The spending of one agent in one project, by the prompt that the question uses.
     Agent,
 }
 
@@ -48,7 +47,7 @@ pub enum CapPeriod {
     Month,
 }
 
-/// What a cap counts.
+/// The unit that a cap counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CapUnit {
@@ -58,10 +57,10 @@ pub enum CapUnit {
     Tokens,
 }
 
-/// What may not be exceeded.
+/// A limit on spending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Cap {
-    /// Whose spending.
+    /// The scope of the spending.
     pub scope: CapScope,
     /// In which time.
     pub period: CapPeriod,
@@ -74,18 +73,18 @@ pub struct Cap {
 /// The most that an attempt can take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bound {
-    /// In money; `None` where the price is unknown.
+    /// In money. `None` where the price is unknown.
     pub nanos: Option<NanoDollars>,
     /// In tokens, prompt and answer together.
     pub tokens: u64,
 }
 
-/// What counts against a cap.
+/// The amounts that count against a cap.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CapBalance {
-    /// What is settled, in the cap's unit.
+    /// The settled amount, in the cap's unit.
     pub settled: u64,
-    /// What is reserved by attempts that are still open.
+    /// The amount reserved by open attempts.
     pub open: u64,
 }
 
@@ -94,7 +93,7 @@ pub struct CapBalance {
 pub enum BookingDecision {
     /// It may.
     Book,
-    /// Not as long as others are open; it may once they are settled for less.
+    /// Not as long as others are open. It may once they are settled for less.
     Wait(CapShortfall),
     /// It may not.
     Refuse(Refusal),
@@ -105,7 +104,7 @@ pub enum BookingDecision {
 pub enum Refusal {
     /// A cap has no room for it.
     Short(CapShortfall),
-    /// What it costs is not known, and no cap counts tokens.
+    /// Its cost is unknown, and no cap counts tokens.
     NoPrice,
     /// How long its answer may be is not known.
     NoBound,
@@ -116,9 +115,9 @@ pub enum Refusal {
 pub struct CapShortfall {
     /// The limit that this call would exceed.
     pub cap: Cap,
-    /// What counts against it.
+    /// The amounts that count against it.
     pub spent: CapBalance,
-    /// What is asked for.
+    /// The requested amount.
     pub wanted: u64,
 }
 
@@ -131,14 +130,13 @@ pub enum Pricing {
     Free,
 }
 
-/// The most that one attempt can take, whose body has that many bytes; `None` where its answer has no
-/// known end.
+/// The most that one attempt can take, whose body has that many bytes. `None` where its answer has no known end.
 ///
-/// No tokeniser makes more tokens of a text than it has bytes, and a body holds its texts with
-/// everything around them; pictures and files count as much as their provider says at most; [`TEMPLATE_TOKENS`] come on top. Each token of the prompt is priced as the
-/// dearest thing that can happen to it, in the dearest band: read, written to the cache for the
-/// longest time, or neither. The answer counts up to the cap that is sent: what the assembly keeps
-/// free, as far as the model can. A price beyond what 64 bits hold is the most that they hold.
+/// No tokeniser makes more tokens of a text than it has bytes, and a body holds its texts with everything around them.
+/// Pictures and files count as much as their provider says at most. [`TEMPLATE_TOKENS`] come on top. Each token of the
+/// prompt is priced as the dearest thing that can happen to it, in the dearest band: read, written to the cache for the
+/// longest time, or neither. The answer counts up to the cap that is sent: what the assembly keeps free, as far as the
+/// model can. A price beyond what 64 bits hold is the most that they hold.
 #[must_use]
 pub fn bound_of_attempt(body_bytes: usize, request: &Request, model: &Model, priced: Pricing) -> Option<Bound> {
     let input = input_bound(body_bytes, request);
@@ -169,7 +167,7 @@ pub(crate) fn output_cap(kept_free: usize, model: &Model) -> Option<u64> {
     u64::try_from(cap).ok()
 }
 
-/// What so many tokens cost at most; `None` if no price is known for a prompt of that length.
+/// The highest cost of this many tokens. `None` if no price is known for a prompt of that length.
 fn dearest(input: u64, output: u64, model: &Model) -> Option<NanoDollars> {
     model.prices_for(usize::try_from(input).ok()?)?;
     let of_inputs = model.prices.iter().map(|prices| dearest_input(prices, &model.caching.lifetimes));
@@ -195,10 +193,9 @@ fn dearest_input(prices: &Prices, lifetimes: &[Lifetime]) -> u128 {
 
 /// Whether an attempt may be made, given what counts against each cap.
 ///
-/// What can't be made even when everything open settles for nothing is refused; what only open
-/// attempts are in the way of waits. An attempt that takes nothing of what a cap counts fits it. One
-/// without a price is held by the caps that count tokens; where none does, no cap of dollars lets it
-/// pass.
+/// A call that would not fit even if everything open settled for nothing is refused. A call that only open attempts
+/// block waits. An attempt that takes nothing of a cap's unit fits that cap. An attempt without a price is limited by
+/// the caps that count tokens; without such a cap, no cap in dollars lets it pass.
 #[must_use]
 pub fn judge_booking(bound: &Bound, caps: &[(Cap, CapBalance)]) -> BookingDecision {
     let counts_tokens = caps.iter().any(|(cap, _)| cap.unit == CapUnit::Tokens);

@@ -2,9 +2,9 @@
 //!
 //! Prompt files, sections, budgets, trust and cache planning: the pure part of an assembly.
 //!
-//! Start with [`prompt::book::Book`], which gives a [`prompt::loaded::Prompt`]; [`assemble::assemble_request`]
-//! turns it and its [`input::Inputs`] into an [`assembly::Assembly`] with its
-//! [`report::Report`]. Nothing here reads a clock, file, environment or socket.
+//! Start with [`prompt::book::Book`], which gives a [`prompt::loaded::Prompt`]. [`assemble::assemble_request`] turns it
+//! and its [`input::Inputs`] into an [`assembly::Assembly`] with its [`report::Report`]. Nothing here reads a clock,
+//! file, environment or socket.
 
 pub mod assemble;
 pub mod assembly;

@@ -1,7 +1,7 @@
 //! Pictures and files that a request brings beside its text.
 //!
-//! Invariants: a file's type is read off its first bytes, never off its name or what somebody declares; a header is
-//! read in bounded steps and never decoded further; nothing is fetched; a file without readable dimensions counts as
+//! Invariants: a file's type is read off its first bytes, never off its name or what somebody declares. A header is
+//! read in bounded steps and never decoded further. Nothing is fetched. A file without readable dimensions counts as
 //! much as the model's provider charges at most.
 
 mod header;
@@ -26,7 +26,7 @@ pub enum MediaKind {
     /// A photograph, most often.
     #[serde(rename = "image/jpeg")]
     Jpeg,
-    /// A picture of few colours; of an animation providers see the first frame.
+    /// A picture of few colours. Of an animation providers see the first frame.
     #[serde(rename = "image/gif")]
     Gif,
     /// A picture with or without loss.
@@ -68,7 +68,7 @@ impl MediaKind {
     }
 }
 
-/// What a file says of itself.
+/// A file's own facts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MediaFacts {
@@ -77,10 +77,10 @@ pub struct MediaFacts {
     pub kind: MediaKind,
     /// Its length in bytes.
     pub bytes: usize,
-    /// Its width in pixels; absent of a document.
+    /// Its width in pixels. Absent of a document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub width: Option<u32>,
-    /// Its height in pixels; absent of a document.
+    /// Its height in pixels. Absent of a document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub height: Option<u32>,
     /// The pages of a document, where it lists them uncompressed.
@@ -168,15 +168,15 @@ pub fn data_address(bytes: &[u8]) -> Result<String, MediaFault> {
     Ok(format!("data:{};base64,{}", kind.as_str(), STANDARD.encode(bytes)))
 }
 
-/// Where a file of a request is.
+/// The place of a request's file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "at", rename_all = "kebab-case")]
 pub enum MediaSource {
     /// In the request: the section's text is its bytes in Base64.
     Inline(MediaFacts),
-    /// Where the provider fetches it: the section's text is its `https:` address, which somebody vouched for.
+    /// The provider fetches it: the section's text is its `https:` address, which somebody vouched for.
     Remote {
-        /// The type that the prompt file declares; a picture if it declares none.
+        /// The type that the prompt file declares. A picture if it declares none.
         kind: Option<MediaKind>,
     },
 }
@@ -196,11 +196,11 @@ impl MediaSource {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FoundMedia {
     pub(crate) source: MediaSource,
-    /// What stands in the request: Base64, or the address.
+    /// The text in the request: Base64, or the address.
     pub(crate) text: String,
 }
 
-/// Who wrote the address of a file.
+/// The author of a file's address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AddressAuthor {
     /// We did, or somebody vouched for it.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json};
 
-/// Whose words a message holds.
+/// The speaker of a message.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
 )]
@@ -42,9 +42,9 @@ impl Role {
 /// A message of a plain dotprompt file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message {
-    /// Whose words it holds; any word in history that the caller passes.
+    /// The speaker. Any word in history that the caller passes.
     pub role: String,
-    /// What it says.
+    /// The content.
     pub content: Vec<Part>,
     /// Extra facts, such as `purpose: history`.
     pub metadata: Map<String, Json>,
@@ -57,14 +57,14 @@ pub enum Part {
     Text(String),
     /// A picture, sound or file by address.
     Media {
-        /// Where it is.
+        /// Its address.
         url: String,
         /// Its MIME type, if given.
         content_type: Option<String>,
     },
     /// A place that somebody else fills.
     Pending {
-        /// What the place is for.
+        /// The purpose of the place.
         purpose: String,
     },
     /// A part of history, as the caller passed it.

@@ -1,8 +1,8 @@
 //! JSON whose objects keep the order in which they were written.
 //!
-//! What a prompt is given is read, recorded and replayed as [`OrderedJson`], so that `each` and `json` in a
-//! template go through an object as its author wrote it. Whatever is hashed or compared is
-//! [canonical](proem_text::json) instead, where keys are sorted.
+//! The inputs of a prompt are read, recorded and replayed as [`OrderedJson`], so that `each` and `json` in a template
+//! walk an object in its author's order. Hashes and comparisons use the [canonical](proem_text::json) form, with sorted
+//! keys.
 
 mod number;
 
@@ -16,7 +16,7 @@ use serde_json::{Number, Value as Json};
 
 pub(crate) use self::number::print_number;
 
-/// A JSON value; a copy shares what it holds.
+/// A JSON value. A copy shares what it holds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum OrderedJson {
     /// JSON's `null`.

@@ -1,12 +1,13 @@
-//! Who may do what: the policy of a user, an action as an agent gives it, and the decision about it.
+//! Permissions: the policy of a user, an action as an agent proposes it, and the decision about it.
 //!
 //! [`Policy::parse`] reads a policy with all that is wrong with it, [`ProposedAction::read`] an action, and
 //! [`decide()`] says of the two whether the action goes by itself, waits for a person, or does not happen.
 //! [`decide_call()`] does so for a program's call of a tool, by the tool's definition.
 //!
-//! Invariants: nothing that a model says about its own action makes a decision milder; what no list names is
-//! refused; a [`Permit`] is made by [`decide()`] and [`decide_call()`] alone, right before the action is performed; texts of an action keep
-//! their labels, and leave only by the doors of `guard::show`. Nothing here performs, stores or asks anything.
+//! Invariants: nothing that a model says about its own action makes a decision milder; what no list names is refused. A
+//! [`Permit`] is made by [`decide()`] and [`decide_call()`] alone, right before the action is performed. Texts of an
+//! action keep their labels, and leave only by the doors of `guard::show`. Nothing here performs, stores or asks
+//! anything.
 
 mod action;
 mod call;

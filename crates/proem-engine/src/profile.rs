@@ -1,10 +1,9 @@
-//! What prompts learn from failures: a profile of instructions, constraints and examples.
+//! The lessons that prompts take from failures: a profile of instructions, constraints and examples.
 //!
-//! Seven rules, each a template with typed slots. Only answers that came back are learned from, and only by the
-//! prompt that they are answers to. Invariants: a slot is a member of a closed registry
-//! or counts as "1 other", so nothing that was recorded can write an instruction; the same history,
-//! signals and time make the same profile; a failure stops counting after [`Ageing::days`], behind
-//! [`Ageing::records`] newer ones, or after a success of its kind.
+//! Seven rules, each a template with typed slots. Only answers that came back are learned from, and only by the prompt
+//! that they are answers to. Invariants: a slot is a member of a closed registry or counts as "1 other", so nothing
+//! that was recorded can write an instruction. The same history, signals and time make the same profile. A failure
+//! stops counting after [`Ageing::days`], behind [`Ageing::records`] newer ones, or after a success of its kind.
 
 mod evaluate;
 mod format;
@@ -51,14 +50,14 @@ pub enum Completeness {
     Partial,
 }
 
-/// What an evaluation found.
+/// The finding of an evaluation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Issue {
     /// How good.
     pub quality: Quality,
     /// How much.
     pub completeness: Completeness,
-    /// Which risks, by tags such as `execution_failed`; sorted.
+    /// Which risks, by tags such as `execution_failed`. Sorted.
     pub risks: BTreeSet<String>,
 }
 
@@ -75,9 +74,9 @@ impl Issue {
 pub struct ResultExcerpt<'r> {
     /// Its status.
     pub status: ResultStatus,
-    /// What it says; empty counts as missing.
+    /// The output. Empty counts as missing.
     pub output: &'r str,
-    /// What was reported beside it; "no warnings" and the like count as none.
+    /// The warnings reported with it; "no warnings" and the like count as none.
     pub warnings: &'r [String],
 }
 
@@ -90,7 +89,7 @@ pub enum ResultStatus {
     Other,
 }
 
-/// What a person says of a result.
+/// A person's verdict on a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Judgement {
     /// It is as it should be.
@@ -99,7 +98,7 @@ pub enum Judgement {
     Bad,
 }
 
-/// A result that was recorded; a success ends the failures of its kind before it.
+/// A result that was recorded. A success ends the failures of its kind before it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResultRecord {
     /// The run that it is of, where that is known: two runs may have the same result at the same time.
@@ -109,9 +108,9 @@ pub struct ResultRecord {
     pub at: Time,
     /// The kind of result: the seed's `result_key`.
     pub kind: String,
-    /// Who made it: the seed's `subagent`.
+    /// The agent that made it: the seed's `subagent`.
     pub agent: String,
-    /// What is wrong with it.
+    /// Its problem.
     pub issue: Issue,
 }
 
@@ -133,7 +132,7 @@ impl Default for Ageing {
     }
 }
 
-/// What shapes a profile, in the seed's words.
+/// The signals that shape a profile, in the seed's words.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct Signals {
@@ -143,7 +142,7 @@ pub struct Signals {
     pub risk_tags: Vec<String>,
     /// The failures within the window.
     pub recent_failure_count: u64,
-    /// Who was involved in the last ones: at most three, distinct, newest first.
+    /// The agents involved in the latest failures: at most three, distinct, newest first.
     pub last_failure_subagents: Vec<String>,
     /// Whether answers should be short.
     pub time_sensitive: bool,
@@ -153,7 +152,7 @@ pub struct Signals {
     pub preferred_format: Option<Format>,
 }
 
-/// What the caller wishes, whatever happened before.
+/// The caller's wishes, independent of earlier results.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wishes {
     /// Short answers.
@@ -173,22 +172,22 @@ pub enum Baseline {
     Unwanted,
 }
 
-/// What a prompt shows.
+/// The profile that a prompt shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Profile {
-    /// What to do.
+    /// Instructions.
     pub instructions: Vec<String>,
-    /// What not to do.
+    /// Constraints.
     pub constraints: Vec<String>,
     /// How something looks.
     pub examples: Vec<String>,
-    /// Why each line is there; only in records, and not in those of older forms.
+    /// Why each line is there. Only in records, and not in those of older forms.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(skip)]
     pub grounds: Vec<LineGround>,
 }
 
-/// What the prompts of a run show.
+/// The profiles that the prompts of a run show.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Profiles {
@@ -211,7 +210,7 @@ impl Profiles {
         }
     }
 
-    /// All of them, each with the prompt that it is of; `None` stands for all prompts of the run.
+    /// All of them, each with the prompt that it is of. `None` represents all prompts of the run.
     pub fn all(&self) -> impl Iterator<Item = (Option<&str>, &Profile)> {
         let (each, same) = match self {
             Self::Each { prompts } => (Some(prompts), None),
@@ -224,14 +223,14 @@ impl Profiles {
 /// A profile with what it was made from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Adaptation {
-    /// What the prompt shows from here on.
+    /// The profile that the prompt shows from here on.
     pub profile: Profile,
     /// The signals that shaped it.
     pub signals: Signals,
     /// The rules that added something, in order.
     pub rules: Vec<ProfileRule>,
-    /// What was not taken as it was, in our words: names outside the registry, failures that are too
-    /// old, retries beyond the cap.
+    /// Inputs that were changed or ignored, in our words: names outside the registry, failures that are too old,
+    /// retries beyond the cap.
     pub notes: Vec<String>,
 }
 
@@ -263,7 +262,7 @@ impl Profile {
         self.instructions.is_empty() && self.constraints.is_empty() && self.examples.is_empty()
     }
 
-    /// Why a line is there; `None` where that was not kept.
+    /// Why a line is there. `None` where that was not kept.
     #[must_use]
     pub fn ground(&self, list: List, line: usize) -> Option<&LineGround> {
         let line = u32::try_from(line).ok()?;
@@ -277,7 +276,7 @@ impl Profile {
         self.grounds.iter().filter(|ground| ground.rule.is_learned()).count()
     }
 
-    /// The rules that wrote lines, in order; none where that was not kept.
+    /// The rules that wrote lines, in order. None where that was not kept.
     #[must_use]
     pub fn rules(&self) -> Vec<ProfileRule> {
         let mut rules: Vec<ProfileRule> = self.grounds.iter().map(|ground| ground.rule).collect();
@@ -285,7 +284,7 @@ impl Profile {
         rules
     }
 
-    /// The text of the section that a prompt shows; empty for an empty profile.
+    /// The text of the section that a prompt shows. Empty for an empty profile.
     #[must_use]
     pub fn text(&self) -> String {
         let lists =

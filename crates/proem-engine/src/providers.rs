@@ -1,7 +1,7 @@
 //! Models: their limits, tokenisers, cache rules and prices, from one data file.
 //!
-//! What the file doesn't say is `None`, never zero; the types don't allow a zero. Nothing here
-//! knows how a request is written: that is `proem-llm`.
+//! Values missing from the file are `None`, never zero. The types don't allow a zero. Request formats belong to
+//! `proem-llm`.
 
 mod caching;
 mod distance;
@@ -61,7 +61,7 @@ impl Providers {
         self.models.values()
     }
 
-    /// The model of that name, or the one that a role stands for.
+    /// The model of that name, or the one that a role represents.
     ///
     /// # Errors
     ///

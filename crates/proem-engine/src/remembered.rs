@@ -20,7 +20,7 @@ const MAX_BYTES: usize = 8 * 1024 * 1024;
 /// Containments by section.
 #[derive(Debug, Default)]
 pub(crate) struct ContainmentCache {
-    /// What the key makes of nothing, to notice another key.
+    /// The key's hash of nothing, to notice another key.
     key: String,
     sections: BTreeMap<String, VecDeque<CachedContainment>>,
     bytes: usize,

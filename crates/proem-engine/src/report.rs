@@ -24,7 +24,7 @@ use crate::tokens::{Exactness, TokenCounter};
 pub struct Report {
     /// Which prompt, in which version, from which files.
     pub prompt: PromptReport,
-    /// What counted the tokens.
+    /// The counter of the tokens.
     pub counter: CounterReport,
     /// Every declared section in request order, those left out too.
     pub sections: Vec<SectionReport>,
@@ -36,13 +36,12 @@ pub struct Report {
     pub hash: String,
     /// The same with every delimiter's id blanked, so that it is equal under every key.
     pub content_hash: String,
-    /// The installation key's id; the key itself is in no report.
+    /// The installation key's id. The key itself is in no report.
     pub key_id: String,
 }
 
 impl Report {
-    /// What of the inputs the limits kept out of the request: one sentence for each section that is shorter than it was
-    /// or not there at all.
+    /// The inputs that limits kept out of the request: one sentence for each section that was shortened or left out.
     #[must_use]
     pub fn cuts(&self) -> Vec<String> {
         let cut = |section: &SectionReport| section.state.cut_in_words(&section.name, section.reason.as_deref());
@@ -56,7 +55,7 @@ impl Report {
 pub struct PromptReport {
     /// `agent/name`.
     pub name: String,
-    /// Its version; `1.0.0+hash` if it is not locked.
+    /// Its version. `1.0.0+hash` if it is not locked.
     pub version: String,
     /// SHA-256 of the file with its partials and schemas.
     pub closure: String,
@@ -70,11 +69,11 @@ pub struct PromptReport {
 pub struct FileReport {
     /// Its path in the book.
     pub path: String,
-    /// Who wrote it.
+    /// The origin.
     pub origin: Origin,
 }
 
-/// What counted the tokens.
+/// The counter of the tokens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CounterReport {
@@ -84,7 +83,7 @@ pub struct CounterReport {
     pub exactness: Exactness,
 }
 
-/// What became of a section.
+/// The state of a section after assembly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "State")]
@@ -111,7 +110,7 @@ impl SectionState {
         }
     }
 
-    /// What is missing of the section of this name and why, in one sentence; `None` where nothing is.
+    /// The missing part of the section of this name and the reason, in one sentence. `None` if nothing is missing.
     #[must_use]
     pub fn cut_in_words(self, section: &str, reason: Option<&str>) -> Option<String> {
         let became = match self {
@@ -129,7 +128,7 @@ impl SectionState {
 pub struct SectionReport {
     /// Its name in the prompt file.
     pub name: String,
-    /// Whose message it stands in.
+    /// The role of its message.
     pub role: Role,
     /// How much it may bind the model.
     pub trust: Trust,
@@ -137,7 +136,7 @@ pub struct SectionReport {
     pub cache: CacheClass,
     /// Which cap it counts towards.
     pub layer: Layer,
-    /// What became of it.
+    /// Its state.
     pub state: SectionState,
     /// Why it is smaller than it was, or absent.
     pub reason: Option<String>,
@@ -145,15 +144,15 @@ pub struct SectionReport {
     pub tokens: usize,
     /// Its tokens before anything was cut.
     pub full_tokens: usize,
-    /// Its bytes in the request's text; null if it is absent.
+    /// Its bytes in the request's text. Null if it is absent.
     pub range: Option<Range>,
-    /// Where its text from outside came from; `many` if there are too many to name.
+    /// The sources of its text from outside. `many` if there are too many to name.
     pub sources: Vec<String>,
     /// The inputs that shrank, and to what.
     pub shrunk: Vec<ShrunkReport>,
-    /// What was neutralised or removed in text from outside, by kind.
+    /// The counts of neutralised or removed pieces of outside text, by kind.
     pub neutralised: BTreeMap<String, usize>,
-    /// Where each piece of outside text stands in the request's text.
+    /// The place of each piece of outside text in the request's text.
     pub contained: Vec<Range>,
     /// The pictures and files that it brings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -164,10 +163,10 @@ pub struct SectionReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MediaReport {
-    /// What it is; absent of one that the provider fetches.
+    /// Its facts. Absent if the provider fetches it.
     #[serde(flatten)]
     pub facts: Option<MediaFacts>,
-    /// Where the provider fetches it; absent of one that is in the request.
+    /// The address for the provider. Absent if the file is in the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
     /// Its tokens, as its provider publishes how they are counted.
@@ -213,7 +212,7 @@ impl From<Span> for Range {
 pub struct ShrunkReport {
     /// The input's name.
     pub input: String,
-    /// The item of it, from 0, where each item shrinks for itself; null is the input as a whole.
+    /// The item of it, from 0, where each item shrinks for itself. Null is the input as a whole.
     pub item: Option<usize>,
     /// How much of it is shown.
     pub rung: Rung,
@@ -229,13 +228,13 @@ pub struct Totals {
     pub prefix: usize,
     /// The tokens behind the last boundary, which every task pays for in full.
     pub suffix: usize,
-    /// The limit they were fitted into; null if there is none.
+    /// The limit they were fitted into. Null if there is none.
     pub limit: Option<u64>,
     /// The tokens kept free for the answer.
     pub output: usize,
-    /// The tokens of the prompt that this one replaces; null if none was given.
+    /// The tokens of the prompt that this one replaces. Null if none was given.
     pub monolithic: Option<usize>,
-    /// Tokens saved against it, negative if this one is larger; null if none was given.
+    /// Tokens saved against it, negative if this one is larger. Null if none was given.
     pub saved: Option<i64>,
 }
 
@@ -243,22 +242,22 @@ pub struct Totals {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FitReport {
-    /// What is kept.
+    /// The value that is kept.
     pub worth: u64,
-    /// What no choice can exceed.
+    /// The upper bound of every choice.
     pub bound: u64,
-    /// What is left between the two.
+    /// The difference between the two.
     pub gap: u64,
 }
 
-/// Where a section stands.
+/// The place of a section.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum SectionPlacement {
     Absent,
     At { range: Span, tokens: usize },
 }
 
-/// What only the assembly knows.
+/// Figures that only the assembly knows.
 #[derive(Debug)]
 pub(crate) struct AssemblyFigures {
     pub(crate) content_hash: String,
@@ -330,7 +329,7 @@ pub(crate) fn unfitted_section(placed: &PlacedSection, full: usize, contained: &
     }
 }
 
-/// Where the pieces from outside stand in a request whose section begins at `start`.
+/// The places of outside pieces in a request whose section begins at `start`.
 fn ranges(placed: &PlacedContainment, start: usize) -> impl Iterator<Item = Range> {
     let start = start.saturating_add(placed.at);
     let map = placed.contained.source_map().iter();
@@ -353,7 +352,7 @@ fn section_reason(section: &Section, state: SectionState, shrunk: &[ShrunkReport
     }
 }
 
-/// What shrank to what, items counted together.
+/// The steps that items shrank by, equal ones counted together.
 fn shrunk_steps(shrunk: &[ShrunkReport]) -> Vec<String> {
     let mut items: BTreeMap<(&str, Rung), usize> = BTreeMap::new();
     for step in shrunk.iter().filter(|step| step.item.is_some()) {
@@ -365,7 +364,7 @@ fn shrunk_steps(shrunk: &[ShrunkReport]) -> Vec<String> {
     inputs.chain(items.iter().map(|((input, rung), n)| format!("{n} of {input} {}", rung_in_words(*rung)))).collect()
 }
 
-/// What is left of something at a rung of its ladder, in words.
+/// The rest of an item at a rung of its ladder, in words.
 const fn rung_in_words(rung: Rung) -> &'static str {
     match rung {
         Rung::Full => "in full",

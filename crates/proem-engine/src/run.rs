@@ -1,9 +1,8 @@
 //! Runs as values: a machine takes an event and says what should happen next.
 //!
-//! Invariants: a machine reads no clock and makes no ids, it gets both in events; the same events
-//! make the same steps; its whole state can be written down after every step and read back; what
-//! comes back for several effects comes in the order in which they were asked for, whichever was
-//! done first.
+//! Invariants: a machine reads no clock and makes no ids, it gets both in events. The same events make the same steps.
+//! Its whole state can be written down after every step and read back; what comes back for several effects comes in the
+//! order in which they were asked for, whichever was done first.
 
 mod exchange;
 mod findings;
@@ -37,13 +36,13 @@ pub struct EffectId(pub u32);
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Event {
-    /// When; never before the event before it.
+    /// When. Never before the event before it.
     pub now: Time,
-    /// What happened then.
+    /// The event.
     pub what: EventKind,
 }
 
-/// What happened.
+/// The kind of event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum EventKind {
@@ -61,7 +60,7 @@ pub enum EventKind {
     },
     /// The time of the last [`Step::Wait`] has come.
     Woken,
-    /// The caller gives up; the machine ends with what it has.
+    /// The caller gives up. The machine ends with what it has.
     Cancelled {
         /// Whether somebody gave up or the time was over.
         why: CancelReason,
@@ -86,13 +85,13 @@ pub enum CancelReason {
 pub enum Effect {
     /// A call to a model.
     Call {
-        /// What it is asked.
+        /// The question.
         request: Box<Request>,
     },
     /// Something that code computes from facts which the machine doesn't hold, such as a metric. It changes
     /// nothing, so it may be done again.
     Measure {
-        /// What, by a name that the machine and the performer share.
+        /// The effect, by a name that the machine and the performer share.
         what: String,
         /// Of what.
         of: Json,
@@ -111,7 +110,7 @@ pub enum Effect {
 pub enum EffectResult {
     /// A model answered.
     Response {
-        /// What it said.
+        /// The answer.
         response: Box<Response>,
     },
     /// Something was computed.
@@ -126,19 +125,19 @@ pub enum EffectResult {
     },
     /// A tool was called, or was not.
     Tool {
-        /// What became of the call.
+        /// The outcome of the call.
         outcome: ToolOutcome,
     },
 }
 
-/// What should happen next.
+/// The next step of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step<T> {
-    /// These effects, at the same time if possible; then [`EventKind::Performed`].
+    /// These effects, at the same time if possible. Then [`EventKind::Performed`].
     Do(Vec<(EffectId, Effect)>),
-    /// A person should answer these; then [`EventKind::Answered`].
+    /// A person should answer these. Then [`EventKind::Answered`].
     Ask(Vec<Question>),
-    /// Nothing before `until`; then [`EventKind::Woken`].
+    /// Nothing before `until`. Then [`EventKind::Woken`].
     Wait {
         /// When to go on.
         until: Time,
@@ -149,15 +148,15 @@ pub enum Step<T> {
 
 /// A run that takes one event after the other.
 pub trait Machine {
-    /// What it ends with.
+    /// The type of its result.
     type Outcome;
 
     /// Takes an event and says what should happen next.
     ///
     /// # Errors
     ///
-    /// [`crate::ErrorKind::OutOfStep`] for an event that the last step did not ask for, such as an answer to
-    /// another question ([`check_answers`]); the state stays as it was.
+    /// [`crate::ErrorKind::OutOfStep`] for an event that the last step did not ask for, such as an answer to another
+    /// question ([`check_answers`]). The state stays as it was.
     fn step(&mut self, event: Event) -> Result<Step<Self::Outcome>, Error>;
 
     /// The whole state, to be read back by the machine's own constructor.
@@ -167,9 +166,9 @@ pub trait Machine {
     /// [`crate::ErrorKind::Render`] if it can't be written down, which is a bug.
     fn state(&self) -> Result<Json, Error>;
 
-    /// Where every token of the request went that an effect of the last step calls with: its
-    /// [`crate::report::Report`] as JSON. `None` where the machine was given its request, and whoever made
-    /// that has the account.
+    /// The account of every token in the request that an effect of the last step calls with: its
+    /// [`crate::report::Report`] as JSON. `None` if the machine was given its request, because then the request's maker
+    /// has the account.
     fn account(&self, _effect: EffectId) -> Option<&Json> {
         None
     }

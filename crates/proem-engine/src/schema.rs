@@ -11,7 +11,7 @@ use crate::ordered::OrderedJson;
 ///
 /// # Errors
 ///
-/// What is wrong with the schema.
+/// Compiles a schema that checks formats, or returns its defect.
 pub(crate) fn compile_schema(schema: &Json) -> Result<jsonschema::Validator, String> {
     build_validator(&jsonschema::options(), schema)
 }
@@ -20,7 +20,7 @@ pub(crate) fn compile_schema(schema: &Json) -> Result<jsonschema::Validator, Str
 ///
 /// # Errors
 ///
-/// What is wrong with the schema.
+/// Compiles a schema that checks formats, or returns its defect.
 pub(crate) fn compile_with_formats(schema: &Json) -> Result<jsonschema::Validator, String> {
     build_validator(&jsonschema::options().should_validate_formats(true), schema)
 }
@@ -117,7 +117,7 @@ const NAMED: [&str; 5] = ["$defs", "definitions", "dependentSchemas", "patternPr
 
 /// The schemas directly inside a schema, each with the JSON pointer that leads there from it.
 ///
-/// What stands inside `const`, `enum`, `default` and `examples` is a value and no schema.
+/// The contents of `const`, `enum`, `default` and `examples` are values and no schemas.
 #[must_use]
 pub fn subschemas(schema: &Json) -> Vec<(String, &Json)> {
     let mut inner = Vec::new();

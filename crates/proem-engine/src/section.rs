@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trust {
-    /// What always holds.
+    /// Rules that always hold.
     Constitution,
     /// How to work.
     Rules,
-    /// What code knows or a person vouched for.
+    /// Text that code knows or a person vouched for.
     Trusted,
     /// Text from outside, contained.
     Untrusted,
-    /// What to do.
+    /// The task.
     Task,
 }
 
@@ -71,17 +71,17 @@ impl CacheClass {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Layer {
-    /// What always holds.
+    /// Rules that always hold.
     Constitution,
     /// How to work.
     Rules,
-    /// What is known about the situation, trusted and untrusted.
+    /// The situation, trusted and untrusted.
     Context,
-    /// What the repository itself says: its files, rule files, commands and differences.
+    /// The repository's own text: its files, rule files, commands and differences.
     Code,
     /// Tools and skills.
     Capabilities,
-    /// What to do.
+    /// The task.
     Task,
 }
 
@@ -190,19 +190,19 @@ pub struct Ladder {
     pub input: String,
     /// Its rungs, best first.
     pub rungs: Vec<Rung>,
-    /// What stands on a rung.
+    /// The climber on the rung.
     pub climber: Climber,
 }
 
 impl Ladder {
-    /// Whether the input stands on it as a whole.
+    /// Whether the input is on it as a whole.
     #[must_use]
     pub const fn is_of_input(&self) -> bool {
         matches!(self.climber, Climber::Input)
     }
 }
 
-/// What of an input stands on a rung of its ladder.
+/// The part of an input that has a rung on its ladder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Climber {
     /// The input as a whole, which the engine shortens.
@@ -215,14 +215,14 @@ pub enum Climber {
 /// How a section keeps text from outside apart.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum SectionContainment {
-    /// The section as a whole stands between delimiters; what looks like a heading, a role or a tag in text from
-    /// outside is broken with a backslash.
+    /// The section as a whole is between delimiters; what looks like a heading, a role or a tag in text from outside is
+    /// broken with a backslash.
     #[default]
     Neutralised,
-    /// The section as a whole stands between delimiters, and text from outside stands there as it was written.
+    /// The section as a whole is between delimiters, and text from outside is there as it was written.
     Exact,
-    /// Each text from outside stands between delimiters of its own, as it was written; the words around it are the
-    /// author's own.
+    /// Each text from outside is between delimiters of its own, as it was written. The words around it are the author's
+    /// own.
     Inputs,
 }
 
@@ -276,7 +276,7 @@ impl SectionSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SectionGroup {
-    /// What always holds.
+    /// Rules that always hold.
     Constitution,
     /// How to work.
     Rules,
@@ -294,12 +294,12 @@ pub enum SectionGroup {
     TrustedVolatile,
     /// Contained text that changes.
     UntrustedVolatile,
-    /// What to do.
+    /// The task.
     Task,
 }
 
 impl SectionGroup {
-    /// What the rank is called in messages.
+    /// The rank's name in messages.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

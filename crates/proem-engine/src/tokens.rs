@@ -92,7 +92,7 @@ impl TokenCounter for ScaledCounter {
 /// How many bytes of text [`PieceMemory`] holds before it starts afresh.
 const MAX_REMEMBERED_BYTES: usize = 8 * 1024 * 1024;
 
-/// What a [`CachingCounter`] has seen, for the next one of the same counter.
+/// The memory of a [`CachingCounter`], for the next one of the same counter.
 #[derive(Debug, Default)]
 pub struct PieceMemory {
     seen: BTreeMap<Box<str>, usize>,
@@ -121,7 +121,7 @@ impl<'c> CachingCounter<'c> {
         Self { counter, memory }
     }
 
-    /// What it has seen.
+    /// Returns its memory.
     #[must_use]
     pub fn into_memory(self) -> PieceMemory {
         self.memory
@@ -151,8 +151,8 @@ impl<'c> CachingCounter<'c> {
 
     /// The tokens of each piece, such that they add up to the tokens of all pieces joined.
     ///
-    /// Where two pieces don't split cleanly, the later one bears the difference; where joining
-    /// makes a text shorter, so do the pieces before it.
+    /// If two pieces don't split cleanly, the later one bears the difference. If joining makes a text shorter, the
+    /// earlier pieces do as well.
     pub fn count_joined(&mut self, pieces: &[&str]) -> Vec<usize> {
         let mut counts: Vec<usize> = Vec::with_capacity(pieces.len());
         let mut run = String::new();
@@ -169,7 +169,7 @@ impl<'c> CachingCounter<'c> {
             }
             let alone = run.is_empty();
             run.push_str(piece);
-            // Joined runs are as good as never seen again; only pieces are worth remembering.
+            // Joined runs are as good as never seen again. Only pieces are worth remembering.
             let tokens = if alone { self.count(piece) } else { self.counter.count(&run) };
             let mut less = run_tokens.saturating_sub(tokens);
             for earlier in counts.iter_mut().skip(run_start).rev() {

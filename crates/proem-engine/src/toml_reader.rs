@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, error_at};
 /// A value with its place.
 pub type PlacedValue<'t> = &'t Spanned<DeValue<'t>>;
 
-/// What was wrong so far.
+/// The reader, with the problems so far.
 #[derive(Debug, Default)]
 pub struct TomlReader {
     pub(crate) problems: Vec<Diagnostic>,
@@ -28,7 +28,7 @@ pub enum TableSyntax {
     Json,
 }
 
-/// Reads a file of tables with `read`; `name` is what messages call the file.
+/// Reads a file of tables with `read`. `name` is what messages call the file.
 ///
 /// # Errors
 ///
@@ -83,7 +83,7 @@ impl TomlReader {
         }
     }
 
-    /// The value as a table; a problem for anything else.
+    /// The value as a table. A problem for anything else.
     pub fn table<'t>(&mut self, value: PlacedValue<'t>) -> Option<&'t DeTable<'t>> {
         let table = value.get_ref().as_table();
         if table.is_none() {
@@ -92,7 +92,7 @@ impl TomlReader {
         table
     }
 
-    /// The value as a text; a problem for anything else.
+    /// The value as a text. A problem for anything else.
     pub fn text<'t>(&mut self, value: PlacedValue<'t>) -> Option<&'t str> {
         let text = value.get_ref().as_str();
         if text.is_none() {
@@ -101,7 +101,7 @@ impl TomlReader {
         text
     }
 
-    /// The value as yes or no; a problem for anything else.
+    /// The value as yes or no. A problem for anything else.
     pub fn switch(&mut self, value: PlacedValue<'_>) -> Option<bool> {
         let switch = value.get_ref().as_bool();
         if switch.is_none() {
@@ -110,7 +110,7 @@ impl TomlReader {
         switch
     }
 
-    /// A whole number from 0 to `max`; a problem for anything else.
+    /// A whole number from 0 to `max`. A problem for anything else.
     pub fn number(&mut self, value: PlacedValue<'_>, max: u32) -> Option<u32> {
         let integer = value.get_ref().as_integer();
         let digits = integer.filter(|integer| integer.radix() == 10).map(|integer| integer.as_str().replace('_', ""));
@@ -121,7 +121,7 @@ impl TomlReader {
         number
     }
 
-    /// The texts of a list, each with its place; a problem for anything else.
+    /// The texts of a list, each with its place. A problem for anything else.
     pub fn texts<'t>(&mut self, value: PlacedValue<'t>) -> Vec<(&'t str, PlacedValue<'t>)> {
         let Some(items) = value.get_ref().as_array() else {
             self.expected("a list of texts", value);
@@ -130,7 +130,7 @@ impl TomlReader {
         items.iter().filter_map(|item| Some((self.text(item)?, item))).collect()
     }
 
-    /// A word of a closed list; a problem for anything else.
+    /// A word of a closed list. A problem for anything else.
     pub fn word<T>(
         &mut self,
         value: PlacedValue<'_>,
@@ -152,7 +152,7 @@ impl TomlReader {
     }
 }
 
-/// The most bytes that a file of tables may have is for its reader to say; this is the refusal of a longer one.
+/// The most bytes that a file of tables may have is for its reader to say. This is the refusal of a longer one.
 #[must_use]
 pub fn too_long(name: &str, most: usize, what: &str) -> Error {
     Error::new(ErrorKind::InvalidFile, format!("`{name}` has more than {most} bytes; {what} is shorter"))

@@ -41,9 +41,9 @@ impl Default for Versions {
 pub struct VersionChange {
     /// Which: `profile`, `containment`, `rendering` or `form`.
     pub what: &'static str,
-    /// What the record was made with.
+    /// The version in the record.
     pub recorded: u32,
-    /// What there is today.
+    /// Today's version.
     pub today: u32,
 }
 

@@ -26,7 +26,7 @@ impl Workers for Sequential {
     }
 }
 
-/// What `work` makes of each item, in their order.
+/// The results of `work` for each item, in their order.
 pub fn map_with_workers<I: Sync, T: Send>(workers: &dyn Workers, items: &[I], work: impl Fn(&I) -> T + Sync) -> Vec<T> {
     let pieces: Vec<&[I]> = items.chunks(items.len().div_ceil(PIECES).max(1)).collect();
     let made: Vec<Mutex<Vec<T>>> = pieces.iter().map(|_| Mutex::new(Vec::new())).collect();
@@ -47,7 +47,7 @@ pub fn map_with_workers<I: Sync, T: Send>(workers: &dyn Workers, items: &[I], wo
         .collect()
 }
 
-/// What two pieces of work make, which may be done at once.
+/// The results of two pieces of work, which may run at once.
 pub fn both<A: Send, B: Send>(
     workers: &dyn Workers,
     first: impl FnMut() -> A + Send,
@@ -72,7 +72,7 @@ impl<F: FnMut() -> T, T> Errand<F, T> {
         answer.get_or_insert_with(work);
     }
 
-    /// What came of it; what the workers left undone is done now.
+    /// The result. Work that the workers left undone is done here.
     fn answer(self) -> T {
         let (work, answer) = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         answer.unwrap_or_else(work)

@@ -88,7 +88,7 @@ fn bench(criterion: &mut Criterion) {
             bencher.iter(|| all_readings(black_box(&text), &DecodingLimits::for_text(text.len())));
         });
         group.bench_function("folded", |bencher| bencher.iter(|| folded_view(black_box(&text))));
-        // What folding costs at least: the normal form and lower case, without the way back.
+        // The least cost of folding: the normal form and lower case, without the way back.
         group.bench_function("peer: NFKC and lower case", |bencher| {
             bencher.iter(|| black_box(&text).nfkc().flat_map(char::to_lowercase).collect::<String>());
         });

@@ -1,4 +1,4 @@
-//! Moves the flag point to where one text in a hundred of a user's own benign corpus lies above.
+//! Moves the flag point to where one text in a hundred of a user's own benign corpus is above.
 //!
 //! A benign genre that the learned scorer never saw is flagged far more often than one in a hundred
 //! times. A corpus of one's own mends that, and could also be used to switch the scorer off, so a
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 /// The fewest texts that say something about one in a hundred.
 pub const MIN_TEXTS: usize = 300;
 
-/// The share of benign texts that may lie above the flag point.
+/// The share of benign texts that may be above the flag point.
 const RATE: f64 = 0.01;
 
 /// How far the point may move, in log-odds.
@@ -29,7 +29,7 @@ const MAX_SHIFT: f32 = 2.0;
 pub struct Calibration {
     /// The learned model that it belongs to.
     pub model: String,
-    /// The log-odds that one text in a hundred lies above.
+    /// The log-odds that one text in a hundred is above.
     pub flag: f32,
     /// How many texts it was fitted to.
     pub texts: usize,
@@ -84,7 +84,7 @@ impl core::error::Error for CalibrationRefusal {}
 
 /// Fits the flag point to the scans of benign texts.
 ///
-/// What rules found in them doesn't count: rules flag on their own.
+/// Findings of rules in them don't count: rules flag on their own.
 ///
 /// # Errors
 ///
@@ -125,7 +125,7 @@ fn shipped_attacks() -> impl Iterator<Item = &'static str> {
     lines.filter_map(|line| line.strip_prefix("attack\t")?.split_once('\t').map(|(_, pattern)| pattern))
 }
 
-/// The lowest point that at most one score in a hundred lies at or above.
+/// The lowest point that at most one score in a hundred is at or above.
 fn one_percent_point(scores: &mut [f32]) -> f32 {
     scores.sort_by(f32::total_cmp);
     #[expect(
@@ -162,7 +162,7 @@ impl Calibration {
     }
 }
 
-/// What a guard's score becomes with a calibration.
+/// A guard's score with a calibration.
 ///
 /// # Errors
 ///

@@ -1,20 +1,19 @@
-//! What an action may say and name, decided without a model.
+//! The permitted statements and names of an action, decided without a model.
 //!
 //! A model that obeys an attacker can write anything into an answer. These rules say what of it may
 //! go out: [`check_action`] compares an action with allowlists, with the texts that its request was built
 //! from, and with the prompt, and returns every failure at once. It knows no prompt, model or schema.
 //!
-//! - An effectful value (recipient, host, web address, amount, id, number) has to stand as a whole
-//!   token, in its canonical form, in a trusted text or an [`Allowlist`]. One that stands nowhere
-//!   fails like one that stands only in text from outside.
+//! - An effectful value (recipient, host, web address, amount, id, number) has to be as a whole token, in its canonical
+//!   form, in a trusted text or an [`Allowlist`]. One that is nowhere fails like one that is only in text from outside.
 //! - Running text is searched for all of these, in the text and in what it says decoded.
 //! - No field repeats the prompt or holds its [`Canary`].
-//! - What a model says about its own action may only make code stricter: [`tighten()`].
+//! - A model's statements about its own action may only make code stricter: [`tighten()`].
 //!
-//! Invariants: a failure holds text of the answer only as [`Untrusted`]; the result doesn't depend
-//! on the order of fields, evidence or lists; what is too large or too deep to look at fails; the
-//! cost is linear in the sum of all texts (times the logarithm of the number of values in them).
-//! The concepts page `docs/concepts/checks.md` says what each rule can't promise.
+//! Invariants: a failure holds text of the answer only as [`Untrusted`]. The result doesn't depend on the order of
+//! fields, evidence or lists; what is too large or too deep to look at fails. The cost is linear in the sum of all
+//! texts (times the logarithm of the number of values in them). The concepts page `docs/concepts/checks.md` says what
+//! each rule can't promise.
 
 mod allow;
 mod amount;
@@ -56,7 +55,7 @@ pub const MAX_FIELD: usize = 256 << 10;
 /// The most fields of one action.
 pub const MAX_FIELDS: usize = 1_024;
 
-/// The path under which failures of the action's name stand.
+/// The path under which failures of the action's name are.
 pub const ACTION: &str = "$action";
 
 /// The most bytes of a value that a failure carries.
@@ -65,7 +64,7 @@ const MAX_EXCERPT: usize = 80;
 /// The letters of a canary that are enough to recognise it: 48 bits, which no text has by chance.
 const CANARY_PART: usize = 12;
 
-/// What a model wants done.
+/// An action that a model wants.
 #[derive(Debug, Clone, Copy)]
 pub struct Action<'a> {
     /// The action's name.
@@ -77,15 +76,15 @@ pub struct Action<'a> {
 /// One value of an action.
 #[derive(Debug, Clone, Copy)]
 pub struct ActionField<'a> {
-    /// Where it stands, in words of the schema, such as `to[0]`.
+    /// Its place, in words of the schema, such as `to[0]`.
     pub path: &'a str,
-    /// What it means.
+    /// Its meaning.
     pub role: FieldRole,
-    /// What the model wrote.
+    /// The model's value.
     pub value: &'a Untrusted<String>,
 }
 
-/// What a field means, which says what its value must be found for.
+/// The meaning of a field, which decides the source that its value needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldRole {
     /// One mail address, with a display name or without, or a handle.
@@ -94,7 +93,7 @@ pub enum FieldRole {
     Host,
     /// One web address.
     Url,
-    /// One amount of money with its currency. Where a schema has two fields, join them into one.
+    /// One amount of money with its currency. If a schema has two fields, join them into one.
     Amount,
     /// One id.
     Id(CaseSensitivity),
@@ -152,7 +151,7 @@ impl<'a> TrustedExcerpt<'a> {
     }
 }
 
-/// A text from outside. It vouches for nothing; a failure says when the value stands in it.
+/// A text from outside. It vouches for nothing. A failure says when the value is in it.
 #[derive(Debug, Clone, Copy)]
 pub struct OutsideText<'a> {
     /// The name of the text, for reports.
@@ -161,22 +160,22 @@ pub struct OutsideText<'a> {
     pub text: &'a Untrusted<String>,
 }
 
-/// What an action is compared with.
+/// The texts that an action is compared with.
 #[derive(Debug, Clone, Copy)]
 pub struct CheckContext<'a> {
     /// The names of the actions that exist, exactly as they are spelled.
     pub actions: &'a [&'a str],
     /// The names of those that are never taken, in any case and with any separators. They win.
     pub denied: &'a [&'a str],
-    /// What may be named although no trusted text does.
+    /// The values that may be named although no trusted text has them.
     pub allow: &'a Allowlist,
-    /// What the request was built from and a person stands for.
+    /// The parts of the request that a person vouches for.
     pub trusted: &'a [TrustedExcerpt<'a>],
-    /// What the request was built from and came from outside.
+    /// The parts of the request from outside.
     pub untrusted: &'a [OutsideText<'a>],
     /// The label of the request: the join of those of all its sections.
     pub request: &'a Label,
-    /// What must not come out.
+    /// The prompt, which must not leak.
     pub prompt: ConfidentialPrompt<'a>,
 }
 
@@ -197,27 +196,27 @@ pub struct ConfidentialPrompt<'a> {
 pub struct Sighting {
     /// The name of the text.
     pub name: String,
-    /// Where, in bytes.
+    /// The place, in bytes.
     pub span: Span,
 }
 
 /// One rule that an action breaks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActionViolation {
-    /// What the value breaks.
+    /// The rule that the value breaks.
     pub rule: ActionRule,
     /// The path of the field, as given, or [`ACTION`].
     pub field: String,
-    /// Where, in bytes of the field's value.
+    /// The place, in bytes of the field's value.
     pub span: Span,
-    /// What stands there, at most 80 bytes of it.
+    /// The text there, at most 80 bytes of it.
     pub excerpt: Untrusted<String>,
-    /// Where else the value stands, for one that only text from outside has.
+    /// The other place of the value, for one that only text from outside has.
     pub seen: Option<Sighting>,
 }
 
 impl ActionViolation {
-    /// What the rule expects instead.
+    /// The rule's expectation.
     #[must_use]
     pub const fn expectation(&self) -> &'static str {
         self.rule.expectation()
@@ -240,7 +239,7 @@ impl ActionCheck {
     }
 }
 
-/// Compares an action with the rules; every failure at once.
+/// Compares an action with the rules. Every failure at once.
 pub fn check_action(action: &Action<'_>, rules: &CheckContext<'_>) -> ActionCheck {
     let grounds = ProvenanceBasis::new(rules);
     let secrets = PromptSecrets::new(rules);
@@ -290,7 +289,7 @@ fn check_action_name(name: &Untrusted<String>, rules: &CheckContext<'_>, failure
     }
 }
 
-/// What must not come out of a prompt.
+/// The parts of a prompt that must not leak.
 struct PromptSecrets<'a> {
     rules: &'a CheckContext<'a>,
     /// Made when the first value is long enough to repeat something.
@@ -312,7 +311,7 @@ impl<'a> PromptSecrets<'a> {
         })
     }
 
-    /// What a value and its readings have in common with the prompt, and with its canary.
+    /// The common parts of a value and its readings with the prompt, and with its canary.
     fn compare(&self, value: &str, readings: &DecodedTexts) -> (SecretOverlap, SecretOverlap) {
         let (mut of_prompt, mut of_canary) = (SecretOverlap::default(), SecretOverlap::default());
         if self.rules.prompt.text.is_empty() && self.canary.is_empty() {

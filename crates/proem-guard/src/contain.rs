@@ -1,13 +1,12 @@
 //! The door into a prompt: text from outside between delimiters that it can't contain.
 //!
-//! Each outside part is replaced by its clean view, in the [`ContainmentMode`] that is asked for, the parts are joined, and the *joined* text is
-//! scanned, because an attack may be cut in two where parts meet. What would end the containment
-//! is cut out, what would pass for structure is escaped with a backslash.
+//! Each outside part is replaced by its clean view, in the requested [`ContainmentMode`], the parts are joined, and the
+//! *joined* text is scanned, because an attack may be cut in two where parts meet. Text that would end the containment
+//! is cut out, text that would pass for structure is escaped with a backslash.
 //!
-//! Invariants: text from outside stands only between the delimiters; both delimiters stand there
-//! exactly once; words of ours are never changed; scanning the result finds nothing that touches
-//! outside text, unless that is kept exact: then it finds no delimiter in it. A [`model_turn`] has no delimiters,
-//! because it stands in a message of the model's own.
+//! Invariants: text from outside is only between the delimiters. Both delimiters are there exactly once. Words of ours
+//! are never changed. Scanning the result finds nothing that touches outside text, unless that is kept exact: then it
+//! finds no delimiter in it. A [`model_turn`] has no delimiters, because it is in a message of the model's own.
 
 mod body;
 mod compared;
@@ -40,7 +39,7 @@ use proem_text::{Label, Span};
 /// other brackets or broken by lines; 3 leaves `<S>` as it is.
 pub const VERSION: u32 = 3;
 
-/// What stands for the id where the key must not matter.
+/// The placeholder for the id in places where the key must not matter.
 const NO_ID: &str = "0000000000000000";
 
 /// One part of a text that is to be contained.
@@ -57,24 +56,24 @@ pub enum ContainmentPart<'a> {
 /// A place that didn't stay as it was: cut out, or taken apart by a backslash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Neutralisation {
-    /// The index of the part it stands in, among all parts that were given.
+    /// The index of the part it is in, among all parts that were given.
     pub part: usize,
-    /// Where, in the original text of that part.
+    /// The place in the original text of that part.
     pub span: Span,
-    /// What it was.
+    /// Its kind.
     pub kind: FindingKind,
 }
 
 /// A run of contained text that was copied from outside.
 ///
-/// What containment inserted (`\`, `[removed]`) is in no range.
+/// Containment's own insertions (`\`, `[removed]`) are in no range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SourceRange {
-    /// Where, in [`ContainedText::text`].
+    /// The place in [`ContainedText::text`].
     pub output: Span,
     /// The index of the part, among all parts that were given.
     pub part: usize,
-    /// Where, in the original text of that part.
+    /// The place in the original text of that part.
     pub original: Span,
 }
 
@@ -92,7 +91,7 @@ pub struct ContainedText {
 }
 
 impl ContainedText {
-    /// The text with its delimiters; ends with a line break.
+    /// The text with its delimiters. Ends with a line break.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
@@ -111,7 +110,7 @@ impl ContainedText {
         wrap(&self.tag, NO_ID, &self.attributes, body).0
     }
 
-    /// What was noticed, by part and place.
+    /// The findings, by part and place.
     #[must_use]
     pub fn findings(&self) -> &[Neutralisation] {
         &self.findings
@@ -123,7 +122,7 @@ impl ContainedText {
         &self.label
     }
 
-    /// Where each run from outside came from, in the order of the text.
+    /// The origin of each run from outside, in the order of the text.
     #[must_use]
     pub fn source_map(&self) -> &[SourceRange] {
         &self.source_map
@@ -132,9 +131,9 @@ impl ContainedText {
 
 /// Puts text from outside between delimiters that it can't contain.
 ///
-/// The delimiters' id is computed with the key from the tag and the contained text, so that
-/// nobody without the key can write the end of the containment. The opening delimiter says what
-/// [`ContainmentMode`]s did: `mark=ˆ` names the sign that stands for spaces, `encoding=base64` the encoding.
+/// The delimiters' id is computed with the key from the tag and the contained text, so that nobody without the key can
+/// write the end of the containment. The opening delimiter says what [`ContainmentMode`]s did: `mark=ˆ` names the sign
+/// that represents spaces, `encoding=base64` the encoding.
 #[must_use]
 pub fn contain(parts: &[ContainmentPart<'_>], tag: &Tag, key: &InstallationKey) -> ContainedText {
     let joined = ContainmentBody::join(parts);
@@ -152,9 +151,9 @@ pub fn contain(parts: &[ContainmentPart<'_>], tag: &Tag, key: &InstallationKey) 
     ContainedText { text, id, tag: tag.clone(), attributes, body: span, findings, label: body.label, source_map }
 }
 
-/// A text as the model said it, for a message under the model's own role and for nothing else: there the role keeps
-/// it apart, and delimiters around it would be words that the model never wrote. Invisible characters and imitations
-/// of delimiters are cut out; all else stays to the letter.
+/// A text as the model said it, for a message under the model's own role and for nothing else: there the role keeps it
+/// apart, and delimiters around it would be words that the model never wrote. Invisible characters and imitations of
+/// delimiters are cut out. All else stays to the letter.
 #[must_use]
 pub fn model_turn(text: &Untrusted<String>, tag: &Tag) -> (String, Label) {
     let joined = ContainmentBody::join(&[ContainmentPart::Kept(text, ContainmentMode::Exact)]);
@@ -170,7 +169,7 @@ pub fn model_turn(text: &Untrusted<String>, tag: &Tag) -> (String, Label) {
     (turn, body.label)
 }
 
-/// The body between its delimiters, and where it stands.
+/// The body between its delimiters, and where it is.
 fn wrap(tag: &Tag, id: &str, attributes: &str, body: &str) -> (String, Span) {
     let name = tag.as_str();
     let mut text = format!("<{name} id={id}{attributes}>\n");

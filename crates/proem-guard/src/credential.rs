@@ -1,11 +1,11 @@
 //! Credentials that are told by their shape alone.
 //!
-//! Only shapes that their makers document and that hardly anything else has: a false alarm takes
-//! away text that somebody wanted. A shape is no proof. What was loaded by name is looked for as such,
-//! and what has no shape is not found here.
+//! Only shapes that their makers document and that hardly anything else has: a false alarm takes away text that
+//! somebody wanted. A shape is no proof. Credentials that were loaded by name are searched for as such, and those
+//! without a shape are not found here.
 //!
-//! Invariants: what [`redact_credentials`] leaves holds no credential that [`find_credentials`] finds; the time is linear in
-//! the text.
+//! Invariants: what [`redact_credentials`] leaves holds no credential that [`find_credentials`] finds. The time is
+//! linear in the text.
 
 mod disguise;
 mod document;
@@ -23,13 +23,13 @@ use proem_text::Span;
 /// A credential in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Credential {
-    /// What it is one of.
+    /// Its kind.
     pub kind: CredentialKind,
-    /// Where it stands.
+    /// Its place.
     pub span: Span,
 }
 
-/// What has a shape of its own.
+/// The kinds of credential with a shape of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum CredentialKind {
@@ -50,7 +50,7 @@ pub enum CredentialKind {
 }
 
 impl CredentialKind {
-    /// The word that stands for it.
+    /// The word that represents it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -64,7 +64,7 @@ impl CredentialKind {
     }
 }
 
-/// The credentials in a text, in its order; none within another.
+/// The credentials in a text, in its order. None within another.
 ///
 /// Found as they are, and in disguise: with invisible characters, tags or one separator throughout between their
 /// characters, in character references, escapes, percent-encoding, base64 and hexadecimal digits, three of these deep.
@@ -90,7 +90,7 @@ fn unite_overlapping(mut found: Vec<Credential>) -> Vec<Credential> {
     found
 }
 
-/// The credentials that stand in a text as they are.
+/// The credentials that are in a text as they are.
 fn shapes(text: &str) -> Vec<Credential> {
     let mut found: Vec<Credential> = Vec::new();
     let mut shapes = ShapeReader::new(text);
@@ -116,7 +116,7 @@ fn shapes(text: &str) -> Vec<Credential> {
 /// run is read more than once.
 struct ShapeReader<'t> {
     text: &'t str,
-    /// Where the run ends in which no key, token of Slack or web token begins, in this order.
+    /// The end of the run in which no key, token of Slack or web token begins, in this order.
     none_before: [usize; 3],
 }
 
@@ -177,7 +177,7 @@ impl Shape {
 /// How many places are looked at together.
 const TOGETHER: usize = 32;
 
-/// Where, from `from` on, the next two bytes stand with which a credential may begin.
+/// The next place, from `from` on, of the two bytes with which a credential may begin.
 fn next_start(text: &[u8], from: usize) -> Option<usize> {
     let firsts = text.get(from..)?.chunks(TOGETHER);
     let seconds = text.get(from.saturating_add(1)..)?.chunks(TOGETHER);
@@ -193,7 +193,7 @@ fn next_start(text: &[u8], from: usize) -> Option<usize> {
     None
 }
 
-/// Whether a credential of some kind begins with these two bytes; a [`ShapeReader`] looks at the rest.
+/// Whether a credential of some kind begins with these two bytes. A [`ShapeReader`] looks at the rest.
 const fn is_start(first: u8, second: u8) -> bool {
     ((first == b'A') & ((second == b'K') | (second == b'S')))
         | ((first == b's') & (second == b'k'))
@@ -210,11 +210,11 @@ fn is_boundary(text: &[u8], at: usize) -> bool {
     !before(1).is_some_and(is_word_byte) || is_escape()
 }
 
-/// The text with `[redacted:aws-key]` and the like for its credentials; `None` if it has none.
+/// The text with `[redacted:aws-key]` and the like for its credentials. `None` if it has none.
 #[must_use]
 pub fn redact_credentials(text: &str) -> Option<String> {
     let mut clean = redact_found(text, &find_credentials(text))?;
-    // What stood around one may make another together, such as digits on both sides of one in base64.
+    // The text around a removed one may make another together, such as digits on both sides of one in base64.
     for _ in 0..MOST_ROUNDS {
         match redact_found(&clean, &find_credentials(&clean)) {
             Some(cleaner) => clean = cleaner,
@@ -243,7 +243,7 @@ const LONGEST_CUT: usize = 4 * 1024;
 /// How often what is left of a text is looked through again.
 const MOST_ROUNDS: usize = 3;
 
-/// The text with markers in these places; `None` if there are none.
+/// The text with markers in these places. `None` if there are none.
 fn redact_found(text: &str, found: &[Credential]) -> Option<String> {
     let (mut out, mut position) = (String::with_capacity(text.len()), 0);
     for Credential { kind, span } in found {
@@ -301,7 +301,7 @@ fn slack(text: &str) -> Shape {
     Shape::of(5, body, whole, body.len() >= 20 && body.split('-').any(is_number))
 }
 
-/// The bytes at the start of a text that `is_wanted` takes; it takes ASCII only.
+/// The bytes at the start of a text that `is_wanted` takes. It takes ASCII only.
 fn leading_run(text: &str, is_wanted: impl Fn(u8) -> bool) -> &str {
     let length = text.bytes().take_while(|byte| is_wanted(*byte)).count();
     text.get(..length).unwrap_or_default()
@@ -311,7 +311,7 @@ const fn is_word_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// Whether letters and digits stand in it, and not one of them throughout, as in a placeholder.
+/// Whether letters and digits are in it, and not one of them throughout, as in a placeholder.
 fn mixes_letters_and_digits(text: &str) -> bool {
     let mut bytes = text.bytes();
     let is_varied = bytes.next().is_some_and(|first| bytes.filter(|byte| *byte != first).count() >= 8);

@@ -1,11 +1,11 @@
 //! Cuts an attack out of a text and looks whether what is left is clean.
 //!
-//! What is cut is the sentence that a finding stands in, since an order without its object is
-//! still an order. What remains is scanned again: taking something out may put an attack together.
-//! After three rounds, or when nothing is left, the field stays out.
+//! Each cut removes the whole sentence of a finding, because an order without its object is still an order. The rest is
+//! scanned again: taking something out may put an attack together. After three rounds, or when nothing is left, the
+//! field stays out.
 //!
-//! Invariants: what remains is copied from the original; each cut leaves one `[removed]`; a text
-//! that comes back was scanned and holds nothing that would keep it out.
+//! Invariants: what remains is copied from the original. Each cut leaves one `[removed]`. A text that comes back was
+//! scanned and holds nothing that would keep it out.
 
 use crate::{
     guard::Guard,
@@ -18,7 +18,7 @@ use crate::{
 use alloc::{string::String, vec::Vec};
 use proem_text::{OffsetMap, Span};
 
-/// What stands for text that was cut out.
+/// The placeholder for text that was cut out.
 pub(crate) const REMOVED: &str = "[removed]";
 
 /// How often what remains is cut again.
@@ -27,17 +27,17 @@ const MAX_ROUNDS: usize = 3;
 /// A text without its attacks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cut {
-    /// What may be read; `None` if the verdict is quarantine or block.
+    /// The readable text. `None` if the verdict is quarantine or block.
     pub text: Option<Untrusted<String>>,
-    /// What becomes of the field: allow if there was nothing to cut, at least flag if there was.
+    /// The verdict on the field: allow if there was nothing to cut, at least flag if there was.
     pub verdict: Verdict,
-    /// What was cut out, in order, in bytes of the original.
+    /// The cuts, in order, in bytes of the original.
     pub removed: Vec<Span>,
     /// How much of the original is left, 0 to 1: visible bytes that are no whitespace and not ours.
     pub content_preserved_ratio: f64,
 }
 
-/// Cuts out of `text` what would keep it out; `scan` is what the guard found in it.
+/// Cuts out of `text` what would keep it out. `scan` is what the guard found in it.
 #[must_use]
 pub fn cut_attacks(guard: &Guard, bar: Bar, text: &Untrusted<String>, scan: &Scan) -> Cut {
     let original = text.value();
@@ -78,7 +78,7 @@ pub fn cut_attacks(guard: &Guard, bar: Bar, text: &Untrusted<String>, scan: &Sca
     }
 }
 
-/// What is left, with the way back to the original.
+/// The rest, with the way back to the original.
 struct Remainder {
     text: String,
     map: OffsetMap,
@@ -102,7 +102,7 @@ impl Remainder {
         Self { text, map: map.then(&self.map) }
     }
 
-    /// What of an original of `len` bytes is not left.
+    /// The cuts in an original of `len` bytes.
     fn removed(&self, len: usize) -> Vec<Span> {
         let mut removed = Vec::new();
         let mut position = 0;

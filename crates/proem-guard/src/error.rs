@@ -1,6 +1,6 @@
 //! Why a data file of rules can't be read.
 //!
-//! It stands below everything that reads one: the lexicon, and the scanners that are built on the lexicon.
+//! It is below everything that reads one: the lexicon, and the scanners that are built on the lexicon.
 
 use alloc::string::String;
 use core::fmt;
@@ -12,7 +12,7 @@ pub struct RuleError {
     pub file: &'static str,
     /// The line, from 1; 0 if it is about the whole file.
     pub line: usize,
-    /// What is wrong with it and what to do.
+    /// The problem and the remedy.
     pub message: String,
 }
 

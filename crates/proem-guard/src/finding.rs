@@ -1,4 +1,4 @@
-//! What was noticed in a text from outside.
+//! The findings in a text from outside.
 
 use crate::view::step::ReadingStep;
 use alloc::vec::Vec;
@@ -7,14 +7,14 @@ use proem_text::Span;
 /// One thing that was noticed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
-    /// What it is.
+    /// Its kind.
     pub kind: FindingKind,
     /// The rule that found it, as documentation and configuration name it: `override/ignore`.
     pub rule: &'static str,
-    /// Where, in bytes of the original text.
+    /// Its place, in bytes of the original text.
     pub span: Span,
-    /// How the reading that it was found in was made from the clean view, outermost step first;
-    /// empty for the clean view itself.
+    /// How the reading that it was found in was made from the clean view, outermost step first. Empty for the clean
+    /// view itself.
     pub steps: Vec<ReadingStep>,
     /// Whether the place reads differently once hidden characters, look-alikes or an encoding are
     /// undone, which nobody does to harmless words.
@@ -53,7 +53,7 @@ impl Severity {
         }
     }
 
-    /// The next worse one; the worst is its own.
+    /// The next worse one. The worst is its own.
     #[must_use]
     pub const fn worse(self) -> Self {
         match self {
@@ -64,7 +64,7 @@ impl Severity {
     }
 }
 
-/// What was noticed.
+/// The kind of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FindingKind {
     /// A character that a reader doesn't see.
@@ -134,7 +134,7 @@ impl FindingKind {
         }
     }
 
-    /// What it is, as the start of a sentence about it.
+    /// Its name, as the start of a sentence about it.
     #[must_use]
     pub const fn in_words(self) -> &'static str {
         match self {

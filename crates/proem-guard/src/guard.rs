@@ -1,12 +1,11 @@
 //! Looks for attacks in every reading of a text.
 //!
-//! A text is cut into blocks that overlap, so that memory doesn't grow with it. Each block is read
-//! in every way that [`mod@crate::view`] knows; each reading goes through every scanner and, in
-//! windows of one and two sentences, through the learned scorer. What they find is mapped back to
-//! the original.
+//! A text is cut into blocks that overlap, so that memory doesn't grow with it. Each block is read in every way that
+//! [`mod@crate::view`] knows. Each reading goes through every scanner and, in windows of one and two sentences, through
+//! the learned scorer. The findings are mapped back to the original.
 //!
-//! Invariants: a finding's span lies inside the text, at borders of characters; what was not looked
-//! at is listed in [`Scan::unread`] and never passes as harmless.
+//! Invariants: a finding's span is inside the text, at borders of characters; what was not looked at is listed in
+//! [`Scan::unread`] and never passes as harmless.
 
 mod blocks;
 mod gathering;
@@ -122,8 +121,8 @@ impl Guard {
     pub fn scan_source(&self, text: &Untrusted<String>, syntax: LanguageFamily) -> Scan {
         let text = text.value();
         let mut gathering = Gathering::default();
-        // Rules read everything, names and all: an order can stand in an identifier. The learned scorer was
-        // trained on sentences, and code looks like none of them.
+        // Rules read everything, names and all: an order can be in an identifier. The learned scorer was trained on
+        // sentences, and code looks like none of them.
         self.gather(text, Scoring::None, &mut gathering);
         let prose = source::prose(text, syntax);
         gathering.read(prose.map);
@@ -156,7 +155,7 @@ impl Guard {
     fn scan_block(&self, block: &str, offset: usize, scoring: Scoring, gathering: &mut Gathering) {
         let readings = view::all_readings(block, &DecodingLimits::for_text(block.len()));
         gathering.begin_block(offset, block, &readings);
-        // One buffer for all scanners and readings; each empties it.
+        // One buffer for all scanners and readings. Each empties it.
         let mut hits = Vec::new();
         for reading in &readings.all {
             let folded = view::folded_view(&reading.view.text);
@@ -187,8 +186,8 @@ impl Guard {
     }
 }
 
-/// What the learned scorer reads as one text: two comments that don't follow each other, or two strings,
-/// are no two sentences in a row.
+/// The texts that the learned scorer reads as one: two comments that don't follow each other, or two strings, are no
+/// two sentences in a row.
 fn scored_paragraphs(text: &str, scoring: Scoring) -> Vec<Span> {
     match scoring {
         Scoring::None => Vec::new(),

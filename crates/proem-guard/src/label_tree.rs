@@ -1,7 +1,7 @@
 //! Values whose texts keep their labels apart: what a prompt is given, what an agent proposes, what is stored.
 //!
-//! [`Untrusted<Json>`](Untrusted) has one label for everything in it; a [`LabelTree`] has one for each leaf, so that
-//! a person's word beside a stranger's mail stays trusted and the mail doesn't become so.
+//! [`Untrusted<Json>`](Untrusted) has one label for everything in it. A [`LabelTree`] has one for each leaf, so that a
+//! person's word beside a stranger's mail stays trusted and the mail doesn't become so.
 //!
 //! Invariants: nothing here gives a text from outside a smaller label, moves one out of its [`Untrusted`] or makes
 //! ours of it. Null, a yes or no and a number from outside keep a label too: a stranger's amount is no text, but it is
@@ -90,7 +90,7 @@ pub enum LabelTree {
     /// A text that code computed, such as an id, a date or a word of a closed list, or that a person typed or
     /// approved.
     Text(String),
-    /// What somebody else gave and can't carry text.
+    /// Somebody else's value that can't carry text.
     Scalar(Untrusted<LabelScalar>),
     /// A text from outside.
     Outside(Untrusted<String>),
@@ -118,7 +118,7 @@ impl LabelTree {
     ///
     /// # Errors
     ///
-    /// What is too deep, too much or too long a name, with its place.
+    /// If it is too deep, too large or has too long a name, with the place.
     pub fn from_outside(json: &Untrusted<Json>) -> Result<Self, TreeError> {
         tree_from_json(json.value(), Some(json.label()), Trail::Root, &mut Bounds::default())
     }
@@ -127,7 +127,7 @@ impl LabelTree {
     ///
     /// # Errors
     ///
-    /// What is too deep, too much or too long a name, with its place.
+    /// If it is too deep, too large or has too long a name, with the place.
     pub fn from_trusted(json: &Json) -> Result<Self, TreeError> {
         tree_from_json(json, None, Trail::Root, &mut Bounds::default())
     }
@@ -146,7 +146,7 @@ impl LabelTree {
     ///
     /// # Errors
     ///
-    /// What is too deep, too much or too long a name, with its place.
+    /// If it is too deep, too large or has too long a name, with the place.
     pub fn bounded(self) -> Result<Self, TreeError> {
         self.check()?;
         Ok(self)
@@ -160,7 +160,7 @@ impl LabelTree {
         label
     }
 
-    /// What stands at a place.
+    /// The subtree at a place.
     #[must_use]
     pub fn get(&self, place: &TreePlace) -> Option<&Self> {
         place.parts().iter().try_fold(self, |tree, part| match tree {
@@ -170,14 +170,14 @@ impl LabelTree {
         })
     }
 
-    /// Puts `tree` where something stands, and gives back what stood there.
+    /// Puts `tree` where something is, and gives back what was there.
     ///
-    /// All other leaves keep their labels. What is put there comes with its own: a person's words are trusted and a
-    /// model's are not, which only the caller knows.
+    /// All other leaves keep their labels. The new subtree comes with its own: a person's words are trusted and a
+    /// model's are not, and only the caller knows which they are.
     ///
     /// # Errors
     ///
-    /// [`TreeFault::NoPlace`] if nothing stands there; what is then too deep or too much. The tree stays as it was.
+    /// [`TreeFault::NoPlace`] if nothing is there; what is then too deep or too much. The tree stays as it was.
     pub fn replace(&mut self, place: &TreePlace, tree: Self) -> Result<Self, TreeError> {
         let Some(old) = self.get_mut(place) else {
             return Err(TreeError::new(place.clone(), TreeFault::NoPlace));

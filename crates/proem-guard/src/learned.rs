@@ -1,14 +1,12 @@
 //! The learned scorer: how much a sentence, or two in a row, sound like an injection.
 //!
-//! A linear model over hashed pieces (see [`buckets`]), one byte for each weight. A window's score
-//! is `slope · Σ weights / √n + bias`, `n` being the number of its pieces, so a window of two
-//! sentences follows from the sums of both. It never scores a whole document: an attack inside a
-//! long mail would drown in it. What it was trained on and how good it is stands in
-//! `evals/guard/README.md`.
+//! A linear model over hashed pieces (see [`buckets`]), one byte for each weight. A window's score is `slope · Σ
+//! weights / √n + bias`, `n` being the number of its pieces, so a window of two sentences follows from the sums of
+//! both. It never scores a whole document: an attack inside a long mail would drown in it. `evals/guard/README.md` has
+//! its training data and its scores.
 //!
-//! Invariants: the same text gives the same scores on every machine; time is linear in the text;
-//! no window is longer than two sentences of [`MAX_CHARS`] characters; spans lie inside the text,
-//! at borders of characters.
+//! Invariants: the same text gives the same scores on every machine. Time is linear in the text. No window is longer
+//! than two sentences of [`MAX_CHARS`] characters. Spans are inside the text, at borders of characters.
 
 mod features;
 mod file;
@@ -24,7 +22,7 @@ use proem_text::Span;
 /// The model that ships.
 const SHIPPED: &[u8] = include_bytes!("../data/learned-1.bin");
 
-/// A model, read where it lies.
+/// A model, read where it is.
 #[derive(Clone, Copy)]
 pub struct SentenceScorer<'a> {
     parts: ScorerWeights<'a>,
@@ -41,7 +39,7 @@ impl core::fmt::Debug for SentenceScorer<'_> {
 /// One or two sentences in a row, and what the model says of them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Window {
-    /// Where, in bytes of the text that was scored.
+    /// The place, in bytes of the scored text.
     pub span: Span,
     /// How many sentences, 1 or 2.
     pub sentences: u8,
@@ -49,7 +47,7 @@ pub struct Window {
     pub score: f32,
 }
 
-/// What a sentence adds to a window's score.
+/// A sentence's contribution to a window's score.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct SentenceSums {
     weights: i32,
@@ -63,7 +61,7 @@ impl SentenceSums {
 }
 
 impl<'a> SentenceScorer<'a> {
-    /// Reads a model's file; its layout is described in the source of [`pack_scorer_file`].
+    /// Reads a model's file. Its layout is described in the source of [`pack_scorer_file`].
     ///
     /// # Errors
     ///
@@ -82,7 +80,7 @@ impl<'a> SentenceScorer<'a> {
 
     /// The windows of a text, in order: each sentence, and each with the one after it.
     ///
-    /// `text` is a clean text with its line breaks; letters needn't be folded.
+    /// `text` is a clean text with its line breaks. Letters needn't be folded.
     #[must_use]
     pub fn windows(&self, text: &str) -> Vec<Window> {
         let sentences = scored_sentences(text);

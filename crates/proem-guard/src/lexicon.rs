@@ -1,8 +1,8 @@
 //! Words that rules speak about, in many languages.
 //!
-//! A *concept* is a meaning that rules care about: to ignore, earlier, instructions. The lexicon
-//! lists the words for each in many languages; [`Lexicon::mentions`] finds all of them in one pass
-//! over a folded text. Rules then speak of concepts only, so a rule holds in every language.
+//! A *concept* is a meaning that rules care about: to ignore, earlier, instructions. The lexicon lists the words for
+//! each in many languages. [`Lexicon::mentions`] finds all of them in one pass over a folded text. Rules then speak of
+//! concepts only, so a rule holds in every language.
 //!
 //! Words are looked for only where a word may begin: behind what is no letter, and before every
 //! character of a script that is written without spaces. No word is longer than `MAX_WORD`, so
@@ -26,7 +26,7 @@ const FILE: &str = "concepts.tsv";
 /// The same of what is made of it.
 const INDEX: &str = "concepts-index.txt";
 
-/// What parts the names of concepts from the words in an index.
+/// The separator between the names of concepts and the words in an index.
 const WORDS: &str = "\n\n";
 
 /// The longest word or phrase, in bytes.
@@ -40,7 +40,7 @@ const MAX_ENDING: usize = 24;
 pub struct Mention {
     /// The concept's index in the lexicon.
     pub concept: u16,
-    /// Where, in bytes of the folded text.
+    /// The place, in bytes of the folded text.
     pub span: Span,
 }
 
@@ -54,19 +54,19 @@ pub struct Lexicon {
     concepts: Vec<&'static str>,
 }
 
-/// What a word stands for, and what must hold behind it for it to count.
+/// The meaning of a word, and the condition behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct LexiconTerm {
     concept: u16,
     ending: WordBoundary,
 }
 
-/// What may follow a word.
+/// The boundary behind a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WordBoundary {
-    /// Anything; it doesn't belong to the word.
+    /// Anything. It doesn't belong to the word.
     Anything,
-    /// Anything; letters belong to the word.
+    /// Anything. Letters belong to the word.
     Letters,
     /// No letter.
     Border,
@@ -83,9 +83,9 @@ struct LexiconWord<W> {
 impl Lexicon {
     /// Reads a lexicon: lines of concept, language and words, separated by tabs.
     ///
-    /// Words are parted by `|`; `*` at the end of one stands for any ending. Empty lines and lines
-    /// that begin with `#` are skipped. A word counts where it stands alone; in scripts that are
-    /// written without spaces, anywhere. `words` are those of one more concept.
+    /// Words are parted by `|`. `*` at the end of one represents any ending. Empty lines and lines that begin with `#`
+    /// are skipped. A word counts where it is alone. In scripts that are written without spaces, anywhere. `words` are
+    /// those of one more concept.
     ///
     /// # Errors
     ///
@@ -165,7 +165,7 @@ impl Lexicon {
         concept_number(&self.concepts, name)
     }
 
-    /// The names of all concepts, sorted; a concept's index is its place here.
+    /// The names of all concepts, sorted. A concept's index is its place here.
     #[must_use]
     pub fn concepts(&self) -> &[&'static str] {
         &self.concepts
@@ -200,7 +200,7 @@ impl Lexicon {
 }
 
 impl WordBoundary {
-    /// Where a word ends whose last byte of those listed is before `end`; `None` if it doesn't count.
+    /// The end of a word whose last listed byte is before `end`. `None` if it doesn't count.
     fn end(self, text: &str, end: usize) -> Option<usize> {
         let mut behind = text.get(end..)?.chars();
         match self {
@@ -260,7 +260,7 @@ fn concept_number(concepts: &[&str], name: &str) -> Option<u16> {
     u16::try_from(concepts.binary_search_by(|concept| (*concept).cmp(name)).ok()?).ok()
 }
 
-/// What a file says.
+/// The contents of a file.
 #[derive(Debug)]
 struct ReadLexicon {
     /// The names of its concepts and of one more, sorted.
@@ -284,7 +284,7 @@ impl ReadLexicon {
                 words.push(word.map_err(|message| RuleError::new(FILE, row.number, message))?);
             }
         }
-        // One word may stand for several concepts: those stay in the order of the file.
+        // One word may represent several concepts: those stay in the order of the file.
         words.sort_by(|left, right| left.word.cmp(&right.word));
         Ok(Self { concepts, words })
     }

@@ -2,12 +2,12 @@
 //!
 //! Keeps untrusted text untrusted: the type, the readings, the scanners, containment and showing.
 //!
-//! - [`untrusted`]: the type; text doesn't get out of it but by the two doors below.
+//! - [`untrusted`]: the type. Text doesn't get out of it but by the two doors below.
 //! - [`label_tree`]: values of which each leaf has a label of its own.
 //! - [`view`]: what a model reads instead of the original, and every other way to read it.
-//! - [`guard`]: looks for attacks in all of these readings; [`finding`]: what it finds;
-//!   [`verdict`]: what is to become of the text; [`mod@cut`]: what is left without the attack.
-//! - [`mod@check`]: what an action may say and name; [`credential`]: what no screen shows.
+//! - [`guard`]: looks for attacks in all of these readings. [`finding`]: what it finds. [`verdict`]: what is to become
+//!   of the text. [`mod@cut`]: what is left without the attack.
+//! - [`mod@check`]: what an action may say and name. [`credential`]: what no screen shows.
 //! - [`mod@contain`]: the door into a prompt.
 //! - [`show`]: the door onto a screen.
 #![cfg_attr(not(test), no_std)]

@@ -1,4 +1,4 @@
-//! What scanners look at, what they find, and what a scan says.
+//! The inputs of scanners, their hits, and the result of a scan.
 
 use crate::{
     finding::{Finding, FindingKind, Severity},
@@ -15,22 +15,22 @@ use proem_text::{Span, View};
 pub struct Sight<'a> {
     /// One way to read the text that is looked at.
     pub reading: &'a Reading,
-    /// Its text in one spelling; the map leads to the reading's text.
+    /// Its text in one spelling. The map leads to the reading's text.
     pub folded: &'a View,
     /// The concepts that the folded text mentions, in order, with places in the folded text.
     pub mentions: &'a [Mention],
 }
 
-/// What one scanner found in one reading.
+/// The hit of one scanner in one reading.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hit {
-    /// What it is.
+    /// Its kind.
     pub kind: FindingKind,
     /// The rule that found it.
     pub rule: &'static str,
-    /// Where, in bytes of the reading's text.
+    /// The place, in bytes of the reading's text.
     pub span: Span,
-    /// How much harm it could do if it stood in plain sight.
+    /// How much harm it could do if it was in plain sight.
     pub severity: Severity,
     /// How sure the rule is, 0 to 1.
     pub score: f32,
@@ -45,7 +45,7 @@ pub trait Scanner {
     ///
     /// # Errors
     ///
-    /// [`ScanError`] if it can't tell; the text then counts as not looked at.
+    /// [`ScanError`] if it can't tell. The text then counts as not looked at.
     fn scan(&self, sight: &Sight<'_>, hits: &mut Vec<Hit>) -> Result<(), ScanError>;
 }
 
@@ -59,9 +59,9 @@ pub struct ScanError {
 /// A part of a text that was not looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UnreadSpan {
-    /// Where, in bytes of the original.
+    /// The place, in bytes of the original.
     pub span: Span,
-    /// What kept it from being read.
+    /// The reason that it was not read.
     pub reason: UnreadReason,
 }
 
@@ -74,7 +74,7 @@ pub enum UnreadReason {
     Scanner {
         /// Its name.
         name: &'static str,
-        /// What it said.
+        /// The reason in its words.
         reason: &'static str,
     },
 }
@@ -88,17 +88,17 @@ impl fmt::Display for UnreadReason {
     }
 }
 
-/// What was found in one text.
+/// The findings in one text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scan {
     /// By place, then kind. Of more than [`MAX_FINDINGS`] the worst are kept.
     pub findings: Vec<Finding>,
-    /// What was not looked at, by place.
+    /// The unread parts, by place.
     pub unread: Vec<UnreadSpan>,
-    /// Suspicion, 0 to 1: 0.5 is where one benign text in a hundred lies above, by the texts that
-    /// the score was calibrated on.
+    /// Suspicion, 0 to 1: 0.5 is where one benign text in a hundred is above, by the texts that the score was
+    /// calibrated on.
     pub score: f64,
-    /// What the score was made of.
+    /// The features of the score.
     pub features: InjectionFeatures,
     /// How many windows the learned scorer read, those of all readings together.
     pub window_count: usize,

@@ -1,9 +1,9 @@
 //! The rule families that ship with the product.
 //!
-//! Most rules are data: `data/concepts.tsv` lists the words for a concept in many languages
-//! ([`crate::lexicon`]; what ships is made of it), `data/rules.txt` the combinations that mean something ([`rules`]), and
-//! `data/bank.tsv` whole attacks to compare with ([`bank`]). What isn't about words has a file of
-//! its own: forged structure, addresses that carry data, calls of tools, payloads.
+//! Most rules are data: `data/concepts.tsv` lists the words for a concept in many languages ([`crate::lexicon`]; the
+//! shipped index is made of it), `data/rules.txt` the combinations that mean something ([`rules`]), and `data/bank.tsv`
+//! whole attacks to compare with ([`bank`]). Findings that aren't about words have a file of their own: forged
+//! structure, addresses that carry data, calls of tools, payloads.
 
 pub mod bank;
 mod catalogue;
@@ -85,7 +85,7 @@ pub(crate) mod testing {
     use alloc::{string::ToString, vec::Vec};
     use proem_text::View;
 
-    /// What all scanners find in the clean view of each text.
+    /// The hits of all scanners in the clean view of each text.
     fn clean_view_hits(tools: &[ToolVocabulary], texts: &[&str]) -> Vec<Vec<Hit>> {
         let (lexicon, scanners) = shipped_scanners(tools).unwrap();
         let look = |text: &&str| {

@@ -1,9 +1,9 @@
 //! From what was found to one number.
 //!
-//! The best learned window, the similarity to known attacks and the rules each give a few features; a
-//! logistic regression weighs them, and its log-odds are moved so that the score 0.5 is the point
-//! that one benign text in a hundred lies above. What a rule found lifts the score over a floor,
-//! since a rule's verdict doesn't depend on the learned part.
+//! The best learned window, the similarity to known attacks and the rules each give a few features. A logistic
+//! regression weighs them, and its log-odds are moved so that the score 0.5 is the point that one benign text in a
+//! hundred is above. A rule's finding lifts the score over a floor, because a rule's verdict doesn't depend on the
+//! learned part.
 
 use crate::finding::{Finding, FindingKind, Severity};
 use alloc::{string::String, vec::Vec};
@@ -34,10 +34,10 @@ const MAX_WINDOW: f32 = 8.0;
 
 /// How much higher the best of many windows has to be than that of a few to mean as much.
 ///
-/// The best of `n` windows is high by chance. Where the share of windows above a log-odds `x` falls as
-/// `exp(-x / slope)`, the best of `n` lies higher by `slope * ln(n)` (extreme values of the Gumbel kind;
-/// Coles, An Introduction to Statistical Modeling of Extreme Values, 2001, chapter 3), so that the rate of
-/// false alarms for each text stays the same when that is taken off.
+/// The best of `n` windows is high by chance. If the share of windows above a log-odds `x` falls as `exp(-x / slope)`,
+/// the best of `n` is higher by `slope * ln(n)` (extreme values of the Gumbel kind; Coles, An Introduction to
+/// Statistical Modeling of Extreme Values, 2001, chapter 3), so the rate of false alarms for each text stays the same
+/// when that is taken off.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Growth {
     /// The log-odds that `e` times as many windows raise the best by.
@@ -49,11 +49,11 @@ pub(crate) struct Growth {
 /// Of mails, tickets and pages, whose longest were calibrated on up to 24 windows.
 pub(crate) const MESSAGE: Growth = Growth { slope: 1.0, from: 24.0 };
 
-/// Of files of source and documentation; fitted by `cargo lab eval guard-files`, see `evals/guard/files.md`.
+/// Of files of source and documentation. Fitted by `cargo lab eval guard-files`, see `evals/guard/files.md`.
 pub(crate) const FILE: Growth = Growth { slope: 0.5, from: 7.0 };
 
 impl Growth {
-    /// What is taken off the best of this many windows.
+    /// The amount taken off the best of this many windows.
     fn of(self, windows: usize) -> f32 {
         #[expect(clippy::cast_precision_loss, reason = "a count whose logarithm is taken")]
         let windows = windows as f32;
@@ -61,11 +61,11 @@ impl Growth {
     }
 }
 
-/// What the score is made of, in the order of [`NAMES`].
+/// The features of the score, in the order of [`NAMES`].
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct InjectionFeatures(pub [f32; COUNT]);
 
-/// What was found, before it is weighed.
+/// The evidence, before it is weighed.
 #[derive(Debug)]
 pub(crate) struct ScoreEvidence<'a> {
     pub(crate) findings: &'a [Finding],
@@ -112,7 +112,7 @@ const fn clip_score(score: f32) -> f32 {
     if score.is_nan() { MAX_WINDOW } else { score.clamp(-MAX_WINDOW, MAX_WINDOW) }
 }
 
-/// The feature that a rule's kind counts in; `None` for kinds that have one of their own.
+/// The feature that a rule's kind counts in. `None` for kinds that have one of their own.
 const fn feature_group(kind: FindingKind) -> Option<usize> {
     match kind {
         FindingKind::Override => Some(0),
@@ -138,7 +138,7 @@ const fn feature_group(kind: FindingKind) -> Option<usize> {
 
 const fn severity_weight(severity: Severity) -> f32 {
     match severity {
-        // What is mild is common in some benign genre that nobody measured.
+        // A mild finding is common in some benign genre that nobody measured.
         Severity::Low => 0.0,
         Severity::Medium => 0.5,
         Severity::High => 0.75,
@@ -158,7 +158,7 @@ pub fn probability_of_log_odds(log_odds: f32) -> f32 {
 #[derive(Debug, Clone, PartialEq)]
 pub struct TextScorer {
     weights: Logistic,
-    /// The log-odds that one benign text in a hundred lies above.
+    /// The log-odds that one benign text in a hundred is above.
     flag: f32,
     /// The log-odds of a single window from which it is shown beside the highest.
     window: f32,
@@ -210,15 +210,14 @@ impl TextScorer {
         Self { weights, flag, window }
     }
 
-    /// The same with the threshold of another corpus: the log-odds that one benign text in a
-    /// hundred lies above.
+    /// The same with the threshold of another corpus: the log-odds that one benign text in a hundred is above.
     #[must_use]
     pub const fn with_flag(mut self, flag: f32) -> Self {
         self.flag = flag;
         self
     }
 
-    /// The log-odds that one benign text in a hundred lies above.
+    /// The log-odds that one benign text in a hundred is above.
     #[must_use]
     pub const fn flag(&self) -> f32 {
         self.flag
@@ -252,7 +251,7 @@ impl TextScorer {
             Some(Severity::High) => 0.75,
             Some(Severity::Critical) => 0.9,
         };
-        // Not a maximum, so that the order of what lies above the floor is kept.
+        // Not a maximum, so that the order of what is above the floor is kept.
         floor + (1.0 - floor) * learned
     }
 }

@@ -1,9 +1,8 @@
 //! The door onto a screen.
 //!
-//! What is shown can be read back: an escape stands for exactly one character, a backslash of the
-//! text's own is doubled wherever it would look like the start of one, and a remark of ours stands
-//! in brackets `⟨…⟩` that are escaped in the text. A whole [`safe_report`](fn@report) has nothing in it that a CI
-//! runner would obey.
+//! What is shown can be read back: an escape represents exactly one character, a backslash of the text's own is doubled
+//! wherever it would look like the start of one, and a remark of ours is in brackets `⟨…⟩` that are escaped in the
+//! text. A whole [`safe_report`](fn@report) has nothing in it that a CI runner would obey.
 
 mod host;
 mod report;
@@ -49,10 +48,9 @@ impl fmt::Display for ScreenText {
 
 /// The text for a terminal, on one line.
 ///
-/// Line breaks and tabs are shown as `\n`, `\r` and `\t`; other controls, bidi controls, invisible
-/// characters, noncharacters and private-use characters as `\u{202e}`. A word that mixes scripts is
-/// followed by `⟨mixed script: Latin+Cyrillic⟩`, a host name that is not ASCII by its ASCII form, as
-/// in `⟨host: xn--e1afmkfd.xn--p1ai⟩`.
+/// Line breaks and tabs are shown as `\n`, `\r` and `\t`. Other controls, bidi controls, invisible characters,
+/// noncharacters and private-use characters as `\u{202e}`. A word that mixes scripts is followed by `⟨mixed script:
+/// Latin+Cyrillic⟩`, a host name that is not ASCII by its ASCII form, as in `⟨host: xn--e1afmkfd.xn--p1ai⟩`.
 #[must_use]
 pub fn terminal_text(text: &Untrusted<String>) -> ScreenText {
     terminal_str(text.value())
@@ -106,14 +104,14 @@ fn push_reference(out: &mut String, c: char) {
     }
 }
 
-/// What a terminal shows, for a web page.
+/// A terminal's view, for a web page.
 fn html_escaped(shown: &str) -> String {
     let mut out = String::with_capacity(shown.len());
     shown.chars().for_each(|c| push_reference(&mut out, c));
     out
 }
 
-/// Shows at most `max` characters; `push` writes one that is not escaped.
+/// Shows at most `max` characters. `push` writes one that is not escaped.
 fn show_capped(text: &str, max: usize, push: impl Fn(&mut String, char)) -> ScreenText {
     let mut out = String::new();
     let mut left = max;
@@ -143,7 +141,7 @@ fn show_capped(text: &str, max: usize, push: impl Fn(&mut String, char)) -> Scre
     ScreenText(out)
 }
 
-/// How a character is shown that can't stand for itself.
+/// How a character is shown that can't represent itself.
 #[derive(Debug, Clone, Copy)]
 enum CharacterEscape {
     /// A backslash and a letter.
@@ -169,7 +167,7 @@ impl CharacterEscape {
     }
 }
 
-/// The escape for `c`, which stands before `next`.
+/// The escape for `c`, which is before `next`.
 fn character_escape(c: char, next: Option<char>) -> Option<CharacterEscape> {
     match c {
         '\n' => Some(CharacterEscape::Short('n')),
@@ -183,7 +181,7 @@ fn character_escape(c: char, next: Option<char>) -> Option<CharacterEscape> {
     }
 }
 
-/// Whether only its code may be shown; the brackets of our own remarks are among them.
+/// Whether only its code may be shown. The brackets of our own remarks are among them.
 const fn shows_as_code(c: char) -> bool {
     character::is_hidden(c) || matches!(c, '⟨' | '⟩')
 }

@@ -1,14 +1,14 @@
-//! What people write in a file of source: its comments and its strings.
+//! The prose in a file of source: its comments and its strings.
 //!
 //! The learned scorer knows prose. Identifiers and operators are none, and a file of code has so many
 //! of them that some always sound like an attack. So the scorer reads comments, strings of words,
 //! and lines outside of both that read like a sentence, or a paragraph would be hidden by not calling it a
 //! comment. Rules read the whole file beside it.
 //!
-//! The lexer knows families of languages, not languages: where it takes code for a string, or a string
-//! for code, every line of words is read all the same. A comment is read whatever stands before it.
+//! The lexer knows families of languages, not languages: where it takes code for a string, or a string for code, every
+//! line of words is read all the same. A comment is read whatever is before it.
 //!
-//! Invariants: the map of [`prose`] leads to where the words stand; time is linear in the text.
+//! Invariants: the map of [`prose`] leads to where the words are. Time is linear in the text.
 
 mod document;
 mod family;
@@ -38,10 +38,10 @@ const TAG: usize = 120;
 /// The fewest letters of a phrase in a script that parts no words by spaces.
 const UNSPACED: usize = 8;
 
-/// What people write in a text of this family of languages.
+/// The prose in a text of this family of languages.
 ///
-/// Lines of comments that follow each other stay together, as do strings that a program joins. An
-/// empty line stands between what doesn't belong together.
+/// Lines of comments that follow each other stay together, as do strings that a program joins. An empty line is between
+/// what doesn't belong together.
 #[must_use]
 pub fn prose(text: &str, syntax: LanguageFamily) -> View {
     let unmarked = if syntax == LanguageFamily::Patch { Some(blank_diff_signs(text)) } else { None };
@@ -190,17 +190,16 @@ impl StringSequence {
 struct ProseCollector<'a> {
     text: &'a str,
     view: View,
-    /// Where the last line ends in the text.
+    /// The end of the last line in the text.
     end: Option<usize>,
-    /// Where the last comment ends.
+    /// The end of the last comment.
     comment_end: Option<usize>,
     /// Whether an example in it is open.
     is_fenced: bool,
 }
 
 impl ProseCollector<'_> {
-    /// Adds a line: right below the last one if nothing but blanks and what decorates comments stands
-    /// between.
+    /// Adds a line: right below the last one if nothing but blanks and what decorates comments is between.
     fn line(&mut self, span: Span) {
         if span.is_empty() {
             return;
@@ -233,7 +232,7 @@ impl ProseCollector<'_> {
     }
 }
 
-/// How many bytes stand before the first tag, and how many it has: `<code>`, `</a>`, `<li class="one">`.
+/// How many bytes are before the first tag, and how many it has: `<code>`, `</a>`, `<li class="one">`.
 fn before_tag(text: &str) -> (usize, usize) {
     let mut from = 0usize;
     while let Some(at) = text.get(from..).and_then(|rest| rest.find('<')).map(|at| from.saturating_add(at)) {
@@ -293,7 +292,7 @@ fn count_prose_words(text: &str) -> Count {
         if bare.is_empty() {
             continue;
         }
-        // Figures and digits of a code say nothing about what stands around them.
+        // Figures and digits of a code say nothing about what is around them.
         if bare.chars().all(|c| c.is_ascii_hexdigit() || matches!(c, '.' | ',')) {
             count.figures = count.figures.saturating_add(1);
         } else if is_prose_word(bare) {

@@ -79,7 +79,7 @@ impl<T> Untrusted<T> {
         Self { value, label }
     }
 
-    /// Where the value came from.
+    /// The origin of the value.
     #[must_use]
     pub const fn label(&self) -> &Label {
         &self.label
@@ -87,8 +87,8 @@ impl<T> Untrusted<T> {
 
     /// Asks a question about the value whose answer can't carry its text.
     ///
-    /// The answer is a number, a choice or a comparison; code may decide on it, and the decision
-    /// is still influenced by whoever wrote the value.
+    /// The answer is a number, a choice or a comparison. Code may decide on it, and the decision is still influenced by
+    /// whoever wrote the value.
     pub fn measure<M: Measurement>(&self, question: impl FnOnce(&T) -> M) -> M {
         question(&self.value)
     }
@@ -111,7 +111,7 @@ impl<T> fmt::Debug for Untrusted<T> {
 }
 
 impl Untrusted<String> {
-    /// The texts one behind the other under the join of their labels, and where each stands.
+    /// The texts one behind the other under the join of their labels, and where each is.
     #[must_use]
     pub fn join(texts: &[&Self], separator: &str) -> (Self, Vec<Span>) {
         let (mut joined, mut label) = (String::new(), Label::trusted());
@@ -145,7 +145,7 @@ mod sealed {
     pub trait MeasurementSeal {}
 }
 
-/// What [`Untrusted::measure`] may answer: nothing that can hold text.
+/// The answers that [`Untrusted::measure`] may give: nothing that can hold text.
 pub trait Measurement: sealed::MeasurementSeal {}
 
 macro_rules! measurements {

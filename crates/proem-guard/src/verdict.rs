@@ -1,10 +1,10 @@
-//! What is to become of a text, by what was found in it and where it stood.
+//! The verdict on a text, by its findings and its source.
 //!
 //! The meaning of the verdicts is fixed (see [`Verdict`]); which severity leads to which is a
 //! table by source and field, `data/verdicts.tsv`, that a user's own table may replace.
 //!
-//! Invariants: a worse finding never gives a milder verdict; the learned score and likeness alone
-//! never give more than a flag; what was not looked at is never allowed.
+//! Invariants: a worse finding never gives a milder verdict. The learned score and likeness alone never give more than
+//! a flag; what was not looked at is never allowed.
 
 use crate::{
     finding::{Finding, FindingKind, Severity},
@@ -17,14 +17,14 @@ use alloc::{
 };
 use core::fmt;
 
-/// What becomes of a field.
+/// The verdict on a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// It is read like any text from outside: contained.
     Allow,
     /// It is marked as data word by word, and what derives from it needs approval.
     Flag,
-    /// It stays out of prompts and can be reviewed; the rest of its item goes on.
+    /// It stays out of prompts and can be reviewed. The rest of its item goes on.
     Quarantine,
     /// It stays out, and the run has no effects.
     Block,
@@ -85,7 +85,7 @@ impl NamePattern {
         if self.is_open { name.starts_with(&self.start) } else { name == self.start }
     }
 
-    /// What says more comes first: a whole name before a start, a longer start before a shorter.
+    /// A more precise entry comes first: a whole name before a start, a longer start before a shorter.
     fn precision(&self) -> (bool, usize) {
         (!self.is_open, self.start.len())
     }
@@ -101,10 +101,10 @@ impl Policy {
         Self::parse(include_str!("../data/verdicts.tsv"))
     }
 
-    /// A table from its file: lines of six columns with tabs between, the source, the field, and
-    /// the verdict for `low`, `medium`, `high` and `critical` findings. `*` at the end of a name
-    /// stands for any rest; a line with a `#` first is a comment. Of several lines that match, the
-    /// one with the more precise source counts, then the one with the more precise field.
+    /// A table from its file: lines of six columns with tabs between, the source, the field, and the verdict for `low`,
+    /// `medium`, `high` and `critical` findings. `*` at the end of a name represents any rest. A line with a `#` first
+    /// is a comment. Of several lines that match, the one with the more precise source counts, then the one with the
+    /// more precise field.
     ///
     /// # Errors
     ///
@@ -141,7 +141,7 @@ impl Policy {
     }
 }
 
-/// What one field of one source is held to.
+/// The bar for one field of one source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bar {
     /// By severity, mildest first.
@@ -179,7 +179,7 @@ impl Bar {
     }
 }
 
-/// What was not looked at is flagged; where a scanner broke, nobody knows what stands there.
+/// An unread part is flagged; if a scanner broke, nobody knows the text there.
 const fn unread_verdict(reason: UnreadReason) -> Verdict {
     match reason {
         UnreadReason::DecodingLimit => Verdict::Flag,

@@ -1,9 +1,9 @@
 //! The readings of a text: what a model reads, and what it would read if it decoded and squinted.
 //!
-//! [`clean_view`](fn@clean) makes the text that models get (T9). Everything else here is for matching only: it is
-//! never shown and never sent. A [`Reading`] is the clean view, or a text made from a reading by
-//! one more [`ReadingStep`]; [`folded_view`](fn@folded) gives each of them one spelling. All of them map back to bytes of
-//! the original, so that a finding has a place that a person can look at.
+//! [`clean_view`](fn@clean) makes the text that models get (T9). Everything else here is for matching only: it is never
+//! shown and never sent. A [`Reading`] is the clean view, or a text made from a reading by one more [`ReadingStep`].
+//! [`folded_view`](fn@folded) gives each of them one spelling. All of them map back to bytes of the original, so that a
+//! finding has a place that a person can look at.
 
 mod base64;
 #[cfg(test)]
@@ -42,7 +42,7 @@ use proem_text::View;
 /// One way a text can be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reading {
-    /// How it was made from the clean view, outermost step first; empty for the clean view.
+    /// How it was made from the clean view, outermost step first. Empty for the clean view.
     pub steps: Vec<ReadingStep>,
     /// The text with its line breaks, and the way back to the original.
     pub view: View,

@@ -151,7 +151,7 @@ impl Dialect {
         Self::Dashes,
     ];
 
-    /// The dialect of a file by its name, upper or lower case; `None` for what defines nothing, or has a grammar here.
+    /// The dialect of a file by its name, upper or lower case. `None` for what defines nothing, or has a grammar here.
     #[must_use]
     pub fn of_path(path: &[u8]) -> Option<Self> {
         let name = path.rsplit(|&byte| byte == b'/').next()?.to_ascii_lowercase();
@@ -201,16 +201,16 @@ impl Dialect {
 
 const SLASH_STAR: Option<(&[u8], &[u8])> = Some((b"/*", b"*/"));
 
-/// What hides text from a search for definitions.
+/// The lexical rules that hide text from a search for definitions.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Lexis {
-    /// What begins a comment that ends with its line.
+    /// The openings of a comment that ends with its line.
     pub(crate) lines: &'static [&'static [u8]],
-    /// What begins and ends another comment.
+    /// The opening and end of another comment.
     pub(crate) block: Option<(&'static [u8], &'static [u8])>,
-    /// Whether such comments stand in each other.
+    /// Whether such comments are in each other.
     pub(crate) nests: bool,
-    /// Quotes; a longer one before what it begins with.
+    /// Quotes. A longer one before what it begins with.
     pub(crate) quotes: &'static [Quote],
     pub(crate) dialect: Dialect,
 }

@@ -1,8 +1,7 @@
 //! A compact form of [`SourceFacts`], for a cache.
 //!
-//! A version byte, the language's code, flags, and then the fields in order. Numbers are LEB128
-//! (seven bits a byte, least significant first); texts and lists are preceded by their length.
-//! Whatever isn't exactly that is refused.
+//! A version byte, the language's code, flags, and then the fields in order. Numbers are LEB128 (seven bits a byte,
+//! least significant first). Texts and lists are preceded by their length. Any deviation is refused.
 
 use core::fmt;
 
@@ -11,7 +10,7 @@ use crate::{
     extracted::{Binding, Import, ImportKind, Module, SourceFacts, Use},
 };
 
-/// The form's version; another one is refused, so that the facts are read again.
+/// The form's version. Another one is refused, so that the facts are read again.
 const VERSION: u8 = 1;
 
 const ERRORS: u8 = 1;

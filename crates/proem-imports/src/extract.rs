@@ -1,11 +1,10 @@
 //! Reads one source: what it imports, defines and calls.
 //!
-//! Invariants: the tree is walked along a cursor, so no nesting overflows the stack; a name longer
-//! than the cap is left out and marks the facts as having errors; nothing is looked up in other
-//! files.
+//! Invariants: the tree is walked along a cursor, so no nesting overflows the stack. A name longer than the cap is left
+//! out and marks the facts as having errors. Nothing is looked up in other files.
 //!
-//! Calls are counted by the name they are made through: `module.f()`, `f()`, `Type::new()`. A call
-//! of a method through a value names no import and is not counted; neither is one inside a macro.
+//! Calls are counted by the name they are made through: `module.f()`, `f()`, `Type::new()`. A call of a method through
+//! a value names no import and is not counted. Neither is one inside a macro.
 
 mod c;
 mod facts;
@@ -66,7 +65,7 @@ pub(crate) enum WalkStep {
     Over,
 }
 
-/// What a language makes of the nodes of its tree, which come in the order of the source, parents first.
+/// A language's reading of the nodes of its tree, which come in the order of the source, parents first.
 trait Visitor {
     fn visit(&mut self, node: Node<'_>, facts: &mut FactsBuilder<'_>) -> WalkStep;
 }
@@ -74,7 +73,7 @@ trait Visitor {
 /// How many nodes or lines are walked between two looks at the caller's wish to give up.
 pub(crate) const NODES: u32 = 1024;
 
-/// Reads `source`; `give_up` is asked now and then, and ends the work by answering true.
+/// Reads `source`. `give_up` is asked now and then, and ends the work by answering true.
 ///
 /// A source with syntax errors gives what could be read of it.
 ///
@@ -101,7 +100,7 @@ pub struct ParsedSource<'s> {
 }
 
 impl<'s> ParsedSource<'s> {
-    /// Parses `source`; `give_up` is asked now and then, and ends the work by answering true.
+    /// Parses `source`. `give_up` is asked now and then, and ends the work by answering true.
     ///
     /// # Errors
     ///
@@ -120,7 +119,7 @@ impl<'s> ParsedSource<'s> {
         Ok(Self { language, source, tree })
     }
 
-    /// What it imports, defines and calls; as far as it could be read, if it has syntax errors.
+    /// Its imports, definitions and calls; as far as it could be read, if it has syntax errors.
     ///
     /// # Errors
     ///
@@ -194,10 +193,10 @@ fn named_children<'t>(node: Node<'t>) -> Vec<Node<'t>> {
     node.named_children(&mut node.walk()).collect()
 }
 
-/// The most parts of a qualified name that is read; a longer chain is an expression, not a name.
+/// The most parts of a qualified name that is read. A longer chain is an expression, not a name.
 const PARTS: usize = 16;
 
-/// The name that a chain of member accesses spells, from its innermost object; `None` if that is an expression.
+/// The name that a chain of member accesses spells, from its innermost object. `None` if that is an expression.
 ///
 /// `object` and `member` are the fields of a node of kind `access`.
 fn chain(node: Node<'_>, access: &str, fields: [&str; 2], facts: &mut FactsBuilder<'_>) -> Option<String> {

@@ -1,21 +1,21 @@
-//! What one source file says about others.
+//! The references of one source file to others.
 
 use crate::SourceLanguage;
 
 /// The facts of one source file, without knowing any other file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceFacts {
-    /// What it is written in.
+    /// Its language.
     pub language: SourceLanguage,
     /// Its lines that are not blank, comments included.
     pub lines: u32,
-    /// Those of them that only tests compile: in Rust, items under `#[cfg(test)]` and test functions; elsewhere 0.
+    /// Those of them that only tests compile: in Rust, items under `#[cfg(test)]` and test functions. Elsewhere 0.
     pub inline_test_lines: u32,
     /// Whether something could not be read: a syntax error, or a name beyond the caps.
     pub errors: bool,
     /// The package that it declares itself to be in: in Go and Java, else `None`.
     pub package: Option<String>,
-    /// What it imports, in the order of the source.
+    /// Its imports, in the order of the source.
     pub imports: Vec<Import>,
     /// The modules whose source it says is elsewhere: in Rust, `mod name;`.
     pub modules: Vec<Module>,
@@ -28,15 +28,15 @@ pub struct SourceFacts {
 /// One import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Import {
-    /// What is imported, as the language writes it: `..pkg.mod`, `./widget`, `crate::a::B`, `example.com/m/p`, `<a/b.h>`.
+    /// The import, as the language writes it: `..pkg.mod`, `./widget`, `crate::a::B`, `example.com/m/p`, `<a/b.h>`.
     pub path: String,
     /// How it is imported.
     pub kind: ImportKind,
     /// The names that it brings into the file.
     pub bindings: Vec<Binding>,
-    /// Whether it stands in code that only tests compile.
+    /// Whether it is in code that only tests compile.
     pub test: bool,
-    /// The module inside the file that it stands in, empty for the file's own: in Rust, else empty.
+    /// The module inside the file that it is in, empty for the file's own: in Rust, else empty.
     pub scope: String,
 }
 
@@ -60,9 +60,9 @@ impl ImportKind {
 /// A name that an import brings into a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binding {
-    /// What it is there: empty for what the import's path names itself, `*` for everything in it.
+    /// Its name there: empty for the thing that the import's path names itself, `*` for everything in it.
     pub name: String,
-    /// What it is called here; empty if the language derives it from elsewhere.
+    /// Its name here. Empty if the language derives it from elsewhere.
     pub local: String,
 }
 
@@ -86,6 +86,6 @@ pub struct Use {
     pub path: String,
     /// How many calls name it.
     pub calls: u32,
-    /// Whether every use stands in code that only tests compile.
+    /// Whether every use is in code that only tests compile.
     pub test: bool,
 }

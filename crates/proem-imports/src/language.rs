@@ -39,7 +39,7 @@ impl SourceLanguage {
         Self::Cpp,
     ];
 
-    /// The language of a file, by the ending of its name; `None` if there is no parser for it.
+    /// The language of a file, by the ending of its name. `None` if there is no parser for it.
     ///
     /// Letters are compared exactly: `Main.JAVA` is no file that a Java compiler takes, and `.C` is C++ to those
     /// that know it.
@@ -78,7 +78,7 @@ impl SourceLanguage {
         }
     }
 
-    /// What stands between the parts of a qualified name.
+    /// The separator of a qualified name's parts.
     pub(crate) const fn separator(self) -> &'static str {
         match self {
             Self::Rust => "::",
@@ -86,7 +86,7 @@ impl SourceLanguage {
         }
     }
 
-    /// The number that stands for it in stored facts.
+    /// The number that represents it in stored facts.
     pub(crate) const fn code(self) -> u8 {
         match self {
             Self::Go => 0,
@@ -105,7 +105,7 @@ impl SourceLanguage {
         Self::ALL.get(usize::from(code)).copied()
     }
 
-    /// Its grammar; `None` for those of which only the preprocessor's directives are read.
+    /// Its grammar. `None` for those of which only the preprocessor's directives are read.
     pub(crate) fn grammar(self) -> Option<tree_sitter::Language> {
         let grammar = match self {
             Self::C | Self::Cpp => return None,

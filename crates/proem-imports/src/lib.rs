@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 //!
-//! Import and call edges of source files, by tree-sitter; of C and C++, what their preprocessor includes.
+//! Import and call edges of source files, by tree-sitter. Of C and C++, what their preprocessor includes.
 //!
 //! - [`extract_facts`](fn@extract) reads one source: what it imports, defines and calls ([`SourceFacts`]).
 //! - [`find_symbols`](fn@symbols) lists what one source defines, and where ([`Symbol`]); without a grammar by its [`Dialect`].
@@ -13,8 +13,8 @@
 //! repository's root. Sources are written by anybody: nothing recurses along a syntax tree, every
 //! name and list is bounded, and a source with errors gives what could be read of it.
 //!
-//! What is not resolved is counted, as internal or as a third party's: a fan-in of which nobody
-//! knows how much is missing would be worth nothing.
+//! Unresolved imports are counted, as internal or as a third party's: a fan-in with an unknown share missing would be
+//! worth nothing.
 
 mod dialect;
 mod encode;

@@ -20,11 +20,11 @@ pub(crate) struct CodeCell {
 pub(crate) struct Notebook {
     pub(crate) text: String,
     pub(crate) cells: Vec<CodeCell>,
-    /// The language of its kernel, in lower case; empty if it doesn't say.
+    /// The language of its kernel, in lower case. Empty if it doesn't say.
     pub(crate) language: String,
 }
 
-/// The cells of a notebook as code; text of other cells stands in comments. `None` if it is no notebook.
+/// The cells of a notebook as code. Text of other cells is in comments. `None` if it is no notebook.
 #[must_use]
 pub fn notebook_text(source: &str) -> Option<String> {
     read_notebook(source).map(|notebook| notebook.text)
@@ -82,7 +82,7 @@ fn in_sequence(sources: &[(bool, Vec<&str>)]) -> (String, Vec<CodeCell>) {
     (text, cells)
 }
 
-/// The lines of the cells on the lines of the file that hold them; `None` if two share one.
+/// The lines of the cells on the lines of the file that hold them. `None` if two share one.
 fn place_cells(source: &str, sources: &[(bool, Vec<&str>)]) -> Option<(String, Vec<CodeCell>)> {
     let mut lines: Vec<String> = vec![String::new(); source.lines().count().max(1)];
     let mut cells = Vec::new();
@@ -105,11 +105,11 @@ fn place_cells(source: &str, sources: &[(bool, Vec<&str>)]) -> Option<(String, V
     Some((text, cells))
 }
 
-/// The lines, counted from 0, on which the strings of each cell's source begin; none for a cell without any.
+/// The lines, counted from 0, on which the strings of each cell's source begin. None for a cell without any.
 fn source_lines(source: &[u8]) -> Vec<Vec<usize>> {
     let mut found: Vec<Vec<usize>> = Vec::new();
     let (mut at, mut line, mut depth) = (0_usize, 0_usize, 0_usize);
-    // The last string, which is a key if a colon follows; whether the value of `cells` and of a `source` is being read.
+    // The last string, which is a key if a colon follows. Whether the value of `cells` and of a `source` is being read.
     let mut last: &[u8] = &[];
     let (mut in_cells, mut in_source) = (false, false);
     let mut is_value = false;

@@ -1,8 +1,8 @@
 //! Says which file imports which.
 //!
-//! Invariants: an edge leads from one file to another one, never to itself; of one pair there is one
-//! edge, of the strongest kind; edges are sorted; an import is resolved, unresolved or a third
-//! party's, and is counted as exactly one of them.
+//! Invariants: an edge leads from one file to another one, never to itself. Of one pair there is one edge, of the
+//! strongest kind. Edges are sorted. An import is resolved, unresolved or a third party's, and is counted as exactly
+//! one of them.
 //!
 //! A name that the imported file only hands on (a barrel, an `__init__`, a `pub use`) makes an edge
 //! to that file and to the one that defines the name: both can break the importer.
@@ -33,7 +33,7 @@ pub use manifest::Manifests;
 pub struct ResolvableFile<'a> {
     /// Its path from the repository's root.
     pub path: &'a [u8],
-    /// Its facts; `None` if it has no parser or could not be read.
+    /// Its facts. `None` if it has no parser or could not be read.
     pub facts: Option<&'a SourceFacts>,
 }
 
@@ -55,16 +55,16 @@ pub enum ImportEdgeKind {
 pub struct ImportEdge {
     /// The importer, by its place in the list of files.
     pub from: u32,
-    /// What it imports.
+    /// The imported file.
     pub to: u32,
     /// How the one depends on the other.
     pub kind: ImportEdgeKind,
-    /// How many calls in the importer name something of the imported file; `None` if the import
-    /// doesn't say which names it brings in.
+    /// How many calls in the importer name something of the imported file. `None` if the import doesn't say which names
+    /// it brings in.
     pub calls: Option<u32>,
 }
 
-/// What became of one file's imports.
+/// The counts of one file's imports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ImportCounts {
     /// Imports that lead to a file of the repository.
@@ -82,11 +82,11 @@ pub struct ImportCounts {
 pub struct Resolution {
     /// The dependencies, sorted by importer and imported file.
     pub edges: Vec<ImportEdge>,
-    /// What became of each file's imports, in the order of the files.
+    /// The counts of each file's imports, in the order of the files.
     pub files: Vec<ImportCounts>,
 }
 
-/// Resolves the imports of `files`, which are all files of a repository; paths are distinct.
+/// Resolves the imports of `files`, which are all files of a repository. Paths are distinct.
 #[must_use]
 pub fn resolve_imports(files: &[ResolvableFile<'_>], manifests: &Manifests) -> Resolution {
     let index = PathIndex::new(files);
@@ -123,7 +123,7 @@ pub fn resolve_imports(files: &[ResolvableFile<'_>], manifests: &Manifests) -> R
     resolution
 }
 
-/// What is known of each language's modules.
+/// The known modules of each language.
 #[derive(Debug)]
 struct Languages<'a> {
     c: c::HeaderIndex<'a>,
@@ -134,7 +134,7 @@ struct Languages<'a> {
     rust: rust::Crates<'a>,
 }
 
-/// Where an import leads.
+/// The target of an import.
 #[derive(Debug, PartialEq, Eq)]
 enum ImportTarget {
     /// To files of the repository.
@@ -151,7 +151,7 @@ enum ImportTarget {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct NamedTarget {
     file: u32,
-    /// A name that it may define or hand on; `None` for the file as a whole.
+    /// A name that it may define or hand on. `None` for the file as a whole.
     name: Option<String>,
 }
 
@@ -162,7 +162,7 @@ impl NamedTarget {
 }
 
 impl Languages<'_> {
-    /// Where one binding of an import leads, seen from the file with `facts`.
+    /// The target of one binding of an import, seen from the file with `facts`.
     fn step(&self, from: u32, facts: &SourceFacts, import: &Import, binding: Option<&Binding>) -> ImportTarget {
         match facts.language {
             SourceLanguage::C | SourceLanguage::Cpp => self.c.step(from, import),
@@ -195,7 +195,7 @@ impl EdgeDraft {
     }
 }
 
-/// What one file imports.
+/// The imports of one file.
 struct FileImports<'a> {
     from: u32,
     index: &'a PathIndex<'a>,

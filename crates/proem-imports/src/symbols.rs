@@ -1,9 +1,9 @@
-//! What a source defines, and where: functions, types and their members, each with its lines.
+//! The definitions of a source, with their places: functions, types and their members, each with its lines.
 //!
-//! By tree-sitter for the languages that have a grammar; for all others by their braces, by the words that begin a line, or
-//! as blocks, behind a mask that hides comments and strings. Lines are counted from 1. Invariants: symbols come in the order
-//! of the source, parents first; nothing recurses along a syntax tree; a source has at most [`MOST`] symbols, and what is
-//! beyond them is left out; the time grows with the length alone.
+//! By tree-sitter for the languages that have a grammar; for all others by their braces, by the words that begin a
+//! line, or as blocks, behind a mask that hides comments and strings. Lines are counted from 1. Invariants: symbols
+//! come in the order of the source, parents first. Nothing recurses along a syntax tree. A source has at most [`MOST`]
+//! symbols, and what is beyond them is left out. The time grows with the length alone.
 
 mod blocks;
 mod braces;
@@ -24,7 +24,7 @@ pub const MOST: usize = 4_000;
 /// The longest name that is kept, in bytes.
 const LONGEST: usize = 200;
 
-/// What kind of thing a symbol is.
+/// The kind of a symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SymbolKind {
     /// A function that belongs to no type.
@@ -58,7 +58,7 @@ impl SymbolKind {
         Self::Macro,
     ];
 
-    /// Whether other symbols stand inside it.
+    /// Whether other symbols are inside it.
     #[must_use]
     pub const fn holds_others(self) -> bool {
         matches!(self, Self::Type | Self::Interface | Self::Extension | Self::Module)
@@ -74,24 +74,24 @@ impl SymbolKind {
 /// A definition in a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Symbol {
-    /// Its name, as it is written; of Rust's `impl` the type that it is for.
+    /// Its name, as it is written. Of Rust's `impl` the type that it is for.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: SymbolKind,
     /// The line on which its documentation begins, or it itself where it has none.
     pub first_line: u32,
-    /// The line on which its name stands, behind attributes, decorators and documentation.
+    /// The line on which its name is, behind attributes, decorators and documentation.
     pub own_line: u32,
-    /// The last line of its signature: what stands before its body.
+    /// The last line of its signature: what is before its body.
     pub signature_line: u32,
     /// Its last line.
     pub last_line: u32,
-    /// How many symbols it stands inside.
+    /// How many symbols it is inside.
     pub depth: u8,
 }
 
-/// The definitions of a source, whose path tells its language; none of what is no source. `give_up` is asked now and then, and
-/// ends the work by answering true.
+/// The definitions of a source, whose path tells its language. None of what is no source. `give_up` is asked now and
+/// then, and ends the work by answering true.
 ///
 /// # Errors
 ///
@@ -109,8 +109,8 @@ pub fn find_symbols(
     }
 }
 
-/// The definitions of a source in a language without a grammar here; `give_up` is asked now and then, and ends the work by
-/// answering true. A notebook is given as it is, and its lines are those of [`notebook_text`](crate::notebook_text).
+/// The definitions of a source in a language without a grammar here. `give_up` is asked now and then, and ends the work
+/// by answering true. A notebook is given as it is, and its lines are those of [`notebook_text`](crate::notebook_text).
 ///
 /// # Errors
 ///
@@ -132,7 +132,7 @@ pub fn dialect_symbols(
 }
 
 impl ParsedSource<'_> {
-    /// The definitions; `give_up` is asked now and then, and ends the work by answering true.
+    /// The definitions. `give_up` is asked now and then, and ends the work by answering true.
     ///
     /// # Errors
     ///
@@ -176,7 +176,7 @@ fn masked_symbols(dialect: Dialect, source: &[u8]) -> Vec<Symbol> {
 /// The most lines of comments and attributes that belong to a definition.
 const MOST_LEADING: u32 = 200;
 
-/// Begins each definition with the comments and attributes that stand directly before it.
+/// Begins each definition with the comments and attributes that are directly before it.
 fn with_leading_lines(found: &mut [Symbol], source: &[u8], masked: &[u8]) {
     let lines = source.split(|&byte| byte == b'\n').zip(masked.split(|&byte| byte == b'\n'));
     // How many such lines end with each line.
@@ -227,7 +227,7 @@ fn notebook_symbols(
         while let Some(symbol) = defined.next_if(|symbol| symbol.own_line <= cell.last) {
             found.push(Symbol { depth: symbol.depth.saturating_add(1), ..symbol });
         }
-        // What it holds is shown by its members.
+        // A symbol that holds others is shown by its members.
         if found.len() > at.saturating_add(1)
             && let Some(cell) = found.get_mut(at)
         {

@@ -1,4 +1,4 @@
-//! What of a folder has the shape of a credential: false alarms, where its owner keeps none in it.
+//! The parts of a folder with the shape of a credential: false alarms, if its owner keeps none in it.
 //!
 //! A value is never printed, only its kind and its place.
 
@@ -19,7 +19,7 @@ pub(crate) struct EvalCredentials {
     folders: Vec<PathBuf>,
 }
 
-/// What was read of a folder.
+/// The counts of a folder.
 #[derive(Debug, Default)]
 struct FolderCount {
     files: usize,

@@ -1,7 +1,7 @@
 //! Imports public prompts, and compares the requests with what their own tools would send.
 //!
-//! The list `evals/import/prompts.tsv` names the prompts; a folder holds their files. What a tool would send is computed
-//! in [`original`], apart from the readers that are measured: by replacing placeholders in the file's own text.
+//! The list `evals/import/prompts.tsv` names the prompts. A folder holds their files. [`original`] computes a tool's
+//! request apart from the readers that are measured: by replacing placeholders in the file's own text.
 
 mod original;
 
@@ -45,7 +45,7 @@ pub(crate) struct EvalImport {
 /// A message: whose it is, and its text.
 pub(crate) type ChatMessage = (Role, String);
 
-/// What became of one prompt.
+/// The outcome for one prompt.
 struct Outcome {
     kind: &'static str,
     state: &'static str,
@@ -149,7 +149,7 @@ fn first_filled_line(text: &str) -> String {
     line.map_or_else(|| first.to_owned(), |line| format!("line {line}: {first}"))
 }
 
-/// How two conversations differ, in words; `None` if they are the same bytes.
+/// How two conversations differ, in words. `None` if they are the same bytes.
 fn conversation_difference(expected: &[ChatMessage], found: &[ChatMessage]) -> Option<String> {
     if expected == found {
         return None;
@@ -170,7 +170,7 @@ fn conversation_difference(expected: &[ChatMessage], found: &[ChatMessage]) -> O
     Some(format!("message {} differs from byte {at} on", index + 1))
 }
 
-/// The messages of a written prompt's request without the delimiters around inputs; `values` gets the inputs' values.
+/// The messages of a written prompt's request without the delimiters around inputs. `values` gets the inputs' values.
 fn request_messages(written: &WrittenPrompt, values: &mut BTreeMap<String, Json>) -> Result<Vec<ChatMessage>, String> {
     let files = written.files.iter().map(|(path, text)| (path.clone(), PartialText::Template(text.clone()))).collect();
     let book = Book::new(vec![BookLayer { origin: Origin::User, files }]).map_err(|error| error.to_string())?;

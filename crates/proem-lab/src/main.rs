@@ -60,7 +60,7 @@ enum Train {
     Risk(risk::train::TrainRisk),
     /// The selection of tools.
     Select(selection::train::TrainSelect),
-    /// What the words of signals say together.
+    /// The joint meaning of signals' words.
     Triage(triage::train::TrainTriage),
 }
 
@@ -104,7 +104,7 @@ fn main() -> ExitCode {
     let args = match DataCommandLine::try_parse() {
         Ok(args) => args,
         Err(error) => {
-            // Help is an answer; it goes to standard output with code 0.
+            // Help is an answer. It goes to standard output with code 0.
             _ = error.print();
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
         }
@@ -122,7 +122,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What a command found out, or why it did not.
+/// The result of a command, or the reason that there is none.
 fn report_data_command(command: DataCommand) -> Result<String, String> {
     match command {
         DataCommand::Pack(pack) => pack::run_pack(&pack),

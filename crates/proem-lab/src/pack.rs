@@ -8,7 +8,7 @@ use proem_select::embedding::Embedder as _;
 
 use crate::npy::Array;
 
-/// What to pack.
+/// The thing to pack.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Pack {
     /// Packs a static embedding model: a table of `i8`, its scales of `f2` and its vocabulary.

@@ -56,7 +56,7 @@ pub(crate) type Native = fn(&mut Context, &mut Args<'_>) -> Result<Value, Fault>
 pub(crate) struct Row {
     pub(crate) name: &'static str,
     pub(crate) signature: &'static str,
-    /// What it does, in a line.
+    /// Its documentation, in a line.
     pub(crate) doc: &'static str,
     pub(crate) examples: &'static [Example],
     pub(crate) arity: RowArity,
@@ -346,7 +346,7 @@ impl Row {
         self
     }
 
-    /// Checks a number of arguments; the message says what is wrong.
+    /// Checks a number of arguments. The message says what is wrong.
     pub(crate) fn check_arity(&self, count: usize) -> Result<(), String> {
         if self.arity.allows(count) {
             return Ok(());

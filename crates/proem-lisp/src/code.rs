@@ -52,7 +52,7 @@ pub(crate) enum Op {
     Call(u32),
     /// Calls a builtin with so many arguments.
     Builtin { id: BuiltinId, count: u32 },
-    /// Calls a builtin with two arguments; done at once if both are integers of 64 bits or both are floats.
+    /// Calls a builtin with two arguments. Done at once if both are integers of 64 bits or both are floats.
     Numbers { operation: NumberOp, id: BuiltinId },
     /// Pushes the value under a constant keyword of the map on top, which it pops.
     Field(u32),
@@ -77,13 +77,13 @@ pub(crate) enum Op {
     /// Pushes the next element of the sequence in this local and moves the position in the next
     /// local on; or goes on elsewhere, at the label after it.
     Next(u32),
-    /// Where `Next` goes at the end; never run.
+    /// Where `Next` goes at the end. Never run.
     EndOfNext(u32),
     /// Pops, and appends it to the vector in a local.
     Append(u32),
     /// Makes the vector on top a sequence.
     ToList,
-    /// Makes a sequence of keys and values on top a map; leaves maps alone.
+    /// Makes a sequence of keys and values on top a map. Leaves maps alone.
     KeywordArguments,
     /// Pops a key and a map. Pushes its value and jumps if the map has it.
     Lookup(u32),
@@ -234,7 +234,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// The source that was read, after sanitising; spans of problems refer to it.
+    /// The source that was read, after sanitising. Spans of problems refer to it.
     #[must_use]
     pub fn source(&self) -> &str {
         self.source.as_str()

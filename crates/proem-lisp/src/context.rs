@@ -88,7 +88,7 @@ impl Args<'_> {
         self.0.len()
     }
 
-    /// The argument at a place; nil where there is none.
+    /// The argument at a place. Nil where there is none.
     pub(crate) fn get(&self, index: usize) -> &Value {
         self.0.get(index).unwrap_or(&Value::Nil)
     }
@@ -98,7 +98,7 @@ impl Args<'_> {
         self.0.get_mut(index).map_or(Value::Nil, mem::take)
     }
 
-    /// A text argument; `function` names who takes it.
+    /// A text argument. `function` names who takes it.
     pub(crate) fn text(&self, index: usize, function: &str) -> Result<&Text, Fault> {
         match self.get(index) {
             Value::Text(text) => Ok(text),

@@ -71,7 +71,7 @@ enum Mark {
         bracket: char,
         at: usize,
     },
-    /// Something starts a line here; `end` is where the text before it ended.
+    /// Something starts a line here. `end` is where the text before it ended.
     LineStart {
         column: usize,
         end: usize,
@@ -168,8 +168,8 @@ enum LineStarts {
     AreIgnored,
 }
 
-/// Closes what is open before a line that isn't to its right, or else at the end, and drops what closes nothing;
-/// `None` if that is too much.
+/// Closes what is open before a line that isn't to its right, or else at the end, and drops what closes nothing. `None`
+/// if that is too much.
 fn close_brackets(marks: &[Mark], lines: LineStarts, length: usize, nesting: usize) -> Option<Vec<Edit>> {
     let mut open: Vec<(char, usize)> = Vec::new();
     let mut edits = Vec::new();
@@ -233,7 +233,7 @@ fn apply_edits(source: &str, mut edits: Vec<Edit>) -> Repair {
     Repair { text, changes }
 }
 
-/// Whether what stands before an offset on its line may be a comment.
+/// Whether what is before an offset on its line may be a comment.
 fn is_comment_line(source: &str, at: usize) -> bool {
     let before = source.get(..at).unwrap_or_default();
     before.rsplit('\n').next().is_some_and(|line| line.contains(';'))

@@ -19,13 +19,13 @@ pub struct Entry {
     pub kind: EntryKind,
     /// Its arguments: `?` marks one that may be missing, `&` those that may follow.
     pub signature: &'static str,
-    /// What it does, in a sentence.
+    /// Its description, in a sentence.
     pub doc: &'static str,
     /// Sources with the values that they give.
     pub examples: &'static [Example],
 }
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryKind {
     /// A form, which decides itself what it evaluates.
@@ -51,7 +51,7 @@ impl Entry {
         format!("({}{space}{})", self.name, self.signature)
     }
 
-    /// The entry of a row; `None` for a function that only our own rewriting calls.
+    /// The entry of a row. `None` for a function that only our own rewriting calls.
     fn of_row(row: &Row) -> Option<Self> {
         let Row { name, signature, doc, examples, .. } = *row;
         (!doc.is_empty()).then_some(Self { name, kind: EntryKind::Function, signature, doc, examples })

@@ -186,7 +186,7 @@ impl Fault {
         self.0.reason
     }
 
-    /// What is wrong: lower case, no full stop.
+    /// The problem: lower case, no full stop.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.0.message

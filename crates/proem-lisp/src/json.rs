@@ -1,9 +1,8 @@
 //! JSON as values: read with an explicit stack under the program's limits, and written.
 //!
-//! Reading is strict (RFC 8259), so that two readers never see two things in one text: a name that an
-//! object has twice, a number beyond a float and half a surrogate pair are problems, not guesses.
-//! Keys stay strings; programs find them by keyword too. Written text has its keys in order of code
-//! points, as [`proem_text::json`] has them.
+//! Reading is strict (RFC 8259), so that two readers never see two things in one text: a name that an object has twice,
+//! a number beyond a float and half a surrogate pair are problems, not guesses. Keys stay strings. Programs find them
+//! by keyword too. Written text has its keys in order of code points, as [`proem_text::json`] has them.
 
 use crate::{
     builtins::Items,
@@ -30,7 +29,7 @@ pub fn read_json(text: &str, meter: &mut Meter) -> Result<Value, Problem> {
     }
 }
 
-/// As [`read_json`]; `None` for text that isn't JSON.
+/// As [`read_json`]. `None` for text that isn't JSON.
 pub(crate) fn parse_json(text: &str, meter: &mut Meter) -> Result<Option<Value>, Fault> {
     match Reader::new(text, meter).read() {
         Ok(value) => Ok(Some(value)),
@@ -106,7 +105,7 @@ impl<'a, 'm> Reader<'a, 'm> {
         }
     }
 
-    /// The value that begins here if it is complete; an array or object with elements is opened.
+    /// The value that begins here if it is complete. An array or object with elements is opened.
     fn begin_value(&mut self, open: &mut Vec<Open>) -> Result<Option<Value>, Stop> {
         self.skip_space();
         let opening = self.peek();
@@ -343,7 +342,7 @@ impl<'a, 'm> Reader<'a, 'm> {
     }
 }
 
-/// Whether a token that is a JSON number is an integer; `None` if it isn't a number.
+/// Whether a token that is a JSON number is an integer. `None` if it isn't a number.
 fn number_shape(token: &str) -> Option<bool> {
     let digits = token.strip_prefix('-').unwrap_or(token);
     let skip_digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();

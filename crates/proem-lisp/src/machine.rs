@@ -1,9 +1,9 @@
 //! Runs programs in counted steps, with a state that is plain data.
 //!
-//! A *fiber* has its own list of frames and its own operands; a program begins with one, and each
-//! branch of `pmap` is another. A function that calls functions is a frame of its own
-//! ([`frame::EachFrame`], [`frame::FoldFrame`]), so nothing here calls itself. Fibers run one after
-//! the other, each until it ends or waits for a tool; when none can run, all calls go to the host.
+//! A *fiber* has its own list of frames and its own operands. A program begins with one, and each branch of `pmap` is
+//! another. A function that calls functions is a frame of its own ([`frame::EachFrame`], [`frame::FoldFrame`]), so
+//! nothing here calls itself. Fibers run one after the other, each until it ends or waits for a tool. When none can
+//! run, all calls go to the host.
 
 mod call;
 mod commit;
@@ -112,7 +112,7 @@ pub enum ToolAnswer {
 }
 
 impl ToolAnswer {
-    /// There is no such tool; `help` says what may have been meant.
+    /// There is no such tool. `help` says what may have been meant.
     #[must_use]
     pub fn unknown_tool(name: &str, help: &str) -> Self {
         Self::Problem(Fault::new(Reason::UnknownTool, format!("there is no tool `{name}`")).help(help))
@@ -191,7 +191,7 @@ impl PendingCall {
     }
 }
 
-/// The name of an argument as a host has it; of a key that is none its text.
+/// The name of an argument as a host has it. Of a key that is none its text.
 fn argument_name(key: &Value) -> String {
     key.as_str().map_or_else(|| print_excerpt(key, 80), String::from)
 }
@@ -294,7 +294,7 @@ impl Machine {
         Outcome::CallTools(open.collect())
     }
 
-    /// Gives the answer to a call; when all are there, `run` goes on. An id that isn't open is ignored.
+    /// Gives the answer to a call. When all are there, `run` goes on. An id that isn't open is ignored.
     ///
     /// A replay gives values in which the same parts are shared, as reading the same JSON does.
     pub fn answer(&mut self, id: CallId, answer: ToolAnswer) {
@@ -381,7 +381,7 @@ impl Machine {
         Span::new(start, start.saturating_add(rest.find('\n').unwrap_or(rest.len())))
     }
 
-    /// Where in the program an unanswered call stands.
+    /// Where in the program an unanswered call is.
     #[must_use]
     pub fn call_place(&self, id: CallId) -> Option<Span> {
         let pending = self.calls.iter().find(|pending| pending.id == id)?;

@@ -10,7 +10,7 @@ use crate::{
 use alloc::{borrow::Cow, format, string::String, vec::Vec};
 use core::fmt::Write as _;
 
-/// What stands in the place of a secret.
+/// What is in the place of a secret.
 pub(crate) const HIDDEN: &str = "[Hidden]";
 
 /// How a value is printed.

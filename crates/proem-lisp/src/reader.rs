@@ -17,7 +17,7 @@ use crate::{
 use alloc::{format, string::String, vec, vec::Vec};
 use proem_text::Span;
 
-/// So many problems are listed; a source with more is not the text of a program.
+/// So many problems are listed. A source with more is not the text of a program.
 const MOST_PROBLEMS: usize = 20;
 
 /// A source as forms.
@@ -47,7 +47,7 @@ enum Opener {
     Quote,
     /// `#_`, and `^` for metadata
     Discard,
-    /// `@x` and others that have no meaning here; read so that what follows is.
+    /// `@x` and others that have no meaning here. Read so that what follows is.
     Unsupported,
 }
 
@@ -107,7 +107,7 @@ impl Reader<'_> {
         self.reading.problems.push(if help.is_empty() { problem } else { problem.help(help) });
     }
 
-    /// Skips white space and comments, and reads one token; false at the end.
+    /// Skips white space and comments, and reads one token. False at the end.
     fn read_one(&mut self) -> bool {
         let Some(c) = self.peek() else { return false };
         let start = self.at;
@@ -295,7 +295,7 @@ impl Reader<'_> {
         self.add(kind, span);
     }
 
-    /// Reports literals that stand twice among keys or elements.
+    /// Reports literals that are twice among keys or elements.
     fn check_repeated(&mut self, elements: &[FormId], step: usize, what: &str) {
         let forms = &self.reading.forms;
         let mut literals: Vec<(String, FormId)> =

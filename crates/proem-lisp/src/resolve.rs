@@ -1,8 +1,7 @@
 //! Turns forms into a program: names into places, forms into steps, with all problems found.
 //!
-//! Works through a list of tasks instead of calling itself, so that no nesting reaches the host's
-//! stack. A task for a form puts the tasks for its parts on top of the list; the steps come out in
-//! the order in which they run.
+//! Works through a list of tasks instead of calling itself, so that no nesting reaches the host's stack. A task for a
+//! form puts the tasks for its parts on top of the list. The steps come out in the order in which they run.
 
 mod arguments;
 mod bindings;

@@ -12,7 +12,7 @@ use proem_text::{
 /// A source that can be read, and how it differs from what was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CleanSource {
-    /// The source to be read; spans of problems refer to it.
+    /// The source to be read. Spans of problems refer to it.
     pub text: String,
     /// Leads from places in it to places in what was given.
     pub map: OffsetMap,
@@ -48,7 +48,7 @@ impl Change {
 #[must_use]
 pub fn sanitise_source(source: &str) -> CleanSource {
     let mut cleaning = Cleaning { text: String::new(), map: OffsetMap::new(), is_curly_text: false, found: Vec::new() };
-    // What a character means depends on whether it stands in a string or a comment.
+    // What a character means depends on whether it is in a string or a comment.
     let mut context = SourceContext::Code;
     let mut is_escaped = false;
     for (at, c) in source.char_indices() {
@@ -85,7 +85,7 @@ struct Cleaning {
 }
 
 impl Cleaning {
-    /// Appends what stands for a character; `None` if nothing does.
+    /// Appends what represents a character. `None` if nothing does.
     fn take(&mut self, c: char, span: Span, context: SourceContext) -> Option<char> {
         let (change, kept) = match c {
             '\u{feff}' if span.start == 0 => (Some(Change::ByteOrderMark), None),

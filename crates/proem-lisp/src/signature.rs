@@ -4,7 +4,7 @@
 //! wrong at once. JSON Schema can say more than the text: such checks are kept, and listed as missing from the text.
 //!
 //! Types are entries of one flat table that name each other by number, each behind the type that it is part of. So
-//! nothing here calls itself along a signature or a value; only alternatives inside alternatives do, which are bounded.
+//! nothing here calls itself along a signature or a value. Only alternatives inside alternatives do, which are bounded.
 
 mod check;
 mod conditions;
@@ -227,7 +227,7 @@ impl Type {
 }
 
 impl Record {
-    /// A record of these fields; the names of those that another one before them has as well.
+    /// A record of these fields. The names of those that another one before them has as well.
     fn new(fields: Vec<Field>, rest: Rest) -> (Self, Vec<usize>) {
         let mut order: Vec<usize> = (0..fields.len()).collect();
         let name = |at: &usize| fields.get(*at).map_or("", |field| field.name.as_str());

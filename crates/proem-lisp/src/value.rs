@@ -4,10 +4,10 @@
 //! keep the order of insertion. Everything that may be deep is compared, hashed, printed, counted
 //! and dropped without recursion.
 //!
-//! **Labels.** A labelled value is one more variant that holds the value and its label ([`Labelled`]), and
-//! stands wherever a value stands: as an operand, or as an element of a collection. The label around a
-//! collection is that of its spine, and its elements have their own. Keys of maps and elements of sets have
-//! none: theirs is joined to the spine. [`crate::flow`] says what functions do with labels.
+//! **Labels.** A labelled value is one more variant that holds the value and its label ([`Labelled`]), and is wherever
+//! a value is: as an operand, or as an element of a collection. The label around a collection is that of its spine, and
+//! its elements have their own. Keys of maps and elements of sets have none: theirs is joined to the spine.
+//! [`crate::flow`] says what functions do with labels.
 
 mod children;
 mod compare;
@@ -69,7 +69,7 @@ pub enum Value {
     Float(FloatBits),
     /// An integer that doesn't fit into 64 bits.
     Big(Arc<BigInt>),
-    /// A string; a character is a string of one grapheme.
+    /// A string. A character is a string of one grapheme.
     Text(Text),
     /// A keyword without its colon, such as `order/id`.
     Keyword(Text),

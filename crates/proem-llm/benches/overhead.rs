@@ -1,5 +1,5 @@
-//! What a call costs beside the call: assemble, plan the cache, encode, write the body, read the
-//! streamed answer, decode it, check it. 64 sections, about 20,000 tokens, another task each time.
+//! The cost of a call beside the call: assemble, plan the cache, encode, write the body, read the streamed answer,
+//! decode it, check it. 64 sections, about 20,000 tokens, another task each time.
 //!
 //! `cargo bench -p proem-llm --bench overhead`
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a bench reads the clock and prints")]
@@ -89,7 +89,7 @@ fn stream() -> Vec<u8> {
     out.into_bytes()
 }
 
-/// One call without the network; how long each part took.
+/// One call without the network. How long each part took.
 fn call(
     large: &Large,
     counts: &mut CachingCounter<'_>,

@@ -1,8 +1,8 @@
 //! Calls a model: encodes, sends, reads, and tries again where that may help.
 //!
-//! Invariants: every attempt is in [`CallOutcome::attempts`]; what can't be recorded is not used; a replay
-//! opens no connection, needs no key, passes no gate and never waits; a call that is cancelled, or whose future is
-//! dropped, closes its connection and gives its place to the next.
+//! Invariants: every attempt is in [`CallOutcome::attempts`]; what can't be recorded is not used. A replay opens no
+//! connection, needs no key, passes no gate and never waits. A call that is cancelled, or whose future is dropped,
+//! closes its connection and gives its place to the next.
 
 mod attempt;
 pub mod gate;
@@ -37,7 +37,7 @@ use crate::projection::Omission;
 use crate::retry::{RetryPolicy, RetryStop};
 use crate::wire::{CallSlot, WireRequest};
 
-/// Where answers come from.
+/// The source of answers.
 #[derive(Debug, Clone)]
 pub enum Wire {
     /// The provider is asked.
@@ -48,7 +48,7 @@ pub enum Wire {
     Replayed(Arc<Replayer>),
 }
 
-/// Calls models at several endpoints, each within its limits. Cheap to clone; clones share limits.
+/// Calls models at several endpoints, each within its limits. Cheap to clone. Clones share limits.
 #[derive(Debug, Clone)]
 pub struct Caller {
     wire: Wire,
@@ -68,17 +68,17 @@ struct Paced {
 pub struct ProviderCall<'c> {
     /// Which endpoint is asked, by its name in configuration.
     pub endpoint: &'c str,
-    /// What is asked.
+    /// The question.
     pub request: &'c Request,
     /// The model that is asked.
     pub model: &'c Model,
-    /// What is cached of the request.
+    /// The cache plan of the request.
     pub plan: &'c CachePlan,
     /// Which call of which run it is.
     pub slot: CallSlot,
-    /// Who is asked before each attempt over the network.
+    /// The gate before each attempt over the network.
     pub gate: &'c dyn Gate,
-    /// Who hears an answer that is a text while it arrives.
+    /// The listener to an answer that is a text while it arrives.
     pub listener: Option<&'c dyn TextListener>,
 }
 
@@ -87,25 +87,24 @@ pub struct ProviderCall<'c> {
 pub struct CallOutcome {
     /// The answer, or why there is none.
     pub result: Result<Response, CallFailure>,
-    /// What went over the wire, attempt by attempt.
+    /// The wire traffic, attempt by attempt.
     pub attempts: Vec<AttemptReport>,
-    /// What was not sent to the provider.
+    /// The parts that were not sent to the provider.
     pub dropped: Vec<Omission>,
 }
 
-/// What went over the wire in one attempt of a call.
+/// The wire traffic of one attempt of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AttemptReport {
-    /// The status of the answer; `None` if none came.
+    /// The status of the answer. `None` if none came.
     pub status: Option<u16>,
-    /// How long it was waited before, by rule or because the endpoint asked for it; nothing in a
-    /// replay.
+    /// How long it was waited before, by rule or because the endpoint asked for it. Nothing in a replay.
     pub waited: Duration,
-    /// How long it took; nothing in a replay, where the network has no part in it.
+    /// How long it took. Nothing in a replay, where the network has no part in it.
     pub took: Duration,
     /// The bytes of the answer that were read.
     pub bytes: usize,
-    /// What was wrong with it.
+    /// The failure.
     pub failed: Option<FailureKind>,
 }
 
@@ -190,7 +189,7 @@ impl Caller {
         CallOutcome { result, attempts, dropped: encoded.dropped }
     }
 
-    /// What to choose from.
+    /// The configured choices.
     fn configured(&self) -> String {
         if self.endpoints.is_empty() {
             return "configure one under `providers`".to_owned();
@@ -201,7 +200,7 @@ impl Caller {
 }
 
 impl<'c> PendingCall<'c> {
-    /// The attempt with that number, as a gate sees it; `body` is what goes over the wire.
+    /// The attempt with that number, as a gate sees it. `body` is what goes over the wire.
     const fn attempt<'b>(&self, number: u32, body: &'b [u8]) -> CallAttempt<'b>
     where
         'c: 'b,
@@ -219,7 +218,7 @@ impl<'c> PendingCall<'c> {
         }
     }
 
-    /// Who is asked, for messages.
+    /// The names of the endpoint and the model, for messages.
     fn names(&self) -> EndpointNames<'c> {
         let endpoint = &self.paced.endpoint;
         EndpointNames {

@@ -1,10 +1,10 @@
 //! Cassettes: what went over the wire, in files, one for each attempt.
 //!
-//! A cassette is a file of canonical JSON, named after run, effect and attempt: `0001-00-00.json`.
-//! Invariants: no header is kept that is not on the list; nothing is written in which a loaded
-//! secret is found; what is written can be read; a replay gives the same bytes in the same chunks,
-//! once, and only to the same request. Where an endpoint is may change: scheme, host, port and what
-//! stands before the path in its base URL are kept for the reader and not compared.
+//! A cassette is a file of canonical JSON, named after run, effect and attempt: `0001-00-00.json`. Invariants: no
+//! header is kept that is not on the list. Nothing is written in which a loaded secret is found. A written cassette can
+//! be read. A replay gives the same bytes in the same chunks, once, and only to the same request. The endpoint's place
+//! may change: scheme, host, port and the part before the path in its base URL are kept for the reader and not
+//! compared.
 
 mod difference;
 mod file;
@@ -25,14 +25,14 @@ use self::stored::CassetteFile;
 use crate::secret::{Secret, find_secret};
 use crate::wire::{CallSlot, ResponseHead, WireRequest};
 
-/// What went over the wire in one attempt.
+/// The wire traffic of one attempt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tape {
     /// The address that was asked, without a user, password or query.
     pub url: String,
     /// The request, without its key.
     pub request: WireRequest,
-    /// How the answer began; `None` if none came.
+    /// How the answer began. `None` if none came.
     pub head: Option<ResponseHead>,
     /// The answer's bytes as they came.
     pub chunks: Vec<Vec<u8>>,
@@ -51,7 +51,7 @@ pub enum TapeEnd {
     Broken {
         /// The word of [`proem_engine::call::FailureKind`].
         kind: proem_engine::call::FailureKind,
-        /// What broke it off, in our words.
+        /// The reason that it broke off, in our words.
         message: String,
     },
 }
@@ -69,7 +69,7 @@ pub struct Recorder {
 pub struct CassetteError(pub String);
 
 impl Recorder {
-    /// A recorder into `folder`, which is made if it isn't there; `secrets` are searched for.
+    /// A recorder into `folder`, which is made if it isn't there. `secrets` are searched for.
     ///
     /// # Errors
     ///
@@ -110,7 +110,7 @@ impl Recorder {
         write_once(&path, text.as_bytes()).map_err(failed)
     }
 
-    /// Refuses what holds a secret, in the file or in what the file's escapes and base64 stand for.
+    /// Refuses what holds a secret, in the file or in what the file's escapes and base64 represent.
     fn search(&self, name: CassetteName, tape: &Tape, stored: &CassetteFile, text: &str) -> Result<(), CassetteError> {
         let body = tape.chunks.concat();
         let together = spread::streamed_texts(&body);
@@ -141,7 +141,7 @@ pub struct Replayer {
 }
 
 impl Replayer {
-    /// Reads all cassettes of a folder; files that don't end in `.json` may stand beside them.
+    /// Reads all cassettes of a folder. Files that don't end in `.json` may be beside them.
     ///
     /// # Errors
     ///
@@ -171,7 +171,7 @@ impl Replayer {
     /// If nothing was recorded under that slot and attempt, or another request: then with the
     /// difference, line by line.
     pub fn take(&self, slot: CallSlot, attempt: u32, url: &str, request: &WireRequest) -> Result<Tape, CassetteError> {
-        // Where the endpoint is may change, as the module says.
+        // The endpoint's place may change, as the module says.
         _ = url;
         let name = CassetteName { slot, attempt };
         let Some(stored) = self.cassettes.get(&name) else { return Err(self.missing(name)) };
@@ -245,7 +245,7 @@ fn cassette_names(folder: &Path) -> Result<Vec<CassetteName>, CassetteError> {
     Ok(names)
 }
 
-/// Makes a folder that only its owner may enter; one that is there stays as it is.
+/// Makes a folder that only its owner may enter. One that is there stays as it is.
 fn make_folder(folder: &Path) -> std::io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);

@@ -1,13 +1,11 @@
 //! The one place that speaks HTTP: here with providers, in [`once`] with other servers.
 //!
-//! Invariants: one request is one request, nothing is sent twice and no redirect is followed; the
-//! key stands in one header, which is never shown; no cookie is kept, nothing is unpacked; every
-//! wait has an end.
+//! Invariants: one request is one request, nothing is sent twice and no redirect is followed. The key is in one header,
+//! which is never shown. No cookie is kept, nothing is unpacked. Every wait has an end.
 //!
-//! What is asked of this machine goes there directly, whatever the environment says. Everything else
-//! goes through the proxy that `HTTPS_PROXY`, `HTTP_PROXY` or `ALL_PROXY` names, unless `NO_PROXY`
-//! excludes the host: in many networks there is no other way out. For `https:` a proxy sees the host
-//! only.
+//! Requests to this machine go there directly, whatever the environment says. Everything else goes through the proxy
+//! that `HTTPS_PROXY`, `HTTP_PROXY` or `ALL_PROXY` names, unless `NO_PROXY` excludes the host: in many networks there
+//! is no other way out. For `https:` a proxy sees the host only.
 
 pub mod hosts;
 pub mod once;
@@ -33,7 +31,7 @@ use crate::models::{ListedWindow, props_window, window_in_list};
 use crate::retry::whole_seconds;
 use crate::wire::{ResponseHead, WireRequest};
 
-/// Sends requests. Cheap to clone; clones share connections.
+/// Sends requests. Cheap to clone. Clones share connections.
 #[derive(Debug, Clone, Default)]
 pub struct Client {
     /// One for each way of connecting, made when it is first needed: reading the system's
@@ -48,7 +46,7 @@ struct Route {
     encryption: Encryption,
     /// How long a connection may take.
     connect: Duration,
-    /// Whose signatures count beside those of the system's authorities.
+    /// The authorities whose signatures count beside the system's.
     authorities: Option<Authorities>,
 }
 
@@ -68,14 +66,14 @@ pub struct HttpAnswer {
     asked: HostDescription,
 }
 
-/// Who was asked, for messages.
+/// The host's names, for messages.
 #[derive(Debug, Clone)]
 struct HostDescription {
     /// The host with its port, in ASCII.
     host: String,
     /// The configuration key of its address.
     base_url: String,
-    /// What comes before the name of a setting.
+    /// The prefix of a setting's name.
     settings: String,
     limits: EndpointLimits,
 }
@@ -87,14 +85,14 @@ impl Client {
         Self::default()
     }
 
-    /// Sends a request and waits for the head of its answer, whatever its status; `body` is the request's
-    /// body in canonical JSON.
+    /// Sends a request and waits for the head of its answer, whatever its status. `body` is the request's body in
+    /// canonical JSON.
     ///
     /// Dropping the future closes the connection.
     ///
     /// # Errors
     ///
-    /// What [`Endpoint::check`] finds, before anything is sent; [`FailureKind::Unreachable`],
+    /// The errors of [`Endpoint::check`], before anything is sent. [`FailureKind::Unreachable`],
     /// [`FailureKind::TimedOut`], or [`FailureKind::Cut`] if the connection ended before the head.
     pub async fn send(
         &self,
@@ -121,8 +119,8 @@ impl Client {
         Ok(ModelList { head: answer.head, body })
     }
 
-    /// The context window that an endpoint's list of models names for one of them, or llama.cpp's server under `/props`;
-    /// `None` if nobody says so. `list` is what [`Self::models`] gave.
+    /// The context window that an endpoint's list of models names for one of them, or llama.cpp's server under
+    /// `/props`. `None` if nobody says so. `list` is what [`Self::models`] gave.
     pub async fn window(&self, endpoint: &Endpoint, list: &ModelList, model: &str) -> Option<NonZeroUsize> {
         match window_in_list(&list.body, model) {
             ListedWindow::Tokens(tokens) => Some(tokens),
@@ -182,12 +180,12 @@ impl Client {
     }
 }
 
-/// What an endpoint says to a request for its models.
+/// An endpoint's answer to a request for its models.
 #[derive(Debug, Clone)]
 pub struct ModelList {
     /// Status and headers.
     pub head: ResponseHead,
-    /// The list, as far as it came; a longer one is cut.
+    /// The list, as far as it came. A longer one is cut.
     pub body: Vec<u8>,
 }
 
@@ -214,7 +212,7 @@ impl HttpAnswer {
         &self.head
     }
 
-    /// Its next bytes; `None` if it ended as HTTP says.
+    /// Its next bytes. `None` if it ended as HTTP says.
     ///
     /// # Errors
     ///
@@ -269,7 +267,7 @@ impl Authorities {
     }
 }
 
-/// What all connections have in common.
+/// The common part of all connections.
 fn builder(connect: Duration) -> reqwest::ClientBuilder {
     static PROVIDER: Once = Once::new();
     // An error only says that the process has one already, which serves as well.
@@ -303,7 +301,7 @@ impl HostDescription {
         CallFailure::new(FailureKind::Cut, message)
     }
 
-    /// No head came. The words are ours: what stands in certificates was written by others.
+    /// No head came. The words are ours: what is in certificates was written by others.
     fn unsent(&self, error: &reqwest::Error) -> CallFailure {
         let Self { host, base_url, settings, limits } = self;
         let (kind, message) = if error.is_connect() && error.is_timeout() {
@@ -347,7 +345,7 @@ impl HostDescription {
     }
 }
 
-/// What is wrong with an encrypted connection.
+/// The fault of an encrypted connection.
 fn tls_problem(host: &str, error: &rustls::Error) -> String {
     use CertificateError as E;
     match error {
@@ -376,7 +374,7 @@ fn cause<'e, E: Error + 'static>(error: &'e (dyn Error + 'static)) -> Option<&'e
         if let Some(found) = error.downcast_ref::<E>() {
             return Some(found);
         }
-        // What an error of the system wraps is not the source that it names.
+        // The error that a system error wraps is not the source that it names.
         let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
         next = inner.map_or_else(|| error.source(), |inner| Some(inner as &(dyn Error + 'static)));
     }

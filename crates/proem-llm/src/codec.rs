@@ -1,8 +1,7 @@
 //! Requests and answers in a provider's words, without sending anything.
 //!
-//! Invariants: the same request makes the same bytes; what an answer is read as does not depend on
-//! how its bytes were cut into chunks; everything a model or a provider wrote is untrusted, under
-//! the request's label.
+//! Invariants: the same request makes the same bytes; what an answer is read as does not depend on how its bytes were
+//! cut into chunks. Everything a model or a provider wrote is untrusted, under the request's label.
 
 pub(crate) mod body;
 mod complete;
@@ -36,7 +35,7 @@ pub(crate) const CONTENT_TYPE: (&str, &str) = ("content-type", "application/json
 pub struct EncodedRequest {
     /// Path, headers and body, without the key.
     pub wire: WireRequest,
-    /// What the provider doesn't get.
+    /// The parts that the provider doesn't get.
     pub dropped: Vec<Omission>,
     /// The tools whose schemas are sent in strict form: their optional fields come back as null.
     pub strict: Vec<String>,
@@ -44,10 +43,9 @@ pub struct EncodedRequest {
 
 /// Writes a request in the words of its model's provider.
 ///
-/// What its model refuses is left out and listed in [`EncodedRequest::dropped`]: a temperature, the part
-/// of a schema that can't be enforced, the demand that a tool be called. Paths there lead into the
-/// body, or, for keywords of a schema, into the schema of the value, or of a tool behind
-/// `/tools/NAME`.
+/// Parts that its model refuses are left out and listed in [`EncodedRequest::dropped`]: a temperature, the part of a
+/// schema that can't be enforced, the demand that a tool be called. Paths there lead into the body, or, for keywords of
+/// a schema, into the schema of the value, or of a tool behind `/tools/NAME`.
 ///
 /// # Errors
 ///
@@ -82,10 +80,10 @@ pub fn encode_request(request: &Request, model: &Model, plan: &CachePlan) -> Res
     Ok(EncodedRequest { wire: WireRequest { path, headers, body: Value::Object(fields) }, dropped, strict })
 }
 
-/// Who is asked, for messages.
+/// The names of the endpoint and the model, for messages.
 #[derive(Debug, Clone, Copy)]
 pub struct EndpointNames<'n> {
-    /// What configuration calls the endpoint.
+    /// The endpoint's name in the configuration.
     pub endpoint: &'n str,
     /// The variable that holds its key, if it wants one.
     pub variable: Option<&'n str>,
@@ -97,10 +95,10 @@ pub struct EndpointNames<'n> {
     pub body_bytes: usize,
 }
 
-/// What an answer of another status than 200 says.
+/// The failure in an answer of another status than 200.
 ///
-/// Providers differ in statuses more than in words for what is wrong, so both are read the same way
-/// whoever answers: a proxy may stand in between anyway.
+/// Providers differ in statuses more than in words for what is wrong, so both are read the same way whoever answers: a
+/// proxy may be in between anyway.
 #[must_use]
 pub fn refusal_failure(provider: Provider, head: &ResponseHead, body: &[u8], names: &EndpointNames<'_>) -> CallFailure {
     _ = provider;

@@ -1,7 +1,7 @@
 //! Vectors from a server: <https://developers.openai.com/api/reference/resources/embeddings>.
 //!
-//! Invariants: as many vectors as texts, in the texts' order, all of one length, every number
-//! finite; anything else is a failure that says which vector is wrong. Pure, as all codecs.
+//! Invariants: as many vectors as texts, in the texts' order, all of one length, every number finite. Anything else is
+//! a failure that says which vector is wrong. Pure, as all codecs.
 
 use proem_engine::call::{CallFailure, FailureKind};
 use proem_text::{Label, Source};
@@ -38,13 +38,12 @@ pub fn encode_embeddings(model: &str, texts: &[&str], dimensions: Option<u32>) -
     WireRequest { path: "/embeddings", headers: vec![(CONTENT_TYPE.0, CONTENT_TYPE.1.to_owned())], body }
 }
 
-/// The vectors of `count` texts, in the texts' order; of `dimensions` numbers each, or all of as
-/// many as the first.
+/// The vectors of `count` texts, in the texts' order. Of `dimensions` numbers each, or all of as many as the first.
 ///
 /// # Errors
 ///
-/// [`FailureKind::Malformed`] that says what is wrong; [`FailureKind::Server`] if the server says
-/// that something went wrong.
+/// [`FailureKind::Malformed`] that says what is wrong. [`FailureKind::Server`] if the server says that something went
+/// wrong.
 pub fn decode_embeddings(bytes: &[u8], count: usize, dimensions: Option<u32>) -> Result<Vec<Vec<f32>>, CallFailure> {
     let answer: EmbeddingsAnswer = serde_json::from_slice(bytes).map_err(|error| unreadable_vectors(bytes, &error))?;
     let Some(entries) = answer.data else {

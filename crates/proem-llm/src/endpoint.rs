@@ -1,7 +1,7 @@
-//! Where a provider is, and how it may be used.
+//! The place of a provider, and the permitted uses.
 //!
-//! Invariants: a key leaves this machine encrypted or not at all; no message holds a key, or a
-//! password that was written into an address.
+//! Invariants: a key leaves this machine encrypted or not at all. No message holds a key, or a password that was
+//! written into an address.
 
 use core::fmt;
 use core::num::{NonZeroU32, NonZeroUsize};
@@ -17,15 +17,15 @@ use crate::secret::Secret;
 /// A server that speaks a provider's protocol.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
-    /// What configuration calls it, such as `anthropic` or `ollama`.
+    /// Its name in the configuration, such as `anthropic` or `ollama`.
     pub name: String,
     /// The protocol that it speaks.
     pub provider: Provider,
-    /// What every path is put behind, without a slash at the end: `https://api.openai.com/v1`.
+    /// The base of every path, without a slash at the end: `https://api.openai.com/v1`.
     pub base_url: String,
     /// The key that requests to it carry.
     pub key: EndpointKey,
-    /// What is expected of it and of us.
+    /// Its limits and ours.
     pub limits: EndpointLimits,
     /// Authorities whose signature under its certificate counts beside those that the system trusts.
     pub authorities: Option<Authorities>,
@@ -84,12 +84,12 @@ impl EndpointKey {
     }
 }
 
-/// What is expected of an endpoint and of us.
+/// The limits of an endpoint and ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EndpointLimits {
     /// The most requests at once.
     pub concurrency: NonZeroUsize,
-    /// The most requests a minute; `None` leaves it to the endpoint to say 429.
+    /// The most requests a minute. `None` leaves it to the endpoint to say 429.
     pub requests_per_minute: Option<NonZeroU32>,
     /// How often a request is sent at most, the first time included.
     pub attempts: NonZeroU32,
@@ -127,8 +127,8 @@ pub(crate) enum HostLocation {
 }
 
 impl Endpoint {
-    /// The address of a path, as it stands in cassettes. Where both the base and the path name the version, it stands
-    /// once: Anthropic's paths begin with it, and users copy bases that end with it.
+    /// The address of a path, as it is in cassettes. If both the base and the path name the version, it occurs once:
+    /// Anthropic's paths begin with it, and users copy bases that end with it.
     #[must_use]
     pub fn url(&self, path: &str) -> String {
         let base = self.base_url.trim_end_matches('/');
@@ -146,8 +146,8 @@ impl Endpoint {
     ///
     /// # Errors
     ///
-    /// [`FailureKind::NoKey`] and [`FailureKind::KeyRefused`] for the key, [`FailureKind::Refused`]
-    /// for the address; the message names the variable or the configuration key.
+    /// [`FailureKind::NoKey`] and [`FailureKind::KeyRefused`] for the key, [`FailureKind::Refused`] for the address.
+    /// The message names the variable or the configuration key.
     pub fn check(&self) -> Result<(), CallFailure> {
         self.address("").map(|_| ()).and_then(|()| self.credential().map(|_| ()))
     }
@@ -178,7 +178,7 @@ impl Endpoint {
         Ok((url, place))
     }
 
-    /// The key, if the provider wants one, as it can stand in a header.
+    /// The key, if the provider wants one, as it can be in a header.
     pub(crate) fn credential(&self) -> Result<Option<&str>, CallFailure> {
         match &self.key {
             EndpointKey::None => Ok(None),
@@ -211,7 +211,7 @@ impl Endpoint {
     }
 }
 
-/// Where a host is. A name is only believed if the standard reserves it:
+/// The place of a host. A name is only believed if the standard reserves it:
 /// <https://www.rfc-editor.org/rfc/rfc6761#section-6.3>.
 pub(crate) fn host_location(url: &Url) -> HostLocation {
     let is_local = match url.host() {

@@ -2,16 +2,14 @@
 //!
 //! Providers: requests and answers on the wire, and who carries them.
 //!
-//! [`request_body()`] turns an assembly into the body that its model's provider wants, and
-//! [`codec::encode_request`] adds how it should be answered. Bodies are values: they are written with
-//! `proem_text::json`, so that the same request makes the same bytes. The number and roles of a
-//! body's messages follow from the sections' roles, never from their text, and what stands before a
-//! breakpoint follows from the sections before it alone.
+//! [`request_body()`] turns an assembly into the body that its model's provider wants, and [`codec::encode_request`]
+//! adds how it should be answered. Bodies are values: they are written with `proem_text::json`, so that the same
+//! request makes the same bytes. The number and roles of a body's messages follow from the sections' roles, never from
+//! their text, and what is before a breakpoint follows from the sections before it alone.
 //!
-//! [`codec::AnswerReader`] reads what comes back, in one piece or as a stream of [`sse`], whatever its
-//! chunks; [`codec::refusal_failure`] reads what a provider says instead of an answer; [`embeddings`] is the
-//! same for vectors. Codecs send nothing and wait for nothing: that is [`caller`] and, for the one
-//! place that speaks HTTP, [`client`].
+//! [`codec::AnswerReader`] reads what comes back, in one piece or as a stream of [`sse`], whatever its chunks.
+//! [`codec::refusal_failure`] reads what a provider says instead of an answer. [`embeddings`] is the same for vectors.
+//! Codecs send nothing and wait for nothing: that is [`caller`] and, for the one place that speaks HTTP, [`client`].
 
 mod anthropic;
 pub mod caller;
@@ -60,7 +58,7 @@ pub enum Error {
     /// A call is demanded of a tool that is not offered, or of none at all.
     #[error("a tool must be called that is not offered; offer it, or let the model decide")]
     NoSuchTool,
-    /// A document stands where the provider would have to fetch it, which it doesn't.
+    /// A document is where the provider would have to fetch it, which it doesn't.
     #[error("this provider doesn't fetch documents; give the file itself with `--file NAME=FILE`")]
     RemoteDocument,
 }

@@ -1,9 +1,9 @@
-//! What a server's list of models says of a model's context window.
+//! The context window of a model in a server's list of models.
 //!
-//! Pure: the list is given. Servers agree on the list and on nothing in it: vLLM says `max_model_len`, LM Studio
-//! `max_context_length` or `loaded_context_length`, OpenRouter and others `context_length` or `context_window`, llama.cpp
-//! `meta.n_ctx`. What a model was trained with is no window of a server: llama.cpp's `n_ctx_train` is often four times
-//! what the server has room for.
+//! Pure: the list is given. Servers agree on the list and on nothing in it: vLLM has `max_model_len`, LM Studio
+//! `max_context_length` or `loaded_context_length`, OpenRouter and others `context_length` or `context_window`,
+//! llama.cpp `meta.n_ctx`. The window of a model's training is none of a server: llama.cpp's `n_ctx_train` is often
+//! four times the room that the server has.
 
 use core::num::NonZeroUsize;
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::codec::POSSIBLE_WINDOWS;
 
-/// Where lists name the window, the surest first.
+/// The names of the window in lists, the surest first.
 const POINTERS: [&str; 8] = [
     "/meta/n_ctx",
     "/loaded_context_length",
@@ -23,7 +23,7 @@ const POINTERS: [&str; 8] = [
     "/limits/max_context_window_tokens",
 ];
 
-/// What a list of models says of one of them.
+/// A list's entry about one of its models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListedWindow {
     /// Its context window has so many tokens.
@@ -34,7 +34,7 @@ pub enum ListedWindow {
     Unsaid,
 }
 
-/// What a list of models, as `GET /models` gives it, says of the model of that name.
+/// The window of the model of that name in a list of models, as `GET /models` gives it.
 ///
 /// A list of one model is about that one whatever it is called: a server of one model answers to every name.
 #[must_use]

@@ -18,11 +18,11 @@ const MAX_KEY_CHARACTERS: usize = 64;
 
 /// The body of a request to `POST /v1/chat/completions`.
 ///
-/// Models that cache by themselves get nothing about caching: they already route by the start of
-/// the prompt. Models with breakpoints (GPT-5.6 and later) charge for what they write, so the
-/// implicit breakpoint at the end of the request, where nothing is stable, is switched off. They
-/// match prefixes best among requests with the same `prompt_cache_key`; the key is the hash of the
-/// prompt's closure, which all calls of one prompt share and which says nothing about the input.
+/// Models that cache by themselves get nothing about caching: they already route by the start of the prompt. Models
+/// with breakpoints (GPT-5.6 and later) charge for what they write, so the implicit breakpoint at the end of the
+/// request, where nothing is stable, is switched off. They match prefixes best among requests with the same
+/// `prompt_cache_key`. The key is the hash of the prompt's closure, which all calls of one prompt share and which says
+/// nothing about the input.
 ///
 /// # Errors
 ///
@@ -35,7 +35,7 @@ pub fn openai(assembly: &Assembly, model: &Model, plan: &CachePlan) -> Result<Va
 pub(crate) fn openai_fields(assembly: &Assembly, model: &Model, plan: &CachePlan) -> Result<Map<String, Value>, Error> {
     let mut messages = Vec::new();
     for turn in turns(assembly, plan)? {
-        // Results of tools have messages of their own; they come before what the user says beside them.
+        // Results of tools have messages of their own. They come before what the user says beside them.
         let (results, blocks) = turn.blocks.into_iter().partition::<Vec<_>, _>(TurnBlock::is_result);
         messages.extend(results.iter().filter_map(tool_message));
         if !blocks.is_empty() {
@@ -79,8 +79,8 @@ fn openai_message(turn: MessageTurn, model: &Model) -> Result<Value, Error> {
     Ok(json!({ "role": role, "content": content }))
 }
 
-/// What the model said before, and what it called:
-/// <https://developers.openai.com/api/docs/guides/function-calling>. Its parts take no breakpoint.
+/// The model's earlier words, and its calls: <https://developers.openai.com/api/docs/guides/function-calling>. Its
+/// parts take no breakpoint.
 fn assistant_message(blocks: &[TurnBlock]) -> Value {
     let words = blocks.iter().filter(|block| block.part.is_none());
     let text: String = words.map(|block| block.text.as_str()).collect();

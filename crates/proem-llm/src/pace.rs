@@ -1,7 +1,7 @@
 //! How many requests at once, and how many a minute.
 //!
-//! Invariants: there are never more requests at once than the limit; no minute sees more of them
-//! begin than the limit; who came first goes first; who stops waiting leaves nothing behind.
+//! Invariants: there are never more requests at once than the limit. No minute sees more of them begin than the limit;
+//! who came first goes first; who stops waiting leaves nothing behind.
 
 use core::num::NonZeroU32;
 use core::time::Duration;
@@ -61,7 +61,7 @@ struct Times {
     held: Instant,
 }
 
-/// The right to one request at a time; it ends when this is dropped.
+/// The right to one request at a time. It ends when this is dropped.
 #[derive(Debug)]
 pub struct Permit<'p> {
     _place: Option<SemaphorePermit<'p>>,
@@ -170,7 +170,7 @@ mod tests {
         }
     }
 
-    /// Enters `count` times at once; the order of entering and the times, in milliseconds.
+    /// Enters `count` times at once. The order of entering and the times, in milliseconds.
     async fn entered(pace: &Arc<Pace>, count: usize) -> Vec<(usize, u128)> {
         let began = Instant::now();
         let mut tasks = JoinSet::new();

@@ -1,12 +1,11 @@
 //! A contract's schema as a provider takes it, and what was lost on the way.
 //!
-//! Answers are always checked against the full schema; a projection only says what the provider
-//! can enforce or show to the model. It only ever loosens: what the full schema accepts, the
-//! projection accepts too, with two exceptions that strict mode forces. There, a name that the
-//! schema doesn't declare is refused, and null stands for an optional value that is left out;
-//! [`restore`](fn@restore) leaves it out again.
+//! Answers are always checked against the full schema. A projection only says what the provider can enforce or show to
+//! the model. It only ever loosens: what the full schema accepts, the projection accepts too, with two exceptions that
+//! strict mode forces. There, a name that the schema doesn't declare is refused, and null represents an optional value
+//! that is left out. [`restore`](fn@restore) leaves it out again.
 //!
-//! What each provider takes:
+//! The dialect of each provider:
 //!
 //! - Anthropic refuses `oneOf`, `anyOf` and `allOf` at the root of a tool's schema: "input_schema
 //!   does not support oneOf, allOf, or anyOf at the top level" is its answer
@@ -30,7 +29,7 @@ use serde_json::{Map, Value as Json, json};
 
 use self::merge::SchemaMerge;
 
-/// What a provider takes.
+/// The dialect of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SchemaDialect {
     /// The arguments of an Anthropic tool.
@@ -46,8 +45,8 @@ pub enum SchemaDialect {
 pub struct Projection {
     /// The schema that is sent.
     pub schema: Json,
-    /// What the provider doesn't get as it is, sorted by place. It is empty only if the schema is
-    /// sent as it is, apart from `required` and `additionalProperties`.
+    /// The parts that the provider doesn't get unchanged, sorted by place. It is empty only if the schema is sent
+    /// unchanged, apart from `required` and `additionalProperties`.
     pub dropped: Vec<Omission>,
     /// As what it must be sent: what was asked for, or [`SchemaDialect::OpenAiPlain`] for a schema that
     /// strict mode can't say at all. Then the whole schema is sent, and nothing enforces it.
@@ -57,9 +56,9 @@ pub struct Projection {
 /// Something that a provider doesn't get.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Omission {
-    /// Where in the schema or request, as a JSON pointer: `/properties/target/maxLength`.
+    /// The place in the schema or request, as a JSON pointer: `/properties/target/maxLength`.
     pub path: String,
-    /// What became of it, in our words.
+    /// The reason, in our words.
     pub why: String,
 }
 

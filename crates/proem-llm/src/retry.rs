@@ -1,8 +1,8 @@
 //! When to send a request again.
 //!
-//! Pure: what was heard, the time and the chance are arguments. Invariants: what is not expected to
-//! pass is never sent again; a wait is never shorter than the endpoint asked for, and longer than
-//! [`RetryPolicy::longest_backoff`] only if it asked for that.
+//! Pure: what was heard, the time and the chance are arguments. Invariants: what is not expected to pass is never sent
+//! again. A wait is never shorter than the endpoint asked for, and longer than [`RetryPolicy::longest_backoff`] only if
+//! it asked for that.
 
 use core::fmt;
 use core::num::NonZeroU32;
@@ -20,7 +20,7 @@ use crate::wire::ResponseHead;
 /// How long is waited between attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// The upper bound of the first wait; each later one's is twice that of the one before.
+    /// The upper bound of the first wait. Each later one's is twice that of the one before.
     pub first_backoff: Duration,
     /// The most that is waited unasked.
     pub longest_backoff: Duration,
@@ -29,8 +29,7 @@ pub struct RetryPolicy {
 }
 
 impl Default for RetryPolicy {
-    /// Half a second and 30 seconds; two minutes if asked, as OpenAI's own client does
-    /// (`MAX_RETRY_AFTER_DELAY` in
+    /// Half a second and 30 seconds. Two minutes if asked, as OpenAI's own client does (`MAX_RETRY_AFTER_DELAY` in
     /// <https://github.com/openai/openai-python/blob/main/src/openai/_base_client.py>).
     fn default() -> Self {
         Self {
@@ -44,23 +43,23 @@ impl Default for RetryPolicy {
 /// An attempt that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FailedAttempt {
-    /// What went wrong.
+    /// The kind of failure.
     pub kind: FailureKind,
     /// The status of the answer, if there was one.
     pub status: Option<u16>,
     /// How many bytes of an answer came.
     pub bytes: usize,
-    /// What the endpoint said about another attempt.
+    /// The endpoint's advice about another attempt.
     pub advice: Advice,
     /// Which attempt it was, from 1.
     pub attempt: u32,
     /// How many there may be.
     pub most: NonZeroU32,
-    /// How much time is left; `None` if nobody set an end.
+    /// How much time is left. `None` if nobody set an end.
     pub left: Option<Duration>,
 }
 
-/// What an endpoint says about another attempt.
+/// An endpoint's advice about another attempt.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Advice {
     /// How long to wait at least.
@@ -79,7 +78,7 @@ pub enum RetryWish {
     No,
 }
 
-/// What follows a failed attempt.
+/// The decision after a failed attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetryDecision {
     /// Another one, after that time.
@@ -110,7 +109,7 @@ pub enum RetryStop {
 }
 
 impl fmt::Display for RetryStop {
-    /// The end of a sentence about how many attempts were made; empty if nothing is to be said.
+    /// The end of a sentence about how many attempts were made. Empty if nothing is to be said.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Settled | Self::Attempts => Ok(()),
@@ -126,8 +125,7 @@ impl fmt::Display for RetryStop {
 }
 
 impl RetryPolicy {
-    /// What follows a failed attempt; `chance` decides how much of the backoff is waited, all of
-    /// it for [`u32::MAX`].
+    /// The decision after a failed attempt. `chance` sets the part of the backoff to wait, all of it for [`u32::MAX`].
     ///
     /// The backoff is exponential with full jitter:
     /// <https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/>. An endpoint
@@ -180,7 +178,7 @@ fn may_pass(failed: &FailedAttempt) -> bool {
         (FailureKind::Refused, Some(status)) => status == 409,
         // Once may be chance: twice, the server breaks off before it answers this very request.
         (FailureKind::Cut, Some(200)) if failed.bytes == 0 => failed.attempt < 2,
-        // What answers, but not as the protocol says, will do so again, for the same price.
+        // A server that answers outside the protocol will do so again, for the same price.
         (FailureKind::Malformed, _) => failed.bytes == 0,
         (kind, _) => kind.is_passing(),
     };
@@ -204,7 +202,7 @@ pub(crate) fn whole_seconds(time: Duration) -> String {
     format!("{whole}.{rest:03}").trim_end_matches('0').to_owned() + " s"
 }
 
-/// What the head of an answer says about another attempt.
+/// The advice about another attempt in the head of an answer.
 ///
 /// Read are `retry-after` (<https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3>) and what the
 /// providers' own clients read beside it, `retry-after-ms` and `x-should-retry`
@@ -240,8 +238,8 @@ fn parse_delay(text: &str, unit: f64) -> Option<Duration> {
     Some(Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX))
 }
 
-/// A date in one of the three forms of <https://www.rfc-editor.org/rfc/rfc9110#section-5.6.7>; the
-/// day's name is not compared with the date.
+/// A date in one of the three forms of <https://www.rfc-editor.org/rfc/rfc9110#section-5.6.7>. The day's name is not
+/// compared with the date.
 fn parse_http_date(text: &str) -> Option<Time> {
     let rest = text.split_once(", ").map_or(text, |(_, rest)| rest);
     let forms = ["%d %b %Y %H:%M:%S GMT", "%d-%b-%y %H:%M:%S GMT", "%a %b %e %H:%M:%S %Y"];

@@ -1,10 +1,9 @@
 //! A server on loopback that says what a script tells it to, for tests, benches and walkthroughs.
 //!
-//! It speaks HTTP/1.1 and the wire protocols of Anthropic's Messages and OpenAI's Chat Completions
-//! and embeddings, well or as badly as the script wants. Invariants: a request that a real provider
-//! would refuse is refused in the provider's words, whatever the script says about it; nothing but
-//! loopback is listened on; the same request as the nth one gets the same bytes; when the server is
-//! dropped, its threads have ended.
+//! It speaks HTTP/1.1 and the wire protocols of Anthropic's Messages and OpenAI's Chat Completions and embeddings, well
+//! or as badly as the script wants. Invariants: a request that a real provider would refuse is refused in the
+//! provider's words, whatever the script says about it. Nothing but loopback is listened on. The same request as the
+//! nth one gets the same bytes. When the server is dropped, its threads have ended.
 //!
 //! One thread serves one connection: good for hundreds of them, no server for the open network.
 
@@ -34,7 +33,7 @@ use serde_json::Value as Json;
 
 use self::serve::{Answerer, SharedScript, lock_always};
 
-/// What a server says to whom.
+/// The answers of a server, by request.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServerScript {
@@ -66,12 +65,12 @@ pub enum Checks {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptRule {
-    /// The requests that it is about; all of them if nothing is said.
+    /// The requests that it is about. All of them if nothing is said.
     #[serde(default)]
     pub when: ScriptCondition,
     /// The answers, one for each request, in this order.
     pub then: Vec<Reply>,
-    /// What is answered once all of them have been given.
+    /// The answer once all of them have been given.
     #[serde(default)]
     pub after: ScriptEnd,
 }
@@ -80,10 +79,10 @@ pub struct ScriptRule {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptCondition {
-    /// What the path ends with, such as `/messages`.
+    /// The end of the path, such as `/messages`.
     #[serde(default)]
     pub path: Option<String>,
-    /// What the body's text holds.
+    /// A text in the body.
     #[serde(default)]
     pub body: Option<String>,
     /// Its place among all requests of the server, from 1.
@@ -91,7 +90,7 @@ pub struct ScriptCondition {
     pub nth: Option<usize>,
 }
 
-/// What a rule says when all its answers have been given.
+/// The end of a rule's answers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ScriptEnd {
@@ -108,7 +107,7 @@ pub enum ScriptEnd {
 pub struct ScriptError(String);
 
 impl ServerScript {
-    /// A script that gives `replies` to all requests, one after the other; the last repeats.
+    /// A script that gives `replies` to all requests, one after the other. The last repeats.
     #[must_use]
     pub fn of(replies: Vec<Reply>) -> Self {
         Self::default().and(ScriptRule { when: ScriptCondition::default(), then: replies, after: ScriptEnd::Repeat })
@@ -207,7 +206,7 @@ impl ReceivedRequest {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// The body as JSON; `None` if it is none.
+    /// The body as JSON. `None` if it is none.
     #[must_use]
     pub fn json(&self) -> Option<Json> {
         serde_json::from_slice(&self.body).ok()
@@ -252,25 +251,25 @@ impl ScriptedServer {
         Ok(Self { address, shared, listening })
     }
 
-    /// What paths are put behind, as with the providers themselves: `http://127.0.0.1:PORT/v1`.
+    /// The base of paths, as with the providers themselves: `http://127.0.0.1:PORT/v1`.
     #[must_use]
     pub fn base_url(&self) -> String {
         format!("http://{}/v1", self.address)
     }
 
-    /// The address that it listens at; the port is a free one that the system chose.
+    /// The address that it listens at. The port is a free one that the system chose.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The requests so far, in order of arrival; refused ones are among them.
+    /// The requests so far, in order of arrival. Refused ones are among them.
     #[must_use]
     pub fn requests(&self) -> Vec<ReceivedRequest> {
         lock_always(&self.shared.received).clone()
     }
 
-    /// Waits until that many requests have arrived in all, but no longer than `patience`; whether they have.
+    /// Waits until that many requests have arrived in all, but no longer than `patience`. Whether they have.
     #[must_use]
     pub fn arrived(&self, count: usize, patience: Duration) -> bool {
         self.shared.arrived(count, patience)
@@ -297,8 +296,8 @@ impl ScriptedServer {
 impl Drop for ScriptedServer {
     fn drop(&mut self) {
         self.shared.stop();
-        // The listening thread waits for a connection; this one tells it to look up. If it can't be
-        // made, the thread is left to itself rather than waited for without end.
+        // The listening thread waits for a connection. This one tells it to look up. If it can't be made, the thread is
+        // left to itself rather than waited for without end.
         let woken = TcpStream::connect(self.address);
         if let (Some(listening), Ok(_)) = (self.listening.take(), woken) {
             // A thread that panicked has said so on standard error.

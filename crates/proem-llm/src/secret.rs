@@ -1,7 +1,7 @@
 //! Credentials: they enter by name, and leave only into the header of a request.
 //!
-//! A [`Secret`] can't be printed or written down. [`find_secret`] looks for secrets in what is about to be
-//! kept, [`redact_secrets`] takes them out of it; a [`SecretFinder`] does either for many texts.
+//! A [`Secret`] can't be printed or written down. [`find_secret`] looks for secrets in what is about to be kept,
+//! [`redact_secrets`] takes them out of it. A [`SecretFinder`] does either for many texts.
 
 mod progress;
 mod search;
@@ -32,7 +32,7 @@ impl Secret {
         Self { name: name.into(), value: value.into() }
     }
 
-    /// What it was loaded by.
+    /// The name that it was loaded by.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -51,10 +51,9 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// A secret that stands in `text`: as it is, escaped as in JSON, percent-encoded in part or in full,
-/// up to three of these on top of each other, and in base64 (either alphabet, at any place of what
-/// was encoded), alone or below them; also with space or line breaks within, and, in letters of either
-/// case, as it is, in hexadecimal digits or turned round.
+/// A secret that is in `text`: as it is, escaped as in JSON, percent-encoded in part or in full, up to three of these
+/// on top of each other, and in base64 (either alphabet, at any place of what was encoded), alone or below them. Also
+/// with space or line breaks within, and, in letters of either case, as it is, in hexadecimal digits or turned round.
 ///
 /// Secrets shorter than [`SHORTEST`] are not searched for. The time is linear in the text.
 #[must_use]
@@ -62,10 +61,10 @@ pub fn find_secret<'s>(secrets: &'s [Secret], text: &[u8]) -> Option<&'s Secret>
     SecretFinder::new(secrets).find(text)
 }
 
-/// The text without its secrets, each replaced by `[redacted:NAME]`; `None` if [`find_secret`] finds none.
+/// The text without its secrets, each replaced by `[redacted:NAME]`. `None` if [`find_secret`] finds none.
 ///
-/// Where one stands in another form than as it is, or a name would give one away, nothing but a
-/// marker is left. What comes back holds no secret that [`find_secret`] finds.
+/// If a secret is in another form than the literal one, or a name would give one away, nothing but a marker is left.
+/// The result holds no secret that [`find_secret`] finds.
 #[must_use]
 pub fn redact_secrets(secrets: &[Secret], text: &str) -> Option<String> {
     SecretFinder::new(secrets).redact(text)
@@ -73,11 +72,11 @@ pub fn redact_secrets(secrets: &[Secret], text: &str) -> Option<String> {
 
 /// Looks for the same secrets in many texts.
 pub struct SecretFinder<'s> {
-    /// Those that are long enough, and how they are searched for; `None` if there are none.
+    /// Those that are long enough, and how they are searched for. `None` if there are none.
     search: Option<(Vec<&'s Secret>, Searches)>,
 }
 
-/// What is searched for in a text, and what in what is left of it without space and case.
+/// The needles for a text, and those for the text without space and case.
 struct Searches {
     exact: search::NeedleSearch,
     folded: search::NeedleSearch,
@@ -141,7 +140,7 @@ impl<'s> SecretFinder<'s> {
         searched.get(found).copied()
     }
 
-    /// `text` with a marker in the place of each secret, as [`redact_secrets`] makes it; `None` if it holds none.
+    /// `text` with a marker in the place of each secret, as [`redact_secrets`] makes it. `None` if it holds none.
     #[must_use]
     pub fn redact(&self, text: &str) -> Option<String> {
         let found = self.find(text.as_bytes())?;
@@ -155,8 +154,8 @@ impl<'s> SecretFinder<'s> {
         Some(clean.unwrap_or_else(|| "[redacted]".to_owned()))
     }
 
-    /// As [`Self::redact_secrets`], line by line, so that a report loses no more than it has to. A secret that
-    /// stands on several lines takes all of them with it.
+    /// As [`Self::redact_secrets`], line by line, so that a report loses no more than it has to. A secret that is on
+    /// several lines takes all of them with it.
     #[must_use]
     pub fn redact_lines(&self, text: &str) -> Option<String> {
         self.find(text.as_bytes())?;

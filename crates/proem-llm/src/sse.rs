@@ -1,8 +1,8 @@
 //! Server-sent events: <https://html.spec.whatwg.org/multipage/server-sent-events.html>.
 //!
-//! Invariants: what comes out does not depend on how the bytes were cut into chunks; no line and no
-//! event is kept that is longer than [`MAX_BYTES`]; nothing comes after the first [`SseError`].
-//! `id` and `retry` are left out: nobody here connects again.
+//! Invariants: what comes out does not depend on how the bytes were cut into chunks. No line and no event is kept that
+//! is longer than [`MAX_BYTES`]. Nothing comes after the first [`SseError`]. `id` and `retry` are left out: nobody here
+//! connects again.
 
 use core::str;
 
@@ -12,7 +12,7 @@ pub const MAX_BYTES: usize = 1024 * 1024;
 /// One event of a stream, as a blank line ended it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SseEvent {
-    /// Its name; empty if it has none.
+    /// Its name. Empty if it has none.
     pub name: String,
     /// Its data, lines separated by `\n`.
     pub data: String,
@@ -85,8 +85,8 @@ impl Events {
         events
     }
 
-    /// The event that the bytes ended in, if one had begun. The standard throws it away; some
-    /// servers leave out the last empty line.
+    /// The event that the bytes ended in, if one had begun. The standard throws it away. Some servers leave out the
+    /// last empty line.
     pub fn finish(&mut self) -> Option<SseEvent> {
         if !self.line.is_empty() && !self.is_broken {
             _ = self.end_line();

@@ -17,9 +17,9 @@ pub(crate) struct MessageTurn {
 /// Consecutive sections of words without a breakpoint between them, or one that is no words.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TurnBlock {
-    /// Their text, never only white space; of a part, what stands in it.
+    /// Their text, never only white space. Of a part, what is in it.
     pub(crate) text: String,
-    /// What it is, if it is no words.
+    /// Its kind, if it is no words.
     pub(crate) part: Option<SectionPart>,
     pub(crate) end: BlockEnd,
 }
@@ -31,7 +31,7 @@ impl TurnBlock {
     }
 }
 
-/// What comes after a block.
+/// The end of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BlockEnd {
     Plain,
@@ -40,8 +40,8 @@ pub(crate) enum BlockEnd {
 
 /// Joins sections into as few blocks as the plan's breakpoints allow.
 ///
-/// A section of white space only says nothing and is left out, because Anthropic refuses such a
-/// block; a breakpoint after it moves to the block before.
+/// A section of white space only says nothing and is left out, because Anthropic refuses such a block. A breakpoint
+/// after it moves to the block before.
 ///
 /// # Errors
 ///
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
     use crate::sample;
 
-    /// Sections as `role:text`, `|` after a breakpoint; blocks the same way, `/` between turns.
+    /// Sections as `role:text`, `|` after a breakpoint. Blocks the same way, `/` between turns.
     #[track_caller]
     fn check(sections: &str, expected: &str) {
         let (assembly, plan) = sample::parse_sample(sections);

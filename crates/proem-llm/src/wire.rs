@@ -1,4 +1,4 @@
-//! What goes over the wire, whoever carries it.
+//! The wire traffic, whoever carries it.
 
 use serde_json::Value as Json;
 
@@ -7,9 +7,9 @@ use serde_json::Value as Json;
 pub struct WireRequest {
     /// The path below the endpoint's base URL, such as `/chat/completions`.
     pub path: &'static str,
-    /// What stands in its headers beside the key, lower case, sorted.
+    /// The headers beside the key, lower case, sorted.
     pub headers: Vec<(&'static str, String)>,
-    /// Its body; on the wire it is canonical JSON, its schemas' properties in order
+    /// Its body. On the wire it is canonical JSON, its schemas' properties in order
     /// ([`proem_text::json::compact_in_order`]).
     pub body: Json,
 }

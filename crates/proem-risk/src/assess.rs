@@ -1,11 +1,11 @@
 //! All metrics of a change, its score, its level and why.
 //!
-//! By [`LevelRules::Rank`] the level is that of the **score's percentile** among the repository's latest commits
-//! (HIGH from the 95th, MEDIUM from the 80th), and at least MEDIUM with a sensitive file. Signals are evidence,
-//! and a HIGH one asks for an investigation; they decide only where there is no percentile, as with fewer than 50
-//! commits to compare with: then the worst file is HIGH with two or more HIGH signals and MEDIUM with one. What
-//! could not be measured raises nothing. Where nothing is known, the score included, the level is UNKNOWN. A
-//! change in which nothing runs is LOW and not investigated.
+//! By [`LevelRules::Rank`] the level is that of the **score's percentile** among the repository's latest commits (HIGH
+//! from the 95th, MEDIUM from the 80th), and at least MEDIUM with a sensitive file. Signals are evidence, and a HIGH
+//! one asks for an investigation. They decide only without a percentile, as with fewer than 50 commits to compare with:
+//! then the worst file is HIGH with two or more HIGH signals and MEDIUM with one. Unmeasured values raise nothing. If
+//! nothing is known, the score included, the level is UNKNOWN. A change in which nothing runs is LOW and not
+//! investigated.
 //!
 //! By [`LevelRules::Seed`] the worst file's HIGH signals decide, and a file of which nothing is known is MEDIUM.
 //!
@@ -18,10 +18,10 @@
 //!   ([`RiskScore::known`](crate::score::RiskScore::known)); 0 without a signal of the score;
 //! - the signals': known signals over all measured ones, of the files that count.
 //!
-//! A change without files that count has the score's part alone. Where nothing is known at all there is no
-//! confidence. An unknown in place of something known lowers one of the parts and raises none, so it never
-//! raises the confidence; it says how much is known, not how likely the level is right. The coefficients are a
-//! choice: no data says how reviewers weigh the two.
+//! A change without files that count has the score's part alone. If nothing is known at all, there is no confidence. An
+//! unknown in place of a known value lowers one of the parts and raises none, so it never raises the confidence.
+//! Confidence says how much is known, not how likely the level is right. The coefficients are a choice: no data says
+//! how reviewers weigh the two.
 
 mod confidence;
 mod partners;
@@ -56,13 +56,13 @@ pub enum Depth {
 pub struct Assessment {
     /// How risky.
     pub level: Level,
-    /// What decides that.
+    /// The deciding rules.
     #[serde(default, skip_serializing_if = "LevelRules::are_of_before")]
     pub rules: LevelRules,
     /// Why, most important first.
     pub reasons: Vec<LevelReason>,
-    /// How much of the evidence is there and how well the score is calibrated, 0 to 1; `None` if neither
-    /// is known. [The module](self) has the formula.
+    /// How much of the evidence is there and how well the score is calibrated, 0 to 1. `None` if neither is known. [The
+    /// module](self) has the formula.
     pub confidence: Option<f64>,
     /// How likely the change needs a fix, as far as that can be told.
     pub score: ChangeScore,
@@ -70,14 +70,14 @@ pub struct Assessment {
     pub metrics: Vec<Metric>,
     /// Its files, most risky first.
     pub files: Vec<FileAssessment>,
-    /// Usual partners that are missing from the change, most usual first; at most 20.
+    /// Usual partners that are missing from the change, most usual first. At most 20.
     pub partners: Vec<Partner>,
     /// How many more of them there are.
     #[serde(default, skip_serializing_if = "is_zero_count")]
     pub more_partners: u32,
     /// Whether the rules want an investigation, and why not if they don't.
     pub investigate: Investigate,
-    /// What could not be known, in our words: gaps of the history, the tree and the change.
+    /// The unknown facts, in our words: gaps of the history, the tree and the change.
     pub gaps: Vec<String>,
     /// The score's expected calibration error, 0 to 1: a part of the confidence.
     pub calibration_error: f64,
@@ -98,13 +98,13 @@ pub enum Investigate {
 /// The score of a change and its place in the repository.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChangeScore {
-    /// The probability with its contributions; `None` if too little is known.
+    /// The probability with its contributions. `None` if too little is known.
     pub scored: Option<RiskScore>,
     /// Its place among the sampled past commits.
     pub rank: Option<PercentileRank>,
-    /// Where that place would be found in 95 of 100 samples, in percent.
+    /// The range of that place in 95 of 100 samples, in percent.
     pub between: Option<crate::metric::ConfidenceInterval>,
-    /// What the rules make of it; unknown for fewer than 50 sampled commits.
+    /// The rules' signal. Unknown for fewer than 50 sampled commits.
     pub signal: Signal,
 }
 
@@ -115,7 +115,7 @@ pub struct FileAssessment {
     pub index: u32,
     /// Its path. From outside.
     pub path: String,
-    /// What it is.
+    /// Its class.
     pub class: PathClass,
     /// Lines after the change.
     pub lines: Option<u32>,
@@ -123,7 +123,7 @@ pub struct FileAssessment {
     pub status: crate::change::FileStatus,
     /// How risky.
     pub level: Level,
-    /// What decided its level, most important first.
+    /// The reasons for its level, most important first.
     pub reasons: Vec<LevelReason>,
     /// Its metrics, Tier 1 first.
     pub metrics: Vec<Metric>,
@@ -140,20 +140,20 @@ pub struct Partner {
     pub together: crate::metric::Fraction,
     /// The lower bound of that share.
     pub low: f64,
-    /// Whether an import explains it; `None` if that is unknown.
+    /// Whether an import explains it. `None` if that is unknown.
     pub imported: Option<bool>,
 }
 
-/// The most files that get all metrics and details; the others get Tier 1 without details.
+/// The most files that get all metrics and details. The others get Tier 1 without details.
 pub const DETAILED: usize = 50;
 
-/// What Tier 1 measures, in this order.
+/// The metrics of Tier 1, in this order.
 const TIER_ONE: [MetricName; 3] = [MetricName::Coupling, MetricName::CoChange, MetricName::TestRatio];
 
-/// What Tier 2 measures.
+/// The metrics of Tier 2.
 const TIER_TWO: [MetricName; 2] = [MetricName::OwnershipChurn, MetricName::IncidentSimilarity];
 
-/// What no rule speaks of, measured for the files that get all metrics.
+/// The metrics without a rule, measured for the files that get all metrics.
 const BESIDE: [MetricName; 8] = [
     MetricName::TransitiveCoupling,
     MetricName::CallSites,
@@ -309,8 +309,8 @@ impl FileAssessment {
 }
 
 impl Assessment {
-    /// The same with a metric of a file that was measured since; level, reasons, confidence and order follow.
-    /// A metric of a file that the change doesn't have changes nothing. A level that a model raised stays.
+    /// The same with a metric of a file that was measured since. Level, reasons, confidence and order follow. A metric
+    /// of a file that the change doesn't have changes nothing. A level that a model raised stays.
     #[must_use]
     pub fn with(mut self, file: u32, metric: Metric) -> Self {
         if let Some(file) = self.files.iter_mut().find(|assessed| assessed.index == file) {

@@ -1,4 +1,4 @@
-//! What is assessed.
+//! The change to assess.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -9,7 +9,7 @@ use crate::id::ObjectId;
 use crate::identity::Person;
 use crate::path::{PathClass, RepoPath};
 
-/// Where a change comes from.
+/// The source of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChangeKind {
@@ -17,38 +17,38 @@ pub enum ChangeKind {
     Commit,
     /// Several commits at once, against the merge base of their ends.
     Range,
-    /// What is staged, against HEAD.
+    /// The staged changes, against HEAD.
     Staged,
-    /// What differs from HEAD in the work tree, with untracked files.
+    /// The changes of the work tree against HEAD, with untracked files.
     WorkTree,
 }
 
 /// A change, as it is assessed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// Where it comes from.
+    /// Its source.
     pub kind: ChangeKind,
-    /// The commit that it is or ends with; `None` for what is not committed.
+    /// The commit that it is or ends with. `None` for what is not committed.
     pub id: Option<ObjectId>,
-    /// The commit that it stands on; `None` if it begins the history.
+    /// The commit that it is on. `None` if it begins the history.
     pub base: Option<ObjectId>,
     /// How many commits it has; 0 for what is not committed.
     pub commits: u32,
     /// Whether the commit has more than one parent: it is assessed against the first.
     pub is_merge: bool,
-    /// When, in seconds since 1970; the caller's clock for what is not committed.
+    /// When, in seconds since 1970. The caller's clock for what is not committed.
     pub at: i64,
-    /// Who made it; for what is not committed whom git would name. `None` if nobody knows, and for ranges
-    /// of several authors.
+    /// Its author; for uncommitted changes the one whom git would name. `None` if nobody knows, and for ranges of
+    /// several authors.
     pub author: Option<Person>,
-    /// The first line of the commit's message; empty for what is not committed. From outside.
+    /// The first line of the commit's message. Empty for what is not committed. From outside.
     pub subject: String,
     /// The changed files, by path.
     pub files: Vec<ChangedFile>,
     /// Names that appear in changed lines, for looking up similar incidents: distinct, at most 200. From
     /// outside.
     pub identifiers: Vec<String>,
-    /// What could not be found out, in our words.
+    /// The gaps, in our words.
     pub gaps: Vec<String>,
 }
 
@@ -68,7 +68,7 @@ pub enum FileStatus {
     TypeChanged,
 }
 
-/// What kind of thing a path names.
+/// The kind of thing that a path names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileKind {
@@ -83,21 +83,21 @@ pub enum FileKind {
 /// A file of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedFile {
-    /// Its path after the change; before it for a deleted one.
+    /// Its path after the change. Before it for a deleted one.
     pub path: RepoPath,
     /// Its path before a rename.
     pub before: Option<RepoPath>,
     /// How it changed.
     pub status: FileStatus,
-    /// What it is.
+    /// Its kind.
     pub kind: FileKind,
-    /// What it is for.
+    /// Its class.
     pub class: PathClass,
-    /// Lines added and removed; `None` for binary files, links, submodules and missing blobs.
+    /// Lines added and removed. `None` for binary files, links, submodules and missing blobs.
     pub lines: Option<LineCounts>,
-    /// Lines before the change; `None` if unknown, 0 for a new file.
+    /// Lines before the change. `None` if unknown, 0 for a new file.
     pub lines_before: Option<u32>,
-    /// Lines after the change; `None` if unknown, 0 for a deleted file.
+    /// Lines after the change. `None` if unknown, 0 for a deleted file.
     pub lines_after: Option<u32>,
 }
 
@@ -114,7 +114,7 @@ impl ChangedFile {
 pub struct LineCounts {
     /// Lines that the change adds.
     pub added: u32,
-    /// Lines that it takes away; a changed line is one of each.
+    /// Lines that it takes away. A changed line is one of each.
     pub removed: u32,
 }
 

@@ -1,7 +1,7 @@
-//! What tests reach: which test files belong to a file, and reports of measured coverage.
+//! The reach of tests: the test files of a file, and reports of measured coverage.
 //!
-//! Neither is the other: test files are found by names, imports and history, and say how much test
-//! code there is; a report says which lines ran.
+//! Neither is the other: test files are found by names, imports and history, and say how much test code there is. A
+//! report says which lines ran.
 
 mod cobertura;
 mod lcov;
@@ -28,8 +28,8 @@ const LONGEST: usize = 64 * 1024 * 1024;
 pub struct Tests {
     /// Test files that belong to it, by index in the tree, ascending.
     pub files: Vec<u32>,
-    /// Their lines, and those inside the file; lines that several files share count for each. Files that
-    /// could not be read add nothing, so that it is the least there is.
+    /// Their lines, and those inside the file. Lines that several files share count for each. Files that could not be
+    /// read add nothing, so that it is the least there is.
     pub lines: u32,
     /// How they were found: of several ways the first in the order of [`TestLink`].
     pub found: TestLink,
@@ -48,8 +48,8 @@ pub enum TestLink {
     CoChange,
 }
 
-/// Finds the tests of a file; `None` if none are found, which is unknown and not untested.
-/// `changes_with` are test files that usually change with it.
+/// Finds the tests of a file. `None` if none are found, which is unknown and not untested. `changes_with` are test
+/// files that usually change with it.
 ///
 /// All ways count together: tests inside the file, test files whose names say that they belong to it,
 /// test files that import it themselves, and those of `changes_with`. `None` also for a test file, and
@@ -91,7 +91,7 @@ fn tree_file(tree: &FileTree, file: u32) -> Option<&crate::tree::TreeFile> {
 /// Measured coverage of lines, from a report.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Coverage {
-    /// What is known of each path, in the order of [`Self::places`].
+    /// The counts of each path, in the order of [`Self::places`].
     files: Vec<CoverageCount>,
     places: SuffixIndex,
     /// Whether the paths are those of the repository.
@@ -152,8 +152,8 @@ impl Coverage {
         Self { files, places: SuffixIndex::new(paths), is_placed: true }
     }
 
-    /// What it says of a file; paths match by their longest common end, if only one does. Of two files of a
-    /// repository that match the same path only [`Self::placed`] knows.
+    /// The counts of a file. Paths match by their longest common end, if only one does. Of two files of a repository
+    /// that match the same path only [`Self::placed`] knows.
     #[must_use]
     pub fn of(&self, path: &RepoPath) -> Option<CoverageCount> {
         let at = match self.places.exact(path.as_bytes()) {
@@ -176,7 +176,7 @@ impl Coverage {
     }
 }
 
-/// What a report says, line by line.
+/// The contents of a report, line by line.
 #[derive(Debug, Default)]
 struct Drafts {
     files: BTreeMap<Vec<u8>, CoverageDraft>,
@@ -185,11 +185,11 @@ struct Drafts {
 #[derive(Debug, Default)]
 struct CoverageDraft {
     lines: Vec<(u32, LineRun)>,
-    /// Where there are no lines but sums.
+    /// The sums, if there are no lines.
     sums: Option<CoverageCount>,
 }
 
-/// Whether a line was run; run goes before not.
+/// Whether a line was run. Run goes before not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum LineRun {
     Yes,
@@ -221,7 +221,7 @@ impl CoverageDraft {
     }
 }
 
-/// A path with `/` between its parts and without empty ones; Windows writes `\`.
+/// A path with `/` between its parts and without empty ones. Windows writes `\`.
 fn normalise_path(path: &[u8]) -> Vec<u8> {
     let is_windows = !path.contains(&b'/') || path.get(1) == Some(&b':');
     let is_separator = |byte: &u8| *byte == b'/' || (is_windows && *byte == b'\\');

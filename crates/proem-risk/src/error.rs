@@ -3,7 +3,7 @@
 use alloc::string::String;
 use core::fmt;
 
-/// What kind of error.
+/// The kind of error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -29,7 +29,7 @@ impl Error {
         Self { kind, message: message.into() }
     }
 
-    /// What kind of error.
+    /// The kind of error.
     #[must_use]
     pub const fn kind(&self) -> ErrorKind {
         self.kind

@@ -24,11 +24,11 @@ pub enum EdgeKind {
 pub struct Edge {
     /// The file that imports, by its place in the tree.
     pub from: u32,
-    /// What it imports.
+    /// The imported file.
     pub to: u32,
     /// How the one depends on the other.
     pub kind: EdgeKind,
-    /// How many calls in the importer name something of the imported file; `None` if that is not known.
+    /// How many calls in the importer name something of the imported file. `None` if that is not known.
     pub calls: Option<u32>,
 }
 
@@ -39,7 +39,7 @@ pub struct Importer {
     pub file: u32,
     /// How it depends, or is depended on.
     pub kind: EdgeKind,
-    /// How many calls in the importer name something of the imported file; `None` if that is not known.
+    /// How many calls in the importer name something of the imported file. `None` if that is not known.
     pub calls: Option<u32>,
 }
 
@@ -50,7 +50,7 @@ pub struct FanIn {
     pub importers: u32,
     /// Those of them that import types alone.
     pub type_only: u32,
-    /// Calls in them that name something of the file; `None` if that is not known of one of them.
+    /// Calls in them that name something of the file. `None` if that is not known of one of them.
     pub calls: Option<u32>,
 }
 
@@ -70,18 +70,18 @@ impl FanIn {
 pub struct NeighbourLimits {
     /// The imports between the file and the last of its neighbours, at most.
     pub hops: u32,
-    /// How many of the nearest are named, at most; all of them are counted.
+    /// How many of the nearest are named, at most. All of them are counted.
     pub named: usize,
 }
 
-/// Who is around a file: those that feel a change of it.
+/// The neighbours of a file: those that feel a change of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Neighbours {
     /// Files that import it.
     pub direct: u32,
     /// Files that import those, up to the limit of imports.
     pub transitive: u32,
-    /// The mean distance of all of them, in imports; `None` if there are none.
+    /// The mean distance of all of them, in imports. `None` if there are none.
     pub mean_distance: Option<f64>,
     /// The nearest of them, nearest first and by number, as many as are to be named.
     pub nearest: Vec<u32>,
@@ -98,7 +98,7 @@ pub struct Graph {
 /// Edges by one of their ends.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Adjacency {
-    /// Where the edges of each file begin; one more than there are files.
+    /// The start of each file's edges. One more than there are files.
     starts: Vec<usize>,
     ends: Vec<Importer>,
 }
@@ -127,8 +127,8 @@ impl Adjacency {
 impl Graph {
     /// The graph of `files` files, numbered from zero.
     ///
-    /// Of several edges between two files in one direction, the strongest kind stays, with the most
-    /// calls known of any; an edge from a file to itself, or to none of the files, is left out.
+    /// Of several edges between two files in one direction, the strongest kind stays, with the most calls known of any.
+    /// An edge from a file to itself, or to none of the files, is left out.
     #[must_use]
     pub fn new(files: u32, edges: impl IntoIterator<Item = Edge>) -> Self {
         let inside = |edge: &Edge| edge.from != edge.to && edge.from < files && edge.to < files;
@@ -148,19 +148,19 @@ impl Graph {
         self.files
     }
 
-    /// Who depends on `file`, of every kind, by number.
+    /// The dependants of `file`, of every kind, by number.
     #[must_use]
     pub fn importers(&self, file: u32) -> &[Importer] {
         self.importers.of(file)
     }
 
-    /// What `file` depends on, of every kind, by number.
+    /// The dependencies of `file`, of every kind, by number.
     #[must_use]
     pub fn imported(&self, file: u32) -> &[Importer] {
         self.imported.of(file)
     }
 
-    /// How many files import `file` in product code; `counted` says which files are product code.
+    /// How many files import `file` in product code. `counted` says which files are product code.
     pub fn fan_in(&self, file: u32, counted: impl Fn(u32) -> bool) -> FanIn {
         let mut fan_in = FanIn { calls: Some(0), ..FanIn::default() };
         for importer in
@@ -200,9 +200,9 @@ impl Graph {
         depends(one, other) || depends(other, one)
     }
 
-    /// Who imports `file`, within limits.
+    /// The importers of `file`, within limits.
     ///
-    /// `counted` says which files are product code; a test leads nowhere. Nor does declaring a module.
+    /// `counted` says which files are product code. A test leads nowhere. Nor does declaring a module.
     pub fn neighbours(&self, file: u32, limits: NeighbourLimits, counted: impl Fn(u32) -> bool) -> Neighbours {
         let mut seen = SeenFiles::new(self.files);
         seen.mark(file);
@@ -228,8 +228,8 @@ impl Graph {
         neighbours
     }
 
-    /// The share of files in `population` whose fan-in is below that of `file`, and half of those that
-    /// share it, from 0 to 1; `None` if `population` is empty.
+    /// The share of files in `population` whose fan-in is below that of `file`, and half of those that share it, from 0
+    /// to 1. `None` if `population` is empty.
     ///
     /// The mid-rank: half of the ties keep a repository in which most files have no importer from
     /// calling each of them extreme.
@@ -270,7 +270,7 @@ impl SeenFiles {
         Self(vec![false; usize::try_from(files).unwrap_or(0)])
     }
 
-    /// Marks a file; whether it was there and not marked yet.
+    /// Marks a file. Whether it was there and not marked yet.
     fn mark(&mut self, file: u32) -> bool {
         let mark = usize::try_from(file).ok().and_then(|file| self.0.get_mut(file));
         mark.is_some_and(|mark| !core::mem::replace(mark, true))

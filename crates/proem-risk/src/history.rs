@@ -1,9 +1,9 @@
-//! What git knows of the past, in a form that metrics can count over.
+//! Git's knowledge of the past, in a form that metrics can count over.
 //!
-//! Commits are kept in topological order, parents before children, and by date where that leaves a choice;
-//! a merge touches nothing. A file is one through exact renames ([`FileId`]), a path is a name that it had
-//! ([`PathId`]). The order and all numbers follow from the commits alone, never from the order in which they
-//! were read: a history that was kept and continued equals one that was read at once.
+//! Commits are kept in topological order, parents before children, and by date where that leaves a choice. A merge
+//! touches nothing. A file is one through exact renames ([`FileId`]), a path is a name that it had ([`PathId`]). The
+//! order and all numbers follow from the commits alone, never from the order in which they were read: a history that
+//! was kept and continued equals one that was read at once.
 
 mod builder;
 mod bytes;
@@ -53,18 +53,18 @@ pub struct Commit {
     /// or after the caller's clock by more than a day) counts as that of the newest parent, and without a
     /// parent as the oldest date of the history that can be true (0 if there is none).
     pub at: i64,
-    /// Who wrote it.
+    /// Its author.
     pub author: PersonId,
-    /// Whether it has more than one parent; a merge touches nothing.
+    /// Whether it has more than one parent. A merge touches nothing.
     pub is_merge: bool,
     /// Whether `.git-blame-ignore-revs` names it.
     pub is_ignored: bool,
-    /// What its message says about mending.
+    /// Its message's claim of mending.
     pub mends: Mends,
 }
 
-/// What a commit says about mending, by its words and trailers. That it closes an issue says nothing, and
-/// documentation, lint, versions and changelogs are nothing to mend.
+/// A commit's claim of mending, by its words and trailers. Closing an issue is no claim, and documentation, lint,
+/// versions and changelogs are nothing to mend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mends {
     /// No word of its message says that it mends anything.
@@ -78,7 +78,7 @@ pub enum Mends {
 /// A file that a commit touched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Touch {
-    /// Its path after the commit; before it for a deleted one.
+    /// Its path after the commit. Before it for a deleted one.
     pub path: PathId,
     /// Its path before an exact rename.
     pub from: Option<PathId>,
@@ -88,7 +88,7 @@ pub struct Touch {
     pub status: crate::change::FileStatus,
 }
 
-/// What is missing of a history.
+/// The gaps of a history.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HistoryGaps {
     /// A shallow clone: older commits aren't there.
@@ -110,22 +110,22 @@ pub struct ListedCommit {
     pub id: ObjectId,
     /// Its parents.
     pub parents: Vec<ObjectId>,
-    /// The committer's date, in seconds since 1970, as it stands there.
+    /// The committer's date, in seconds since 1970, as it is there.
     pub at: i64,
     /// The author, after the mailmap.
     pub author: Person,
     /// The first line of its message, at most 200 bytes.
     pub subject: String,
-    /// What its message and its files say about mending.
+    /// The claim of mending of its message and its files.
     pub mends: Mends,
-    /// What it touched; empty for a merge.
+    /// The touched files. Empty for a merge.
     pub touches: Vec<ListedTouch>,
 }
 
 /// A touched file as git lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedTouch {
-    /// Its path; the new one of a rename.
+    /// Its path. The new one of a rename.
     pub path: RepoPath,
     /// Its path before an exact rename.
     pub from: Option<RepoPath>,
@@ -139,7 +139,7 @@ pub struct ListedTouch {
 #[derive(Debug, Clone)]
 pub struct History {
     kept: HistoryRecord,
-    /// What each commit touched.
+    /// The touched files of each commit.
     touches: JaggedTable<Touch>,
     /// Commits by their ids.
     by_id: Vec<CommitIndex>,
@@ -157,16 +157,16 @@ pub struct History {
     nowhere: RepoPath,
 }
 
-/// What is written down of a history; all else follows from it.
+/// The written part of a history. All else follows from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct HistoryRecord {
     /// The commits, parents before children.
     commits: Vec<Commit>,
-    /// Their dates as they stand there: another clock may believe more of them.
+    /// Their dates as they are there: another clock may believe more of them.
     dates: Vec<i64>,
     /// The parents of each, as far as they are part of the history.
     parents: JaggedTable<CommitIndex>,
-    /// What each touched.
+    /// The touched files of each.
     touched: JaggedTable<UnlinkedTouch>,
     /// The paths, by their bytes.
     paths: Vec<RepoPath>,
@@ -240,7 +240,7 @@ impl History {
         self.kept.parents.row(commit.0)
     }
 
-    /// What a commit touched.
+    /// The touched files of a commit.
     #[must_use]
     pub fn touches(&self, commit: CommitIndex) -> &[Touch] {
         self.touches.row(commit.0)
@@ -265,7 +265,7 @@ impl History {
         self.by_id.get(place.ok()?).copied()
     }
 
-    /// A path; empty if there is no such path.
+    /// A path. Empty if there is no such path.
     #[must_use]
     pub fn path(&self, path: PathId) -> &RepoPath {
         self.kept.paths.get(index_to_usize(path.0)).unwrap_or(&self.nowhere)
@@ -277,7 +277,7 @@ impl History {
         self.kept.paths.binary_search(path).ok().map(|at| PathId(table::index_to_u32(at)))
     }
 
-    /// The last path of a file; empty if there is no such file.
+    /// The last path of a file. Empty if there is no such file.
     #[must_use]
     pub fn last_path(&self, file: FileId) -> &RepoPath {
         self.last_paths.get(index_to_usize(file.0)).map_or(&self.nowhere, |&path| self.path(path))
@@ -289,7 +289,7 @@ impl History {
         table::index_to_u32(self.last_paths.len())
     }
 
-    /// A person; nobody, without name and address, if there is no such person.
+    /// A person. Nobody, without name and address, if there is no such person.
     #[must_use]
     pub fn person(&self, person: PersonId) -> &Person {
         self.kept.persons.get(index_to_usize(person.0)).unwrap_or(&NOBODY)
@@ -311,24 +311,24 @@ impl History {
     /// The first line of a commit's message. From outside.
     #[must_use]
     pub fn subject(&self, commit: CommitIndex) -> &str {
-        // What was written is text; a cache is checked when it is read.
+        // Written subjects are text. A cache is checked when it is read.
         core::str::from_utf8(self.kept.subjects.row(commit.0)).unwrap_or_default()
     }
 
-    /// What is missing of it.
+    /// Its gaps.
     #[must_use]
     pub const fn missing(&self) -> HistoryGaps {
         self.kept.missing
     }
 
-    /// What happened up to `tip`, it and its ancestors; nothing if there is no such commit.
+    /// The past up to `tip`, it and its ancestors. Nothing if there is no such commit.
     #[must_use]
     pub fn past(&self, tip: CommitIndex) -> Past<'_> {
         Past::of(self, tip)
     }
 
-    /// What stands before `commit` in topological order: its ancestors, and what was on other branches by
-    /// then. Cheap; for samples.
+    /// The commits before `commit` in topological order: its ancestors, and commits on other branches by then. Cheap;
+    /// for samples.
     #[must_use]
     pub fn before(&self, commit: CommitIndex) -> Past<'_> {
         Past::first(self, commit.0.min(table::index_to_u32(self.kept.commits.len())))

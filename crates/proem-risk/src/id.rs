@@ -10,7 +10,7 @@ pub struct ObjectId {
 }
 
 impl ObjectId {
-    /// The id that these hexadecimal digits write; `None` unless there are 40 or 64 of them.
+    /// The id that these hexadecimal digits write. `None` unless there are 40 or 64 of them.
     #[must_use]
     pub fn parse(digits: &[u8]) -> Option<Self> {
         let length = match digits.len() {
@@ -26,7 +26,7 @@ impl ObjectId {
         Some(Self { bytes, length })
     }
 
-    /// The id with these bytes; `None` unless there are 20 or 32 of them.
+    /// The id with these bytes. `None` unless there are 20 or 32 of them.
     #[must_use]
     pub fn from_bytes(from: &[u8]) -> Option<Self> {
         let length = u8::try_from(from.len()).ok().filter(|length| matches!(length, 20 | 32))?;

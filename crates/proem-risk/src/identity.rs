@@ -1,7 +1,7 @@
-//! Who is who: mail addresses, the mailmap, bots.
+//! The identities of people: mail addresses, the mailmap, bots.
 //!
-//! A person is a mail address in lower case, after the repository's mailmap (gitmailmap(5)); the name
-//! is for reading only.
+//! A person is a mail address in lower case, after the repository's mailmap (gitmailmap(5)). The name is for reading
+//! only.
 
 mod bots;
 
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 /// An author as git names one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Person {
-    /// The mail address, in lower case; the name, also in lower case, where there is none.
+    /// The mail address, in lower case. The name, also in lower case, where there is none.
     pub mail: String,
     /// The name that is shown for the address.
     pub name: String,
@@ -30,7 +30,7 @@ pub struct Mailmap {
     entries: BTreeMap<Vec<u8>, MailmapEntry>,
 }
 
-/// What is known of an address.
+/// The entry of an address.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct MailmapEntry {
     /// For every name that has no mapping of its own.
@@ -39,7 +39,7 @@ struct MailmapEntry {
     by_name: BTreeMap<Vec<u8>, Proper>,
 }
 
-/// What a mapping puts in place; what it doesn't name stays.
+/// The replacement of a mapping. Unnamed parts stay.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Proper {
     name: Option<Vec<u8>>,
@@ -47,7 +47,7 @@ struct Proper {
 }
 
 impl Mailmap {
-    /// Reads a mailmap; lines that are none are left out, as git does.
+    /// Reads a mailmap. Lines that are none are left out, as git does.
     ///
     /// The forms are those of gitmailmap(5): `Name <commit>`, `<mail> <commit>`, `Name <mail> <commit>` and
     /// `Name <mail> Commit Name <commit>`. Of two mappings for the same commits the later one holds.
@@ -84,7 +84,7 @@ impl Mailmap {
         self.entries.entry(mail.to_ascii_lowercase()).or_default()
     }
 
-    /// The person behind a name and an address; both match whatever their case.
+    /// The person behind a name and an address. Both match whatever their case.
     #[must_use]
     pub fn person(&self, name: &[u8], mail: &[u8]) -> Person {
         let (name, mail) = (name.trim_ascii(), mail.trim_ascii());
@@ -114,7 +114,7 @@ struct Half<'a> {
 }
 
 impl<'a> Half<'a> {
-    /// Cuts `Name <address>` off a line; `None` if there is no address.
+    /// Cuts `Name <address>` off a line. `None` if there is no address.
     fn read(line: &'a [u8]) -> Option<Self> {
         let open = line.iter().position(|&byte| byte == b'<')?;
         let name = line.get(..open)?.trim_ascii();

@@ -1,4 +1,4 @@
-//! What went wrong before: incidents from a file, or the fixes and reverts of the repository itself.
+//! Past incidents: from a file, or the fixes and reverts of the repository itself.
 
 mod date;
 mod read;
@@ -37,7 +37,7 @@ pub struct Incident {
     pub id: String,
     /// Its title.
     pub title: String,
-    /// More about it; may be empty.
+    /// More about it. May be empty.
     pub body: String,
     /// The paths that it names or touched.
     pub paths: Vec<String>,
@@ -45,7 +45,7 @@ pub struct Incident {
     pub at: Option<i64>,
 }
 
-/// What was left out of a corpus.
+/// The truncation of a corpus.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CorpusTruncation {
     /// Incidents after the first [`MOST_INCIDENTS`].
@@ -130,8 +130,8 @@ impl Corpus {
 
     /// Makes incidents searchable: BM25 over words with camel and snake case taken apart.
     ///
-    /// The parameters are k1 = 1.2 and b = 0.75 (Robertson and Zaragoza 2009); title, body and paths
-    /// weigh the same. [`Self::cut`] says what is too much.
+    /// The parameters are k1 = 1.2 and b = 0.75 (Robertson and Zaragoza 2009). Title, body and paths weigh the same.
+    /// [`Self::cut`] says what is too much.
     #[must_use]
     pub fn new(mut incidents: Vec<Incident>) -> Self {
         let cut = incidents.len().saturating_sub(MOST_INCIDENTS);
@@ -165,14 +165,14 @@ impl Corpus {
         self.entries.is_empty()
     }
 
-    /// What was left out.
+    /// The truncation.
     #[must_use]
     pub const fn cut(&self) -> CorpusTruncation {
         self.cut
     }
 
-    /// The incidents that are most like a text, best first, with their scores; at most `most`. Of equal
-    /// ones the first in the corpus goes first. An incident without a word of the query is not like it.
+    /// The incidents that are most like a text, best first, with their scores. At most `most`. Of equal ones the first
+    /// in the corpus goes first. An incident without a word of the query is not like it.
     #[must_use]
     pub fn like(&self, query: &IncidentQuery<'_>, most: usize) -> Vec<(&Incident, f32)> {
         let texts = [query.subject].into_iter().chain(query.paths.iter().copied());
@@ -194,7 +194,7 @@ impl Corpus {
     }
 }
 
-/// Cuts an incident to what is searched; says whether it was too long.
+/// Cuts an incident to what is searched. Says whether it was too long.
 fn shorten_incident(incident: &mut Incident) -> bool {
     let shorten = |text: &mut String, longest: usize| {
         let is_long = text.len() > longest;
@@ -208,7 +208,7 @@ fn shorten_incident(incident: &mut Incident) -> bool {
     title || body || paths
 }
 
-/// What is looked up.
+/// The query.
 #[derive(Debug, Clone, Copy)]
 pub struct IncidentQuery<'q> {
     /// The first line of a message.

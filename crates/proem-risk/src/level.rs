@@ -1,6 +1,6 @@
 //! How risky something is, and the thresholds and rules that say so.
 //!
-//! Thresholds turn a value into a [`Signal`]; the rules of [`crate::assess`] turn signals into a [`Level`].
+//! Thresholds turn a value into a [`Signal`]. The rules of [`crate::assess`] turn signals into a [`Level`].
 
 mod thresholds;
 
@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 use crate::metric::{MetricName, Signal};
 use crate::path::FileRole;
 
-/// How risky a change or a file is. Unknown stands above LOW, so that nothing takes one for the other, and below
-/// MEDIUM, since it raises nothing.
+/// How risky a change or a file is. Unknown is above LOW, so that nothing takes one for the other, and below MEDIUM,
+/// since it raises nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Level {
@@ -42,7 +42,7 @@ impl Level {
         }
     }
 
-    /// The level that a signal stands for; `None` if it stands for none.
+    /// The level that a signal represents. `None` if it represents none.
     #[must_use]
     pub const fn of(signal: Signal) -> Option<Self> {
         match signal {
@@ -54,12 +54,12 @@ impl Level {
     }
 }
 
-/// What decides the level.
+/// The rules for the level.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LevelRules {
-    /// The place of the score among the repository's past commits. Signals are evidence; they decide where there
-    /// is no such place.
+    /// The place of the score among the repository's past commits. Signals are evidence. They decide where there is no
+    /// such place.
     Rank,
     /// The worst file's HIGH signals: two make HIGH, one MEDIUM, and nothing known MEDIUM.
     Seed,
@@ -111,7 +111,7 @@ pub enum LevelReason {
     Unranked,
     /// Nothing in it runs.
     NothingRuns {
-        /// What changes instead, each once.
+        /// The roles of the other changes, each once.
         roles: Vec<FileRole>,
     },
     /// A model raised it, with cited evidence.
@@ -155,7 +155,7 @@ fn list_metric_names(names: &[MetricName]) -> String {
     join_with_and(&words)
 }
 
-/// What changes, by its role.
+/// The name of a change, by its role.
 const fn changing(role: FileRole) -> &'static str {
     match role {
         FileRole::Code => "code",
@@ -169,7 +169,7 @@ const fn changing(role: FileRole) -> &'static str {
     }
 }
 
-/// What several things do, or one.
+/// The verb for several things, or for one.
 const fn verb(roles: &[FileRole]) -> &'static str {
     if matches!(roles, [FileRole::Code | FileRole::Documentation | FileRole::Configuration]) {
         "changes"

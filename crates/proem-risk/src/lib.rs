@@ -2,16 +2,15 @@
 //!
 //! How risky a change is: bytes and facts in, metrics, a calibrated score and a level out.
 //!
-//! One change walks through it like this: [`history`] is what git said, read by the caller and put
-//! in order by [`history::HistoryBuilder`]; [`identity`] says who is who; [`path`] what a file is;
-//! [`change`] is what is assessed, [`tree`] the files around it with their import [`graph`],
-//! [`incident`] what went wrong before, [`coverage`] what tests reach. [`metrics`] turns these into
-//! [`metric::Metric`]s, [`score`] into one probability, and [`assess`](fn@assess::assess_change) into a
-//! [`level::Level`] with its reasons.
+//! One change walks through it like this: [`history`] is what git said, read by the caller and put in order by
+//! [`history::HistoryBuilder`]. [`identity`] says who is who. [`path`] what a file is. [`change`] is what is assessed,
+//! [`tree`] the files around it with their import [`graph`], [`incident`] what went wrong before, [`coverage`] what
+//! tests reach. [`metrics`] turns these into [`metric::Metric`]s, [`score`] into one probability, and
+//! [`assess`](fn@assess::assess_change) into a [`level::Level`] with its reasons.
 //!
-//! Invariants: no git, file, clock or model in here; the same facts give the same bits; what is not
-//! known is [`metric::Signal::Unknown`] with a reason, never zero and never low; names, messages and
-//! persons stay apart from our own words in every sentence ([`metric::Sentence`]).
+//! Invariants: no git, file, clock or model in here. The same facts give the same bits; what is not known is
+//! [`metric::Signal::Unknown`] with a reason, never zero and never low. Names, messages and persons stay apart from our
+//! own words in every sentence ([`metric::Sentence`]).
 #![cfg_attr(not(test), no_std)]
 
 extern crate alloc;

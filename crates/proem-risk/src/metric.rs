@@ -1,5 +1,4 @@
-//! What a metric is: a value with its unit, its uncertainty, its place in the repository, and a
-//! sentence of evidence.
+//! A metric: a value with its unit, its uncertainty, its place in the repository, and a sentence of evidence.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -7,8 +6,8 @@ use alloc::vec::Vec;
 use proem_score::interval::{Z95, wilson};
 use serde::{Deserialize, Serialize};
 
-/// Which metric. The names are those of the field; `ownership_churn` and `incident_similarity` are what
-/// an investigation asks for by name.
+/// Which metric. The names are those of the field. `ownership_churn` and `incident_similarity` are what an
+/// investigation asks for by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MetricName {
@@ -68,7 +67,7 @@ pub enum MetricName {
     SubsystemExperience,
 }
 
-/// What a value counts in.
+/// The unit of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MetricUnit {
@@ -96,7 +95,7 @@ pub enum MetricUnit {
     Flag,
 }
 
-/// What the rules make of a value. Unknown is a level of its own: it never passes as low.
+/// The rules' signal for a value. Unknown is a level of its own: it never passes as low.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Signal {
@@ -121,7 +120,7 @@ pub struct Fraction {
     pub denominator: u64,
 }
 
-/// Where a value would be found in 95 of 100 repetitions.
+/// The range of a value in 95 of 100 repetitions.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ConfidenceInterval {
     /// The lower end.
@@ -142,14 +141,14 @@ pub struct PercentileRank {
 /// Something that was not counted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exclusion {
-    /// What, in our words: `merges`, `commits of more than 30 files`.
+    /// The exclusion, in our words: `merges`, `commits of more than 30 files`.
     pub what: String,
     /// How many.
     pub count: u64,
 }
 
-/// A piece of a sentence. What is not ours is from outside: it reaches a prompt contained and a screen
-/// made safe, and never as a part of our words.
+/// A piece of a sentence. Words that are not ours are from outside: they reach a prompt contained and a screen made
+/// safe, and never as a part of our words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "text", rename_all = "kebab-case")]
 pub enum SentencePart {
@@ -194,9 +193,9 @@ impl Sentence {
 pub struct Metric {
     /// The metric that was measured.
     pub name: MetricName,
-    /// The value; `None` if it is unknown, and then [`Self::evidence`] says why.
+    /// The value. `None` if it is unknown, and then [`Self::evidence`] says why.
     pub value: Option<f64>,
-    /// What it counts in.
+    /// Its unit.
     pub unit: MetricUnit,
     /// The counts that it was made from, where it is a share.
     pub of: Option<Fraction>,
@@ -204,13 +203,13 @@ pub struct Metric {
     pub between: Option<ConfidenceInterval>,
     /// Its place among the others of the repository.
     pub rank: Option<PercentileRank>,
-    /// What the rules make of it.
+    /// The rules' signal.
     pub signal: Signal,
-    /// What was not counted.
+    /// The exclusions.
     pub excluded: Vec<Exclusion>,
     /// One sentence that a reviewer believes.
     pub evidence: Sentence,
-    /// Further names for whoever wants to look: importers, partners, incidents; at most 20.
+    /// Further names for whoever wants to look: importers, partners, incidents. At most 20.
     pub details: Vec<Sentence>,
     /// How many such names there are, where the details are counted and may be only some of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -225,7 +224,7 @@ impl Metric {
         Self { value: None, signal, evidence: because, ..Self::of(name, 0.0) }
     }
 
-    /// A measured value; no rule speaks of it until it gets a signal.
+    /// A measured value. No rule speaks of it until it gets a signal.
     #[must_use]
     pub const fn of(name: MetricName, value: f64) -> Self {
         Self {
@@ -252,7 +251,7 @@ impl Metric {
 }
 
 impl PercentileRank {
-    /// The place of a value among those of others, given in ascending order; `None` if there are none.
+    /// The place of a value among those of others, given in ascending order. `None` if there are none.
     #[must_use]
     pub fn among<T: PartialOrd + Copy>(ascending: &[T], value: T) -> Option<Self> {
         let among = u32::try_from(ascending.len()).ok().filter(|among| *among > 0)?;
@@ -262,7 +261,7 @@ impl PercentileRank {
 }
 
 impl Fraction {
-    /// The share; `None` of nothing.
+    /// The share. `None` of nothing.
     #[must_use]
     pub fn share(self) -> Option<f64> {
         #[expect(clippy::cast_precision_loss, reason = "counts of commits and lines are far below 2⁵³")]
@@ -270,7 +269,7 @@ impl Fraction {
         (self.denominator > 0).then_some(share)
     }
 
-    /// Wilson's 95 % interval of the share; `None` of nothing, or of more than all.
+    /// Wilson's 95 % interval of the share. `None` of nothing, or of more than all.
     #[must_use]
     pub fn between(self) -> Option<ConfidenceInterval> {
         let interval = wilson(self.numerator, self.denominator, Z95).filter(|_| self.denominator > 0)?;
@@ -347,7 +346,7 @@ impl MetricName {
         }
     }
 
-    /// What its values count in.
+    /// The unit of its values.
     #[must_use]
     pub const fn unit(self) -> MetricUnit {
         match self {
@@ -370,7 +369,7 @@ impl MetricName {
         }
     }
 
-    /// Which tier it belongs to; `None` for what has no thresholds.
+    /// Which tier it belongs to. `None` for what has no thresholds.
     #[must_use]
     pub const fn tier(self) -> Option<Tier> {
         match self {

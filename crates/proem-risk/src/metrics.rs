@@ -1,9 +1,8 @@
 //! The metrics, one file each.
 //!
-//! Every metric counts over the past strictly before the change, in the window of [`AssessmentFacts::window_days`]
-//! where it has one, and leaves out merges, commits of programs, ignored commits and, where files are
-//! counted together, commits of more than [`WIDE`] files. What can't be measured is unknown, with the
-//! reason as its evidence.
+//! Every metric counts over the past strictly before the change, in the window of [`AssessmentFacts::window_days`] if
+//! it has one, and leaves out merges, commits of programs, ignored commits and, for files that are counted together,
+//! commits of more than [`WIDE`] files. A value that can't be measured is unknown, with the reason as its evidence.
 
 mod co_change;
 mod contributors;
@@ -29,14 +28,14 @@ use crate::path::FileRole;
 use crate::sample::Sample;
 use crate::tree::FileTree;
 
-/// The most files of a commit that still says which files belong together; wider ones are sweeps.
-/// 30 as in Zimmermann et al., *Mining Version Histories to Guide Software Changes*, 2005.
+/// The most files of a commit that still says which files belong together. Wider ones are sweeps. 30 as in Zimmermann
+/// et al., *Mining Version Histories to Guide Software Changes*, 2005.
 pub const WIDE: usize = 30;
 
 /// The usual window, in days.
 pub const WINDOW_DAYS: u32 = 365;
 
-/// What counts as recent, in days: a quarter.
+/// The length of the recent period, in days: a quarter.
 pub const RECENT_DAYS: u32 = 90;
 
 /// How many files are looked at for the place among the files of the repository.
@@ -45,31 +44,31 @@ pub(crate) const RANKED: usize = 200;
 /// The most details of a metric.
 const DETAILS: usize = 20;
 
-/// What metrics are made from.
+/// The facts that metrics are made from.
 #[derive(Debug, Clone, Copy)]
 pub struct AssessmentFacts<'f> {
-    /// What is assessed.
+    /// The change.
     pub change: &'f Change,
-    /// What happened before it.
+    /// Its past.
     pub past: &'f Past<'f>,
-    /// The files with the change in them; `None` if they could not be read.
+    /// The files with the change in them. `None` if they could not be read.
     pub tree: Option<&'f FileTree>,
     /// A report of measured coverage.
     pub coverage: Option<&'f Coverage>,
-    /// What went wrong before.
+    /// Past incidents.
     pub incidents: &'f Corpus,
-    /// What the change is compared with.
+    /// The sample to compare with.
     pub sample: &'f Sample,
-    /// Where signals begin.
+    /// The thresholds of signals.
     pub thresholds: &'f Thresholds,
-    /// What decides the level.
+    /// The rules for the level.
     pub rules: LevelRules,
     /// How far co-change and ownership look back, in days: [`WINDOW_DAYS`] unless somebody wants another.
     pub window_days: u32,
 }
 
-/// Measures one metric of a file of the change, by its place in [`Change::files`]; `None` for a metric
-/// that files of its kind don't have, or a place that there is not.
+/// Measures one metric of a file of the change, by its place in [`Change::files`]. `None` for a metric that files of
+/// its kind don't have, or a place that there is not.
 #[must_use]
 pub fn measure_metric(facts: &AssessmentFacts<'_>, file: u32, name: MetricName) -> Option<Metric> {
     Survey::new(*facts).measure(file, name)

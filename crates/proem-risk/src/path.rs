@@ -39,13 +39,13 @@ impl RepoPath {
         proem_text::path_as_text(&self.0)
     }
 
-    /// The folder that it is in; empty at the root.
+    /// The folder that it is in. Empty at the root.
     #[must_use]
     pub fn folder(&self) -> &[u8] {
         self.0.iter().rposition(|&byte| byte == b'/').and_then(|at| self.0.get(..at)).unwrap_or_default()
     }
 
-    /// Its first part: the subsystem of Kamei et al. (2013); empty for a file at the root.
+    /// Its first part: the subsystem of Kamei et al. (2013). Empty for a file at the root.
     #[must_use]
     pub fn subsystem(&self) -> &[u8] {
         self.0.iter().position(|&byte| byte == b'/').and_then(|at| self.0.get(..at)).unwrap_or_default()

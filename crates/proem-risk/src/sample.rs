@@ -68,7 +68,7 @@ fn seeded_hash(seed: u64, id: &ObjectId) -> u64 {
 pub struct DrawnCommit {
     /// Which commit.
     pub id: ObjectId,
-    /// Its files with their lines; `None` where git counts none.
+    /// Its files with their lines. `None` where git counts none.
     pub files: Vec<DrawnFile>,
 }
 
@@ -79,7 +79,7 @@ pub struct DrawnFile {
     pub path: crate::path::RepoPath,
     /// Lines added and removed.
     pub lines: Option<LineCounts>,
-    /// Lines before; `None` if unknown.
+    /// Lines before. `None` if unknown.
     pub before: Option<u32>,
 }
 
@@ -90,7 +90,7 @@ pub struct SampledCommit {
     pub features: ChangeFeatures,
 }
 
-/// What a change is compared with.
+/// The sample that a change is compared with.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sample {
     /// Its commits.

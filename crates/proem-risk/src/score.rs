@@ -7,15 +7,15 @@
 //!
 //! Three properties decide the form:
 //!
-//! - **It adds up.** What each metric contributes is its Shapley value, computed exactly, so that
-//!   the intercept and the contributions sum to the log-odds.
+//! - **It adds up.** Each metric's contribution is its Shapley value, computed exactly, so that the intercept and the
+//!   contributions sum to the log-odds.
 //! - **Unknown is not zero.** A question about an unknown metric is answered by both branches,
 //!   weighted by how many commits of the training sets that passed the answered questions took
 //!   each. Its metric contributes nothing and is named in [`RiskScore::unknown`].
-//! - **Size comes first and apart.** A second, smaller model knows the size alone;
-//!   [`RiskScore::given_size`] is what everything else adds to it.
+//! - **Size comes first and apart.** A second, smaller model knows the size alone. [`RiskScore::given_size`] is what
+//!   everything else adds to it.
 //!
-//! Nothing here reads a clock or a file; the same metrics give the same bits on every machine.
+//! Nothing here reads a clock or a file. The same metrics give the same bits on every machine.
 
 mod error;
 mod feature;

@@ -10,13 +10,13 @@ use crate::path::{PathClass, RepoPath};
 pub struct TreeFile {
     /// Its path.
     pub path: RepoPath,
-    /// What it is.
+    /// Its class.
     pub class: PathClass,
-    /// Lines that are not blank; `None` if it could not be read.
+    /// Lines that are not blank. `None` if it could not be read.
     pub lines: Option<u32>,
     /// How many of them are tests inside the file, as Rust has them.
     pub inline_tests: u32,
-    /// Whether its imports were read. Where not, who imports others is unknown of it.
+    /// Whether its imports were read. If not, its share in the importers of others is unknown.
     pub imports: Imports,
 }
 
@@ -40,14 +40,14 @@ pub enum Imports {
     Unread,
 }
 
-/// The files of a repository, by path; indices are those of [`Graph`].
+/// The files of a repository, by path. Indices are those of [`Graph`].
 #[derive(Debug, Clone)]
 pub struct FileTree {
     /// The files, in the order of their paths' bytes.
     pub files: Vec<TreeFile>,
-    /// Who imports whom.
+    /// The graph of imports.
     pub graph: Graph,
-    /// What could not be read, in our words.
+    /// The gaps, in our words.
     pub gaps: Vec<alloc::string::String>,
 }
 

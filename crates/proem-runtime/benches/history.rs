@@ -1,7 +1,6 @@
-//! How long it takes to read a history, beside plain `git log --raw -z -M100%` in the same run: cold, warm,
-//! and warm with new commits; how long one change and the newest hundred take to be assessed, each with the files
-//! and the past that it stands on, with everything kept that an earlier command read; and the most memory that
-//! this process ever held.
+//! How long it takes to read a history, beside plain `git log --raw -z -M100%` in the same run: cold, warm, and warm
+//! with new commits. How long one change and the newest hundred take to be assessed, each with the files and the past
+//! that it is on, with everything kept that an earlier command read; and the most memory that this process ever held.
 //!
 //! `cargo bench -p proem-runtime --bench history`
 //!
@@ -25,7 +24,7 @@ use proem_runtime::history::{HistoryReading, HistoryWanted, read_repository_hist
 use proem_runtime::risk::{Assessor, AssessorOptions};
 use tempfile::TempDir;
 
-/// How often each is measured; the least time counts, as the others had more company.
+/// How often each is measured. The least time counts, as the others had more company.
 const RUNS: usize = 3;
 
 fn git(folder: &Path, args: &[&str]) -> String {
@@ -44,7 +43,7 @@ impl Numbers {
     }
 }
 
-/// One commit for `git fast-import`; merges have a second parent twenty commits back.
+/// One commit for `git fast-import`. Merges have a second parent twenty commits back.
 fn commit(number: u64, numbers: &mut Numbers, out: &mut String) {
     let (author, at) = (numbers.below(100), 1_500_000_000 + number * 1800);
     let what =
@@ -112,7 +111,7 @@ fn peak() -> String {
     line.map_or_else(|| "unknown here".to_owned(), |line| line.trim().to_owned())
 }
 
-/// Assesses the newest `most` commits, one after the other; how many there were.
+/// Assesses the newest `most` commits, one after the other. How many there were.
 fn assessed(program: &GitProgram, repository: &Repository, (now, most): (i64, usize), cache: &Path) -> usize {
     let listing = commits_since(program, repository, &CommitSelection::Since(0), most).unwrap();
     let find = |id: &ObjectId| resolve_change(program, repository, &Spec::Rev(id.to_string()), now).unwrap();

@@ -1,6 +1,6 @@
-//! What a sweep of actions to the outbox takes, beside two plain loops with as many files of the same bytes on the
-//! same disk, in turns: one syncs each file and renames it, the other links it and syncs the folder too, as the
-//! outbox does.
+//! The time of a sweep of actions to the outbox, beside two plain loops with as many files of the same bytes on the
+//! same disk, in turns: one syncs each file and renames it, the other links it and syncs the folder too, as the outbox
+//! does.
 //!
 //! `cargo bench -p proem-runtime --bench outbox`
 #![expect(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a bench reads the clock and prints")]

@@ -1,8 +1,8 @@
-//! What a record adds to a call: the same calls of a scripted server on this machine, recorded and
-//! not, in turns, beside a bare write and sync of as many bytes on the same disk.
+//! The cost that a record adds to a call: the same calls of a scripted server on this machine, recorded and not, in
+//! turns, beside a bare write and sync of as many bytes on the same disk.
 //!
-//! Both begin with a request that is made and counted, and end with an outcome; the recorded call ends
-//! when its end is on the disk.
+//! Both begin with a request that is made and counted, and end with an outcome. The recorded call ends when its end is
+//! on the disk.
 //!
 //! `cargo bench -p proem-runtime --bench recording`
 #![expect(
@@ -41,7 +41,7 @@ const ANSWERED_MS: u64 = 5;
 /// How many bytes of a prompt are the same in every call, and how many are another each time.
 const CASES: [(usize, usize); 3] = [(0, 2_000), (72_000, 8_000), (0, 80_000)];
 
-/// What a call begins with.
+/// The start of a call.
 struct Made {
     request: Request,
     caller: Caller,

@@ -1,8 +1,8 @@
 //! Finds the files that a catalogue is made of, and reads them.
 //!
-//! No server is started, no process is run. Invariants: of a project nothing but regular files
-//! below its root is read, and no link is followed; a file that can't be read is a problem, and
-//! the others still count. Below the user's own folders links are followed: the user made them.
+//! No server is started, no process is run. Invariants: of a project nothing but regular files below its root is read,
+//! and no link is followed. A file that can't be read is a problem, and the others still count. Below the user's own
+//! folders links are followed: the user made them.
 
 mod folder;
 
@@ -24,7 +24,7 @@ pub const OWN: &str = ".proem/catalogue.toml";
 /// The folder of manifests below Proem's configuration folder.
 pub const USER_MANIFESTS: &str = "catalogue";
 
-/// Where to look.
+/// The places to look in.
 #[derive(Debug, Clone, Default)]
 pub struct CatalogueLocations {
     /// The project's root.
@@ -35,22 +35,22 @@ pub struct CatalogueLocations {
     pub config: Option<PathBuf>,
     /// Proem's folder in it.
     pub own: Option<PathBuf>,
-    /// What configuration names.
+    /// The sources that the configuration names.
     pub named: Vec<NamedSource>,
 }
 
 /// A file or folder that configuration names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedSource {
-    /// Whose configuration names it.
+    /// The owner of the configuration that names it.
     pub by: ConfigOwner,
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// What stands in it, and in which form.
+    /// Its format.
     pub holds: SourceFormat,
 }
 
-/// Whose configuration names a source.
+/// The owner of the configuration that names a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConfigOwner {
     /// The project's: the path stays below its root.
@@ -59,7 +59,7 @@ pub enum ConfigOwner {
     User,
 }
 
-/// What a named source holds.
+/// The format of a named source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SourceFormat {
     /// A server's saved `tools/list`.
@@ -73,16 +73,16 @@ pub enum SourceFormat {
     Lines,
 }
 
-/// What was found.
+/// The discovered catalogue.
 #[derive(Debug, Clone, Default)]
 pub struct CatalogueDiscovery {
-    /// What the files hold.
+    /// The contents of the files.
     pub parsed: CatalogueContents,
     /// The file of each server's manifest, by the server's reduced name.
     pub manifests: BTreeMap<CatalogueName, String>,
 }
 
-/// Whose words a project's file holds, asked with its path below the root and its bytes.
+/// The trust in a project's file, by its path below the root and its bytes.
 pub type VouchCheck<'v> = &'v dyn Fn(&str, &[u8]) -> SourceTrust;
 
 /// Reads everything that the sources hold.

@@ -4,9 +4,9 @@
 //! the change itself. [`commits_since`] lists commits for many assessments at once, [`read_drawn_commits`](fn@drawn) reads the lines
 //! of past commits that a change is compared with, and [`base_attributes`] what the base says of its files.
 //!
-//! Commits are compared as trees, without the work tree. Only the change of a work tree reads files of it,
-//! never through a link. What git can't count, such as a blob that a partial clone left out, is `None` with a
-//! gap, never zero.
+//! Commits are compared as trees, without the work tree. Only the change of a work tree reads files of it, never
+//! through a link. A count that git can't make, such as for a blob that a partial clone left out, is `None` with a gap,
+//! never zero.
 
 mod batch;
 mod blobs;
@@ -66,17 +66,17 @@ impl Default for ChangeLimits {
     }
 }
 
-/// What is found out about the files of a change, with what was not.
+/// The facts about the files of a change, and the gaps.
 struct ChangeListing {
     entries: Vec<RawDiffEntry>,
-    /// Lines added and removed, by the path after the change; `None` for what git takes for binary or can't count.
+    /// Lines added and removed, by the path after the change. `None` for what git takes for binary or can't count.
     lines: BTreeMap<Vec<u8>, Option<LineCounts>>,
     /// The contents that the entries name, looked up.
     blobs: Blobs,
     gaps: Vec<String>,
 }
 
-/// What tells a path's class: the attributes of a base, and the rules for what they leave open.
+/// The classifier of a path: the attributes of a base, and the rules for paths that they leave open.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PathClassifier<'a> {
     pub(crate) attributes: &'a GitAttributes,
@@ -89,11 +89,11 @@ impl PathClassifier<'_> {
     }
 }
 
-/// Reads a change. Files are sorted by path; attributes and the mailmap are those of its base.
+/// Reads a change. Files are sorted by path. Attributes and the mailmap are those of its base.
 ///
 /// # Errors
 ///
-/// What keeps git from listing the changed files. What is missing of the rest is a gap.
+/// If git can't list the changed files. Other missing facts are gaps.
 pub fn read_change(
     git: &GitProgram,
     repository: &Repository,
@@ -115,7 +115,7 @@ pub fn read_change(
     let mut found = comparison.find(&session)?;
     let mut untracked = Vec::new();
     if resolved.kind == ChangeKind::WorkTree {
-        // What Proem wrote when it was set up is nobody's change as long as it is as it was written.
+        // Files that Proem wrote during set-up are nobody's change as long as they are unedited.
         let set_up = repository.set_up();
         found.entries.retain(|entry| entry.status != FileStatus::Added || !set_up.wrote(entry.path.as_bytes()));
         untracked = work_tree::untracked_files(&session, repository, limits.untracked, &mut found.gaps)?;
@@ -157,7 +157,7 @@ pub fn read_change(
     })
 }
 
-/// How long the ids are; only a repository without a commit has to be asked.
+/// How long the ids are. Only a repository without a commit has to be asked.
 fn id_length(session: &Session<'_>, resolved: &ResolvedChange) -> Result<IdLength, Error> {
     if let Some(id) = resolved.id.or(resolved.base) {
         return Ok(IdLength::of(&id));
@@ -165,11 +165,11 @@ fn id_length(session: &Session<'_>, resolved: &ResolvedChange) -> Result<IdLengt
     session.id_length()
 }
 
-/// What the base of a change says of generated, vendored and other files.
+/// The attributes of generated, vendored and other files at the base of a change.
 ///
 /// # Errors
 ///
-/// What keeps git from listing the files of the base.
+/// If git can't list the files of the base.
 pub fn base_attributes(
     git: &GitProgram,
     repository: &Repository,
@@ -178,7 +178,7 @@ pub fn base_attributes(
     attributes_at(git, repository, resolved.base.as_ref())
 }
 
-/// What a commit says of generated, vendored and other files; nothing without one.
+/// The attributes of generated, vendored and other files in a commit. Nothing without one.
 pub(crate) fn attributes_at(
     git: &GitProgram,
     repository: &Repository,
@@ -267,13 +267,13 @@ fn names_and_pins(
         Ok(()) => names.into_found(),
         Err(error) => {
             gaps.push(format!("names in changed lines could not be read: {error}"));
-            // Names of a part are names; of a pipeline that was seen in part nobody knows what else changes.
+            // Names of a part are names. Of a pipeline that was seen in part nobody knows what else changes.
             (names.into_found().0, BTreeSet::new())
         }
     }
 }
 
-/// Who made a change, and what its message begins with.
+/// The author of a change, and the beginning of its message.
 fn who_and_what(session: &Session<'_>, resolved: &ResolvedChange) -> Result<(Option<Person>, String), Error> {
     let mailmap = match &resolved.base {
         Some(base) => crate::history::file_at(session, base, ".mailmap", &mut Vec::new())?,

@@ -1,11 +1,12 @@
 //! Reads the files and the past of a repository as ranking needs them: what each file is made of, and which commits
 //! touched it.
 //!
-//! [`ContextReader`] lists a state, and then reads by work: what isn't kept if that is little, else the words of a task in
-//! all files and the likeliest files whole. What was read of a content is kept in the user's cache by git's id of the blob.
-//! Invariants: nothing of the repository runs; only the files of one state and the ancestors of one commit are read; no
-//! link is followed and no submodule entered; what was not read is a gap; which files are read follows from the files, the
-//! order that the caller gives and the bounds, and a clock only ends a reading that is far beyond them.
+//! [`ContextReader`] lists a state, and then reads by work: the parts that aren't kept if they are few, else the words
+//! of a task in all files and the likeliest files whole. Records of contents are kept in the user's cache by git's id
+//! of the blob. Invariants: nothing of the repository runs. Only the files of one state and the ancestors of one commit
+//! are read. No link is followed and no submodule entered. A part that was not read is a gap. The set of files that are
+//! read follows from the files, the caller's order and the bounds, and a clock only ends a reading that is far beyond
+//! them.
 
 mod ignored;
 mod kept;
@@ -56,11 +57,11 @@ impl Default for ContextLimits {
 pub struct ReadingBound {
     /// How many contents.
     pub files: usize,
-    /// Their bytes together; the content that reaches the bound is still read.
+    /// Their bytes together. The content that reaches the bound is still read.
     pub bytes: u64,
 }
 
-/// What is always read at once: parsing it takes as long as git takes to start a few times.
+/// The number of files that are always read at once: parsing them takes as long as starting git a few times.
 const LEAST_FILES: usize = 200;
 const LEAST_BYTES: u64 = 3 << 20;
 
@@ -71,7 +72,7 @@ const ONE_OF: usize = 20;
 const USUAL_BYTES: u64 = 12 << 10;
 
 impl ReadingBound {
-    /// What a person waits for in a folder of so many files.
+    /// The bounds that a person waits for in a folder of this many files.
     #[must_use]
     pub fn of_first_look(files: usize) -> Self {
         let more = files / ONE_OF;
@@ -98,15 +99,15 @@ pub struct TreeFile {
     pub path: String,
     /// Its path in git's bytes.
     pub raw_path: Vec<u8>,
-    /// What it is for.
+    /// Its purpose.
     pub used_for: FilePurpose,
-    /// What it is made of; `None` if it is not text or was not read.
+    /// Its record. `None` if it is not text or was not read.
     pub record: Option<FileRecord>,
     /// How much of it [`Self::record`] has.
     pub reading: FileReading,
     /// Whether the work tree differs from the index there.
     pub changed: bool,
-    /// Where its content is.
+    /// The place of its content.
     content: ListedContent,
 }
 
@@ -117,7 +118,7 @@ impl TreeFile {
         Self { path, used_for, raw_path, record: None, reading: FileReading::Path, changed, content }
     }
 
-    /// How it is read; `None` for what is no text or somebody else's.
+    /// How it is read. `None` for what is no text or somebody else's.
     fn want(&self) -> Option<RecordWant> {
         RecordWant::of_path(&self.raw_path).filter(|_| self.used_for != FilePurpose::Foreign)
     }
@@ -133,9 +134,9 @@ impl TreeFile {
 pub struct ContextTree {
     /// The files, sorted by path.
     pub files: Vec<TreeFile>,
-    /// What is missing, in our words.
+    /// The gaps, in our words.
     pub gaps: Vec<String>,
-    /// How many contents were read anew; the others were kept.
+    /// How many contents were read anew. The others were kept.
     pub read: usize,
     /// How many files that are read at all nothing but their paths is known of, for a bound was reached before them.
     pub unread: usize,
@@ -166,7 +167,8 @@ impl ContextTree {
         self.files.iter().filter(|file| file.want().is_some()).count()
     }
 
-    /// The whole record of a file that has none, of its content, which was read since; `None` if it has one, or is no text.
+    /// The whole record of a file that has none, of its content, which was read since. `None` if it has one, or is no
+    /// text.
     #[must_use]
     pub fn late_record(&self, place: usize, content: &[u8]) -> Option<FileRecord> {
         let file = self.files.get(place).filter(|file| file.reading != FileReading::Whole)?;
@@ -174,7 +176,7 @@ impl ContextTree {
     }
 }
 
-/// What the file at a path is for, by the rules of paths.
+/// The purpose of the file at a path, by the rules of paths.
 #[must_use]
 pub fn use_of_path(path: &[u8], rules: &PathRules) -> FilePurpose {
     use_of(path_role(&RepoPath::new(path), &GitAttributes::default(), rules), path)

@@ -1,10 +1,9 @@
 //! Performs what the steps of a run ask for.
 //!
-//! Invariants: effects of one step are performed at the same time, and their results go back in
-//! the order in which they were asked for, whichever was done first; the times that a run sees
-//! never go backwards; when the caller gives up or the deadline comes, the run is told, and what it
-//! then ends with is its own decision. Everything that a run saw is in the transcript, from which
-//! it can be replayed step by step. What a journal can't write down is not performed.
+//! Invariants: the effects of one step are performed at the same time, and their results go back in the order of the
+//! requests, whichever was done first. The times that a run sees never go backwards. When the caller gives up or the
+//! deadline comes, the run is told and decides on its own end. Everything that a run saw is in the transcript, from
+//! which it can be replayed step by step. An effect that a journal can't write down is not performed.
 
 mod calls;
 mod journal;
@@ -22,9 +21,9 @@ use proem_engine::run::{
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// What performs the effects that a run asks for.
+/// The performer of the effects that a run asks for.
 pub trait Perform {
-    /// Performs one effect; ends soon after `stop` is cancelled.
+    /// Performs one effect. Ends soon after `stop` is cancelled.
     fn perform(
         &self,
         id: EffectId,
@@ -77,29 +76,29 @@ impl Perform for Box<dyn ObjectPerform + '_> {
 pub struct RunBounds {
     /// Ends it when it is cancelled.
     pub stop: CancellationToken,
-    /// The most time from the first event to the last; `None` is only bound by `stop`.
+    /// The most time from the first event to the last. `None` is only bound by `stop`.
     pub time: Option<Duration>,
 }
 
-/// Where a run has come to.
+/// The state that a run has reached.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DriveResult<T> {
-    /// What it waits for, or what it ended with.
+    /// Its question, or its end.
     pub reached: DriveEnd<T>,
     /// Every event that it took, in order.
     pub transcript: Vec<Event>,
 }
 
-/// Where a run has come to.
+/// The state that a run has reached.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DriveEnd<T> {
     /// It is over, with this outcome.
     Done(T),
-    /// Questions that a person has to answer; go on with [`EventKind::Answered`].
+    /// Questions that a person has to answer. Go on with [`EventKind::Answered`].
     Asked(Vec<Question>),
 }
 
-/// Where a run goes on from.
+/// The state that a run goes on from.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DriveStart {
     /// An event that it waits for.
@@ -110,7 +109,7 @@ pub enum DriveStart {
     Until(Time),
 }
 
-/// Drives a run from `what` on until it ends or asks; nothing is written down.
+/// Drives a run from `what` on until it ends or asks. Nothing is written down.
 ///
 /// # Errors
 ///
@@ -129,8 +128,8 @@ pub async fn drive<M: Machine + Sync>(
 ///
 /// # Errors
 ///
-/// [`proem_engine::ErrorKind::OutOfStep`] if the run waits for something else; the journal's error if
-/// it can't write, before anything of it is performed.
+/// [`proem_engine::ErrorKind::OutOfStep`] if the run waits for something else. The journal's error if it can't write,
+/// before anything of it is performed.
 pub async fn go_on<M: Machine + Sync>(
     machine: &mut M,
     from: DriveStart,
@@ -177,7 +176,7 @@ pub async fn go_on<M: Machine + Sync>(
     }
 }
 
-/// What a run is driven with.
+/// The parts that drive a run.
 #[derive(Debug)]
 struct Driving<'d, W> {
     world: &'d W,
@@ -200,7 +199,7 @@ impl<W: Perform> Driving<'_, W> {
         match within_deadline(work.as_mut(), self.deadline, self.stop, self.told).await {
             Ok(results) => EventKind::Performed { results },
             Err(why) => {
-                // What was begun is told to end and may note how far it came.
+                // Effects in progress are told to end and may note how far they came.
                 ended.cancel();
                 work.await;
                 self.told = true;
@@ -236,7 +235,7 @@ async fn perform_all(
     results
 }
 
-/// What `work` gives, unless the caller gives up or the deadline comes first.
+/// The result of `work`, unless the caller gives up or the deadline comes first.
 async fn within_deadline<T>(
     work: impl Future<Output = T>,
     deadline: Option<Instant>,
@@ -276,7 +275,7 @@ impl Clock {
     fn now(&mut self) -> Time {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = Time(i64::try_from(since.as_millis()).unwrap_or(i64::MAX));
-        // The system's clock may be set back; a run compares the times of its events.
+        // The system's clock may be set back. A run compares the times of its events.
         self.last = self.last.max(now);
         self.last
     }

@@ -1,13 +1,13 @@
 //! How an action leaves: exact bytes go out once, and what became of them is said.
 //!
 //! - [`mail`] and [`request`] make the bytes, which are recorded before they are sent.
-//! - `outbox`, `smtp` and `request` hand them over; [`perform`] is the way to all three, and takes a permit.
+//! - `outbox`, `smtp` and `request` hand them over. [`perform`] is the way to all three, and takes a permit.
 //! - [`credentials`] is the one place that reads the credentials of mail and tickets.
 //!
-//! Invariants: one delivery is one attempt, and nothing here tries again; the recipients and the address are read from
-//! the recorded bytes, so that nobody can pass others beside them; what a receiver says is untrusted; an outcome is
-//! [`DeliveryOutcome::NotSent`] only if no receiver can have the action, and [`DeliveryOutcome::Unknown`] wherever
-//! that is in doubt.
+//! Invariants: one delivery is one attempt, and nothing here tries again. The recipients and the address are read from
+//! the recorded bytes, so that nobody can pass others beside them; what a receiver says is untrusted. An outcome is
+//! [`DeliveryOutcome::NotSent`] only if no receiver can have the action, and [`DeliveryOutcome::Unknown`] wherever that
+//! is in doubt.
 
 pub mod credentials;
 mod deliver;
@@ -27,23 +27,23 @@ use proem_text::{Label, Source};
 pub use deliver::deliver_unpermitted;
 pub use deliver::{DeliveryRoute, RequestRoute, SmtpRoute};
 
-/// What leaves: an action's recorded bytes.
+/// The bytes that leave: an action's recorded ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeliveryBytes<'a> {
     /// The action's key, which names its file and tells its repetitions.
     pub key: EffectKey,
-    /// What the bytes are.
+    /// The form of the bytes.
     pub form: OutboxForm,
     /// The bytes as they were recorded.
     pub bytes: &'a [u8],
 }
 
-/// What became of a delivery (T7).
+/// The outcome of a delivery (T7).
 #[derive(Debug)]
 pub enum DeliveryOutcome {
     /// The receiver said that it has it.
     Sent {
-        /// What it said, if it says anything.
+        /// Its answer, if there is one.
         answer: Option<Untrusted<String>>,
     },
     /// The receiver refused it for good.
@@ -57,9 +57,9 @@ pub enum DeliveryOutcome {
 /// Why a delivery did not end well.
 #[derive(Debug)]
 pub struct DeliveryTrouble {
-    /// What happened and what to do, in our words.
+    /// The event and the remedy, in our words.
     pub message: String,
-    /// What the receiver said.
+    /// The receiver's words.
     pub answer: Option<Untrusted<String>>,
 }
 

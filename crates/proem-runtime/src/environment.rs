@@ -1,7 +1,7 @@
 //! The environment that child processes see.
 //!
-//! Invariant: a variable that could point git at another repository, program or configuration
-//! never reaches it; the user's own choice of configuration files does.
+//! Invariant: a variable that could point git at another repository, program or configuration never reaches it. The
+//! user's own choice of configuration files does.
 
 use std::{
     collections::BTreeMap,
@@ -36,7 +36,7 @@ impl Environment {
         self.0.get(OsStr::new(name)).map(OsString::as_os_str)
     }
 
-    /// What git may see: everything but the variables beginning with `GIT_` that aren't known to be harmless.
+    /// The variables that git may see: all except those that begin with `GIT_` and aren't known to be harmless.
     pub(crate) fn for_git(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         self.0
             .iter()
@@ -44,7 +44,7 @@ impl Environment {
             .filter(|(name, _)| !name.as_encoded_bytes().starts_with(b"GIT_") || KEPT.iter().any(|kept| name == kept))
     }
 
-    /// Where a program called `name` could be, in the order of `PATH`.
+    /// The possible places of a program called `name`, in the order of `PATH`.
     ///
     /// Relative folders are passed over: they would be looked up below the folder that a command
     /// runs in, whose files come from whoever wrote the repository.

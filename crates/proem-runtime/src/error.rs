@@ -1,7 +1,7 @@
-//! What can go wrong at this edge, in words that say what to do next.
+//! The errors at this edge, in words that give the remedy.
 //!
-//! Invariant: a path in a text is escaped, and a command to copy is quoted for the shell, since
-//! names may have been chosen by whoever made the repository. What git said is never in a text.
+//! Invariant: a path in a text is escaped, and a command to copy is quoted for the shell, because the repository's
+//! author may have chosen the names. Git's own words are never in a text.
 
 use std::{io, path::Path, path::PathBuf, time::Duration};
 
@@ -9,7 +9,7 @@ use proem_guard::Untrusted;
 
 use crate::git::by_hand::{by_hand, look_at};
 
-/// What can go wrong with git, files and keys.
+/// The errors of git, files and keys.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -49,7 +49,7 @@ pub enum Error {
     GitFailed {
         /// The git command, such as `status`.
         command: &'static str,
-        /// Its exit code; `None` when a signal ended it.
+        /// Its exit code. `None` when a signal ended it.
         code: Option<i32>,
         /// The beginning of what it wrote to standard error.
         said: Untrusted<String>,
@@ -84,7 +84,7 @@ pub enum Error {
          remove the setting if it is not yours", path_on_screen(.git_dir)
     )]
     ForeignWorkTree {
-        /// The repository's folder of git's own files, which the setting stands in.
+        /// The repository's folder of git's own files, which the setting is in.
         git_dir: PathBuf,
     },
     /// A folder holds more files than are listed.
@@ -98,21 +98,21 @@ pub enum Error {
     /// The operating system refused something.
     #[error("could not {doing} `{}`: {source}", path_on_screen(.path))]
     Io {
-        /// What was tried, such as `read`.
+        /// The attempted operation, such as `read`.
         doing: &'static str,
         /// The file or folder that it was tried with.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
     /// Something is there, of another type than is wanted.
     #[error("`{}` is {found}, not {wanted}; move it elsewhere", path_on_screen(.path))]
     NotRegular {
-        /// Where it is.
+        /// The path.
         path: PathBuf,
-        /// What it is, such as `a named pipe`.
+        /// The kind found, such as `a named pipe`.
         found: &'static str,
-        /// What it should be, such as `a regular file`.
+        /// The expected kind, such as `a regular file`.
         wanted: &'static str,
     },
     /// A link where none is followed.
@@ -130,7 +130,7 @@ pub enum Error {
     /// Something is already there.
     #[error("`{}` exists already; remove it first, or choose another name", path_on_screen(.path))]
     Exists {
-        /// Where it is.
+        /// The path.
         path: PathBuf,
     },
     /// The installation key is not a key.
@@ -175,7 +175,7 @@ pub enum Error {
     /// A change can't be assessed.
     #[error("the change can't be assessed: {0}")]
     Assessment(proem_risk::Error),
-    /// What git listed is no history.
+    /// Git's list is no history.
     #[error(
         "the history of the repository can't be read: {0}; `{look}` finds the damage",
         look = by_hand("fsck")
@@ -247,7 +247,7 @@ pub enum Error {
     NotReplayable {
         /// The run's id, shortened as it is shown.
         run: String,
-        /// What of its record stands in the way.
+        /// The obstacle in its record.
         why: String,
     },
 }

@@ -1,8 +1,8 @@
 //! Reads and writes files whose surroundings somebody else may have arranged.
 //!
-//! Invariants: only regular files are opened, so a pipe never blocks and a device is never read;
-//! reading is capped; below a given root no link is followed; a file is written in full or not at
-//! all, and what is on the disk survives a crash.
+//! Invariants: only regular files are opened, so a pipe never blocks and a device is never read. Reading is capped.
+//! Below a given root no link is followed. A file is written in full or not at all, and what is on the disk survives a
+//! crash.
 //!
 //! The checks look at each component of a path and then open it. They hold against whatever a
 //! repository or archive contains, not against another process of the same machine that swaps a
@@ -32,7 +32,7 @@ struct Walked {
     path: PathBuf,
 }
 
-/// What to do about a folder that isn't there.
+/// The treatment of a missing folder.
 enum MissingFolder<'a> {
     /// The answer is `None`.
     Report,
@@ -57,7 +57,7 @@ fn walk_folders(root: &Path, relative: &Path, missing: &MissingFolder<'_>) -> Re
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                     return Err(Error::io("create", &path)(error));
                 }
-                // Whoever else created it may have made a link.
+                // Another process may have created it as a link.
                 _ if is_folder(&path)? => {}
                 _ => return Err(not_beneath()),
             }
@@ -67,7 +67,7 @@ fn walk_folders(root: &Path, relative: &Path, missing: &MissingFolder<'_>) -> Re
     Err(not_beneath())
 }
 
-/// Whether there is a folder at `path`; false if there is nothing.
+/// Whether there is a folder at `path`. False if there is nothing.
 fn is_folder(path: &Path) -> Result<bool, Error> {
     match path.symlink_metadata() {
         Ok(metadata) if metadata.is_dir() => Ok(true),
@@ -77,7 +77,7 @@ fn is_folder(path: &Path) -> Result<bool, Error> {
     }
 }
 
-/// What may be at a path.
+/// The kinds that may be at a path.
 pub(crate) const FILE: &str = "a regular file";
 pub(crate) const FOLDER: &str = "a folder";
 
@@ -91,7 +91,7 @@ pub(crate) fn unexpected_file_type(path: &Path, found: FileType, wanted: &'stati
     }
 }
 
-/// What something that is no link is.
+/// The name for the kind of an entry that is no link.
 pub(crate) fn file_type_name(found: FileType) -> &'static str {
     match found {
         found if found.is_dir() => FOLDER,

@@ -1,7 +1,7 @@
 //! Lists the files of a folder: what git tracks, or all of them where there is no repository.
 //!
-//! Invariants: no link is followed; paths are sorted, so that the same folder gives the same listing; what
-//! is no file is listed as what it is, never left out.
+//! Invariants: no link is followed. Paths are sorted, so that the same folder gives the same listing; what is no file
+//! is listed as what it is, never left out.
 
 use std::{
     fs,
@@ -20,12 +20,12 @@ const MOST: usize = 1_000_000;
 /// How long git may take for each question.
 const GIT_TIME: Duration = Duration::from_secs(30);
 
-/// What is below a folder.
+/// The entries below a folder.
 #[derive(Debug)]
 pub struct FolderListing {
     /// Everything below the folder, sorted by path.
     pub entries: Vec<FolderEntry>,
-    /// Who listed it, and so what is missing: git leaves out what it ignores.
+    /// The lister, which decides about missing entries: git leaves out those that it ignores.
     pub origin: ListingOrigin,
 }
 
@@ -38,7 +38,7 @@ pub struct FolderEntry {
     pub kind: EntryKind,
 }
 
-/// What something below a folder is.
+/// The kind of an entry below a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryKind {
     /// A regular file.
@@ -51,12 +51,12 @@ pub enum EntryKind {
     Special,
 }
 
-/// Who said what is below a folder.
+/// The lister of a folder's entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListingOrigin {
     /// git: what it tracks.
     Tracked {
-        /// How many files it neither tracks nor ignores; `None` if it didn't say.
+        /// How many files it neither tracks nor ignores. `None` if it didn't say.
         untracked: Option<usize>,
     },
     /// The file system: the folder is in no repository, or is one without files of its own.
@@ -69,8 +69,8 @@ pub enum ListingOrigin {
 ///
 /// # Errors
 ///
-/// What [`discover_repository_around`] reports of a repository that git refuses or doesn't recognise; [`Error::Io`] if a
-/// folder can't be read; [`Error::TooManyFiles`] if there are more than are listed.
+/// The errors of [`discover_repository_around`] for a repository that git refuses or doesn't recognise. [`Error::Io`]
+/// if a folder can't be read. [`Error::TooManyFiles`] if there are more than are listed.
 pub fn list_files_below(environment: &Environment, folder: &Path) -> Result<FolderListing, Error> {
     let git = match GitProgram::find(environment) {
         Ok(git) => git,

@@ -1,7 +1,7 @@
 //! Says in our words what could not be found out.
 //!
-//! Invariant: `what` and `why` of a gap hold no text from outside, since they stand among trusted
-//! text; a path or git's own words go into `about`.
+//! Invariant: `what` and `why` of a gap hold no text from outside, since they are among trusted text. A path or git's
+//! own words go into `about`.
 
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! Finds out what is known about a folder: its repository, its rule files, what is remembered.
 //!
-//! Invariants: nothing of the repository is run; no file outside it is read; a rule file is
-//! approved only for exactly the bytes that were read; what could not be found out is a gap; no text
-//! holds a credential that is told by its shape.
+//! Invariants: nothing of the repository is run. No file outside it is read. A rule file is approved only for exactly
+//! the bytes that were read; what could not be found out is a gap. No text holds a credential that is told by its
+//! shape.
 
 mod credentials;
 mod entries;
@@ -35,7 +35,7 @@ use crate::{
 /// How to gather.
 #[derive(Debug, Clone)]
 pub struct GatherOptions {
-    /// Where git and the user's configuration of it are found.
+    /// The environment, for git and the user's configuration of it.
     pub environment: Environment,
     /// The rule files that this user approved.
     pub trusted: BTreeSet<TrustedFile>,
@@ -43,7 +43,7 @@ pub struct GatherOptions {
     pub set_up: BTreeSet<TrustedFile>,
     /// Bounds on the work.
     pub limits: GatherLimits,
-    /// What git answers to all that do one piece of work; `None` if nobody else does it.
+    /// Git's answers, shared by everything that belongs to one piece of work. `None` if nothing else does.
     pub answers: Option<GitAnswers>,
 }
 
@@ -112,14 +112,14 @@ impl Default for GatherLimits {
 
 /// Finds out what is known about `folder`, which may be anywhere in a repository or outside one.
 ///
-/// Rule files and entries are those of the repository's root; outside a repository, of `folder`
-/// itself. A bare repository has none. If the root can't be found out, none are read.
+/// Rule files and entries are those of the repository's root. Outside a repository, of `folder` itself. A bare
+/// repository has none. If the root can't be found out, none are read.
 ///
 /// # Errors
 ///
-/// [`Error::DubiousOwnership`] if git refuses the repository for its owner; [`Error::GitMissing`] or
-/// [`Error::GitTooOld`] if there is no git to ask; [`Error::Io`] if there is no such folder. Anything
-/// else that goes wrong is a gap.
+/// [`Error::DubiousOwnership`] if git refuses the repository for its owner. [`Error::GitMissing`] or
+/// [`Error::GitTooOld`] if there is no git to ask. [`Error::Io`] if there is no such folder. Anything else that goes
+/// wrong is a gap.
 pub fn gather_facts(folder: &Path, options: &GatherOptions) -> Result<PlaceFacts, Error> {
     let folder = fs::canonicalize(folder).map_err(Error::io("open", folder))?;
     let git = options.git()?;
@@ -155,7 +155,7 @@ pub fn gather_facts(folder: &Path, options: &GatherOptions) -> Result<PlaceFacts
     Ok(gathered)
 }
 
-/// Where the files are that belong to the folder.
+/// The root of the folder's files.
 enum Root {
     Repository(Repository),
     Folder(PathBuf),
@@ -213,7 +213,7 @@ fn entries_of(
 ) -> [Vec<RememberedEntry>; 2] {
     let Some(folder) = root.files() else { return [Vec::new(), Vec::new()] };
     let files = entries::FILES;
-    // Git is not asked where there is nothing to read; all of the files lie below this folder.
+    // Git is not asked where there is nothing to read. All of the files are below this folder.
     if fs::symlink_metadata(folder.join(".proem")).is_err() {
         return [Vec::new(), Vec::new()];
     }

@@ -1,14 +1,14 @@
 //! Runs git as a child process, safely for a repository that somebody else made.
 //!
-//! What a hostile repository could make git run is switched off for every command: hooks, the
-//! file system monitor, external diffs and text conversion, the pager, fetching of missing
-//! objects, transports, recursion into submodules (which have configurations of their own), and
-//! the filters of the repository's own configuration. The user's own configuration stays in
-//! force. `safe.directory` is never set: whom to trust is for the user to say.
+//! Every feature through which a hostile repository could make git run something is switched off for every command:
+//! hooks, the file system monitor, external diffs and text conversion, the pager, fetching of missing objects,
+//! transports, recursion into submodules (which have configurations of their own), and the filters of the repository's
+//! own configuration. The user's own configuration stays in force. `safe.directory` is never set: only the user decides
+//! whom to trust.
 //!
-//! What would make history lie is switched off too: replacements, grafts and the commit graph, which is a
-//! copy of parents and dates that nobody checks. Objects themselves are taken as they are stored, as git
-//! takes them; `git fsck` is what checks those.
+//! Features that could falsify history are switched off too: replacements, grafts and the commit graph, which is a copy
+//! of parents and dates that nobody checks. Objects themselves are taken as they are stored, as git takes them. `git
+//! fsck` checks those.
 //!
 //! The exit code is always looked at, output is capped, and every command has a deadline.
 
@@ -102,7 +102,7 @@ const VARIABLES: [(&str, &str); 8] = [
 /// The most that one command may stream, in bytes: several times the log of the largest public histories.
 const STREAM: usize = 16 << 30;
 
-/// How long git may say nothing before it is looked into. What is found then is found within five seconds
+/// The time that git may be silent before the cause is looked for. It is found within another five seconds
 /// ([`special::waited_for`]).
 const SILENCE: Duration = Duration::from_secs(1);
 
@@ -115,7 +115,7 @@ pub struct GitProgram {
     path: PathBuf,
     environment: Environment,
     limits: GitLimits,
-    /// What it answered before; `None` if it is asked each time.
+    /// Its earlier answers. `None` if it is asked each time.
     answers: Option<GitAnswers>,
 }
 
@@ -149,7 +149,7 @@ impl GitProgram {
         self
     }
 
-    /// Where it is.
+    /// Its path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -176,7 +176,7 @@ pub(crate) struct Session<'a> {
     cap: usize,
     /// Configuration by key, handed over in the environment: a key may hold any character there.
     overrides: Vec<(OsString, OsString)>,
-    /// The tree whose attributes hold, in place of those of the work tree; git 2.41 or later heeds it.
+    /// The tree whose attributes hold, in place of those of the work tree. Git 2.41 or later heeds it.
     attributes: Option<&'static str>,
 }
 
@@ -204,7 +204,7 @@ impl IdLength {
     }
 }
 
-/// What a command answered, with an exit code that its caller accepts.
+/// The output of a command, with an exit code that its caller accepts.
 #[derive(Debug)]
 pub(crate) struct GitOutput {
     pub(crate) code: i32,
@@ -238,7 +238,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Runs the command whose name and arguments are `args`; any exit code but those in `accepted` is an error.
+    /// Runs the command whose name and arguments are `args`. Any exit code but those in `accepted` is an error.
     pub(crate) fn ask(&self, args: &[&'static str], accepted: &[i32]) -> Result<GitOutput, Error> {
         match &self.program.answers {
             Some(answers) => answers.or_ask(self, args, accepted, || self.ask_now(args, accepted)),
@@ -285,8 +285,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Runs a command with `input` and hands its output to `take` while it runs; any exit code but 0 is an
-    /// error, so that a part of an answer is never taken for the whole. An error of `take` ends the command.
+    /// Runs a command with `input` and hands its output to `take` while it runs. Any exit code but 0 is an error, so
+    /// that a part of an answer is never taken for the whole. An error of `take` ends the command.
     pub(crate) fn stream(
         &self,
         args: &[&'static str],
@@ -401,7 +401,7 @@ fn dubious(said: &str) -> Option<PathBuf> {
 }
 
 impl Repository {
-    /// Where commands that read commits run: the root of the work tree, or the git folder of a bare one.
+    /// The folder for commands that read commits: the root of the work tree, or the git folder of a bare repository.
     pub(crate) fn folder(&self) -> &Path {
         match &self.place {
             RepositoryKind::WorkTree(root) => root,
@@ -417,7 +417,7 @@ impl Repository {
         }
     }
 
-    /// What Proem wrote into its work tree.
+    /// The files that Proem wrote into its work tree.
     pub(crate) fn set_up(&self) -> SetUp<'_> {
         SetUp::new(self.folder(), &self.set_up)
     }

@@ -4,10 +4,10 @@
 //! so it works in a partial clone too. Its answer is taken apart while git still writes it. A log that ends
 //! early is an error, never a shorter history.
 //!
-//! What was read is kept in a folder of the caller's, outside the repository: one file for each repository,
-//! with the commit that it was read for. A later reading asks git only for what that commit doesn't reach,
-//! and then drops what the wanted commit doesn't reach, so that the answer never depends on what was kept.
-//! A kept file that is damaged, of another version, or of another mailmap is left and written anew.
+//! The history is kept in a folder of the caller's, outside the repository: one file for each repository, with the
+//! commit that it was read for. A later reading asks git only for commits that this one doesn't reach, and then drops
+//! those that the wanted commit doesn't reach, so that the answer never depends on the kept file. A kept file that is
+//! damaged, of another version, or of another mailmap is left and written anew.
 
 mod cache;
 mod log;
@@ -42,18 +42,18 @@ const MOST: u32 = 200_000;
 /// Which history is wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistoryWanted {
-    /// The commits whose ancestors are read; they are part of them.
+    /// The commits whose ancestors are read. They are part of them.
     pub tips: Vec<ObjectId>,
     /// The commit whose `.mailmap` and `.git-blame-ignore-revs` hold: the base of what is assessed, never the
     /// change itself. Without it neither is read.
     pub base: Option<ObjectId>,
-    /// Whether only first parents are followed. A merge stands for all that it brought then, and is no merge.
+    /// Whether only first parents are followed. A merge represents all that it brought then, and is no merge.
     pub first_parent: bool,
-    /// The beginning of the window, in seconds since 1970; `None` for all.
+    /// The beginning of the window, in seconds since 1970. `None` for all.
     pub since: Option<i64>,
     /// The most commits that are kept, newest first.
     pub most_commits: u32,
-    /// The most commits that are read where none were kept; a history that this cuts is not kept.
+    /// The most commits that are read where none were kept. A history that this cuts is not kept.
     pub most_unkept: u32,
     /// The caller's clock, in seconds since 1970: what is dated later can't be true.
     pub now: i64,
@@ -94,7 +94,7 @@ pub struct HistoryReading {
     pub new: u32,
     /// Whether [`HistoryWanted::most_unkept`] cut it.
     pub extent: PastExtent,
-    /// What the caller should know, in our words.
+    /// Notes for the caller, in our words.
     pub notes: Vec<String>,
 }
 
@@ -104,8 +104,8 @@ pub struct HistoryReading {
 ///
 /// # Errors
 ///
-/// What git refuses; [`Error::GitAnswer`] if its log can't be understood; [`Error::History`] if the commits
-/// don't make a history; [`Error::Assessment`] if the shipped rules are damaged. What goes wrong with the cache is a note.
+/// Git's refusals. [`Error::GitAnswer`] if its log can't be understood. [`Error::History`] if the commits don't make a
+/// history. [`Error::Assessment`] if the shipped rules are damaged. A problem with the cache is a note.
 pub fn read_repository_history(
     git: &GitProgram,
     repository: &Repository,
@@ -119,14 +119,14 @@ pub fn read_repository_history(
     let key = HistoryCacheKey::of(repository, &surroundings.mailmap, &surroundings.shallow, wanted.most_commits);
     let cache = cache.filter(|_| !wanted.first_parent).map(|folder| HistoryCache::new(folder, &key));
     let kept = cache.as_ref().and_then(|cache| cache.read(&mut notes));
-    // What was rewritten since and swept by git is not there any more, and git refuses to leave out what it doesn't know.
-    // The wanted tips are commits, or git refuses the whole.
+    // A commit that was rewritten and swept by git is missing, and git refuses to leave out an unknown commit. The
+    // wanted tips are commits, or git refuses the whole.
     let is_there = |tip: &ObjectId| wanted.tips.contains(tip) || is_commit(&session, tip);
     let kept = kept.filter(|kept| kept.tips.iter().all(is_there));
     let before = kept.as_ref().map_or(0, |kept| commit_count(&kept.history));
     // A history that was cut stays cut: what was beyond its end is not read later either.
     surroundings.missing.capped = kept.as_ref().is_some_and(|kept| kept.history.missing().capped);
-    // Whatever is in a kept history has all its ancestors there, so git needn't be asked for it.
+    // A kept history has all ancestors of its commits, so git needn't be asked for them.
     let is_kept = wanted.tips.is_empty()
         || kept.as_ref().is_some_and(|kept| wanted.tips.iter().all(|tip| kept.history.find(tip).is_some()));
     let (kept_tips, kept) = kept.map_or((Vec::new(), None), |kept| (kept.tips, Some(kept.history)));
@@ -176,12 +176,12 @@ fn commit_count(history: &History) -> u32 {
     u32::try_from(history.commits().len()).unwrap_or(u32::MAX)
 }
 
-/// What is known of a repository besides its commits.
+/// The facts about a repository besides its commits.
 struct RepositoryFacts {
     mailmap: Vec<u8>,
-    /// What `.git-blame-ignore-revs` names.
+    /// The commits that `.git-blame-ignore-revs` names.
     ignored: Vec<ObjectId>,
-    /// The list of commits whose parents are not here; empty unless the clone is shallow.
+    /// The list of commits whose parents are not here. Empty unless the clone is shallow.
     shallow: Vec<u8>,
     missing: HistoryGaps,
 }
@@ -200,7 +200,7 @@ fn surroundings(
     Ok(RepositoryFacts { mailmap: mailmap?, ignored: ignored_revisions(&ignored?), shallow, missing })
 }
 
-/// The list of commits whose parents a shallow clone left out, an id a line; empty for any other repository.
+/// The list of commits whose parents a shallow clone left out, an id a line. Empty for any other repository.
 pub(crate) fn shallow(repository: &Repository) -> Result<Vec<u8>, Error> {
     Ok(match read_regular(&repository.common_dir.join("shallow"), SHALLOW)? {
         Some(FileContent::Whole(bytes) | FileContent::Cut(bytes)) => bytes,
@@ -208,8 +208,8 @@ pub(crate) fn shallow(repository: &Repository) -> Result<Vec<u8>, Error> {
     })
 }
 
-/// The content of a regular file at the root of a commit; empty, with a note where that hides something, if
-/// there is none.
+/// The content of a regular file at the root of a commit. Empty, with a note where that hides something, if there is
+/// none.
 pub(crate) fn file_at(
     session: &Session<'_>,
     tip: &ObjectId,

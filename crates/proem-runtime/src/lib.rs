@@ -2,7 +2,7 @@
 //!
 //! Performs effects: git, files, keys.
 //!
-//! - [`gather_facts`](fn@gather) finds out what is known about a folder; the parts of its work are in [`git`].
+//! - [`gather_facts`](fn@gather) finds out what is known about a folder. The parts of its work are in [`git`].
 //! - [`files`] reads and writes files whose surroundings somebody else may have arranged.
 //! - [`folder`] lists the files of a folder.
 //! - [`catalogue`] finds and reads what people already have: MCP manifests, skills, entries of their own.
@@ -10,19 +10,18 @@
 //! - [`driver`] performs what the steps of a run ask for.
 //! - [`effects`] hands over what an action is made of, once, and says what became of it.
 //! - [`records`] keeps runs, so that they can be shown, replayed, paid for and gone on with.
-//! - [`history`], [`change`] and [`structure`] read what git says of a repository's past, of a change, and who
-//!   imports whom; [`risk`] assesses changes with them.
+//! - [`history`], [`change`] and [`structure`] read what git says of a repository's past, of a change, and who imports
+//!   whom. [`risk`] assesses changes with them.
 //! - [`context`] reads what ranking the files of a repository for a task needs.
-//! - [`schedule`] says when what is done again and again is due, and which files of a folder are new and complete;
+//! - [`schedule`] says when what is done again and again is due, and which files of a folder are new and complete.
 //!   [`lock`] keeps a second process from doing it as well.
 //! - [`map_on_all`] does the same to many things on all processors.
 //! - [`remote_embedder`] asks a server for vectors.
 //! - [`task_vectors`] keeps what an embedding model said about the last tasks.
 //! - [`installation_key`] is the secret that this installation seals with.
 //!
-//! Everything here is bounded in time and bytes, and nothing here prints. What a repository
-//! contains, its configuration included, is written by whoever made the repository: it is read,
-//! never run, and comes back as `Untrusted`.
+//! Everything here is bounded in time and bytes, and nothing here prints. The author of a repository writes its
+//! contents, its configuration included: they are read, never run, and come back as `Untrusted`.
 
 pub mod catalogue;
 pub mod change;

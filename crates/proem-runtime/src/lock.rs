@@ -24,7 +24,7 @@ pub enum LockRefusal {
     /// Another process has it.
     #[error("{holder} has it; wait until it has ended, or end it")]
     Held {
-        /// Who holds it, as far as the file says: a process and its number.
+        /// Its holder, as far as the file names it: a process and its number.
         holder: String,
     },
     /// The file can't be locked.
@@ -32,7 +32,7 @@ pub enum LockRefusal {
     Io {
         /// The lock's file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -42,8 +42,8 @@ impl InstanceLock {
     ///
     /// # Errors
     ///
-    /// [`LockRefusal::Held`] at once if somebody has it; [`LockRefusal::Io`] if there can be no lock, as in a place that
-    /// can't be written.
+    /// [`LockRefusal::Held`] at once if somebody has it. [`LockRefusal::Io`] if there can be no lock, as in a place
+    /// that can't be written.
     pub fn acquire(path: &Path) -> Result<Self, LockRefusal> {
         let broken = |source| LockRefusal::Io { path: path.to_path_buf(), source };
         let mut file = open_to_lock(path).map_err(broken)?;
@@ -65,7 +65,7 @@ fn write_holder(file: &mut File) -> io::Result<()> {
     writeln!(file, "{}", std::process::id())
 }
 
-/// Who holds the lock, as the file says, which anybody may have written.
+/// The holder of the lock, from the file, which anybody may have written.
 fn holder(file: &mut File) -> String {
     let mut text = String::new();
     let number = file.take(16).read_to_string(&mut text).ok().and_then(|_| text.trim().parse::<u32>().ok());

@@ -14,7 +14,7 @@ use rustix::time::{ClockId, clock_gettime};
 pub struct AllProcessors;
 
 impl Workers for AllProcessors {
-    /// What panics in a piece panics here.
+    /// A panic in a piece panics here.
     fn each(&self, pieces: usize, work: &(dyn Fn(usize) + Sync)) {
         let threads = processors().min(pieces);
         let next = AtomicUsize::new(0);
@@ -41,7 +41,7 @@ fn processors() -> usize {
     *PROCESSORS.get_or_init(|| thread::available_parallelism().map_or(1, NonZeroUsize::get))
 }
 
-/// What `work` makes of each item, in their order, on all processors. What panics there panics here.
+/// The results of `work` for each item, in their order, on all processors. A panic there panics here.
 pub fn map_on_all<I: Sync, T: Send>(items: &[I], work: impl Fn(&I) -> T + Sync) -> Vec<T> {
     workers::map_with_workers(&AllProcessors, items, work)
 }
@@ -52,7 +52,7 @@ pub(crate) fn thread_time() -> Duration {
     Duration::new(u64::try_from(time.tv_sec).unwrap_or_default(), u32::try_from(time.tv_nsec).unwrap_or_default())
 }
 
-/// What a thread answers. What panics there panics here.
+/// A thread's answer. A panic there panics here.
 pub(crate) fn join_thread<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

@@ -1,8 +1,8 @@
 //! Runs a child process within bounds.
 //!
-//! Invariants: standard output and error are drained at the same time, so a child that fills one
-//! of them never blocks; nothing is kept beyond the byte caps; the caller gets an answer by the
-//! deadline; the child is waited for in every case, so none is left behind as a zombie.
+//! Invariants: standard output and error are drained at the same time, so a child that fills one of them never blocks.
+//! Nothing is kept beyond the byte caps. The caller gets an answer by the deadline. The child is waited for in every
+//! case, so none is left behind as a zombie.
 //!
 //! A child has a limit of time, and on Linux one of memory.
 //!
@@ -23,13 +23,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How much of standard error is kept, in bytes; the rest is read and thrown away.
+/// How much of standard error is kept, in bytes. The rest is read and thrown away.
 const ERROR_BYTES: usize = 16 * 1024;
 
 /// How much of a stream is handed over at a time, in bytes.
 const PIECE: usize = 128 * 1024;
 
-/// How many pieces of a stream wait to be taken; a child that is further ahead waits too.
+/// How many pieces of a stream wait to be taken. A child that is further ahead waits too.
 const PIECES: usize = 8;
 
 /// How long to wait between two looks at a child that has closed its output but hasn't ended.
@@ -67,7 +67,7 @@ impl Deadline {
 pub enum Extent {
     /// They are all there are.
     Whole,
-    /// They are the beginning; more follow.
+    /// They are the beginning. More follow.
     Cut,
 }
 
@@ -75,9 +75,9 @@ pub enum Extent {
 pub(crate) struct ChildBounds<'b> {
     /// When it must have ended.
     pub(crate) deadline: Deadline,
-    /// The memory of its own that it may have, in bytes; enforced on Linux.
+    /// The memory of its own that it may have, in bytes. Enforced on Linux.
     pub(crate) memory: u64,
-    /// How long it may write nothing before it is asked whether to go on waiting; then twice as long, and so on.
+    /// How long it may write nothing before it is asked whether to go on waiting. Then twice as long, and so on.
     pub(crate) silence: Duration,
     /// Says whether to go on waiting.
     pub(crate) silent: &'b dyn Fn() -> ControlFlow<()>,
@@ -110,10 +110,10 @@ impl ChildBounds<'_> {
     }
 }
 
-/// What a child that ended, or was cut off at its byte cap, left behind.
+/// The output of a child that ended, or was cut off at its byte cap.
 #[derive(Debug)]
 pub(crate) struct ChildOutput {
-    /// The exit code; `None` when a signal ended the child.
+    /// The exit code. `None` when a signal ended the child.
     pub(crate) code: Option<i32>,
     /// Its standard output, up to the cap.
     pub(crate) stdout: Vec<u8>,
@@ -168,10 +168,10 @@ pub(crate) fn run_child(
     })
 }
 
-/// What a child whose output was streamed left behind.
+/// The end of a child whose output was streamed.
 #[derive(Debug)]
 pub(crate) struct ChildExit {
-    /// The exit code; `None` when a signal ended the child.
+    /// The exit code. `None` when a signal ended the child.
     pub(crate) code: Option<i32>,
     /// Whether all of its output was taken; if not, the child was killed and the code means nothing.
     pub(crate) extent: Extent,
@@ -239,7 +239,7 @@ fn pump(child: &mut Child, input: Vec<u8>) -> io::Result<Receiver<Pumped>> {
     Ok(receiver)
 }
 
-/// Sends all of `from`; ends early once nobody listens.
+/// Sends all of `from`. Ends early once nobody listens.
 fn send_pieces(from: &mut impl Read, to: &SyncSender<Pumped>) -> io::Result<()> {
     loop {
         let mut piece = Vec::with_capacity(PIECE);
@@ -283,7 +283,7 @@ fn drain_both(child: &mut Child, cap: usize) -> io::Result<Receiver<Drained>> {
     let stdout = child.stdout.take().ok_or_else(closed)?;
     let stderr = child.stderr.take().ok_or_else(closed)?;
     let for_output: Sender<Drained> = sender.clone();
-    // The receiver is gone once the caller has given up; then nobody misses the message.
+    // The receiver is gone once the caller has given up. Then nobody misses the message.
     thread::Builder::new().spawn(move || {
         let _ = for_output.send(Drained::Output(read_capped(stdout, cap)));
     })?;
@@ -422,7 +422,7 @@ mod tests {
         // Also one that has said something before, as much as a pipe hands over at a time.
         let piece = format!("head -c {PIECE} /dev/zero; exec cat /dev/zero >/dev/null");
         check(&piece, stop, (false, PIECE, true));
-        // Who is only slow is let go on.
+        // A child that is only slow goes on.
         check("n=0; while [ $n -lt 1000000 ]; do n=$((n + 1)); done; echo done", go_on, (true, 5, true));
     }
 

@@ -1,12 +1,12 @@
 //! Reads files and streams as fields of text from outside.
 //!
-//! A file is what somebody sent: a mail, a page, a webhook, a document. What a person or a model
-//! would read of it comes back as fields, each `Untrusted`, each with its place in the file if it
-//! stands there as it is. What was not read comes back as a gap, never as silence.
+//! A file is somebody's mail, page, webhook or document. The parts that a person or a model would read come back as
+//! fields, each `Untrusted`, each with its place in the file if the file contains it literally. An unread part comes
+//! back as a gap, never as silence.
 //!
-//! Invariants: at most [`DocumentLimits::bytes`] of a file are held; the work is bounded by them and by
-//! [`DocumentLimits::fields`]; nothing recurses deeper than [`DocumentLimits::depth`]; names and gaps are
-//! in our words, with no text of the file in them but plain identifiers.
+//! Invariants: at most [`DocumentLimits::bytes`] of a file are held. The work is bounded by them and by
+//! [`DocumentLimits::fields`]. Nothing recurses deeper than [`DocumentLimits::depth`]. Names and gaps are in our words,
+//! with no text of the file in them but plain identifiers.
 
 mod charset;
 mod collect;
@@ -40,7 +40,7 @@ pub struct DocumentLimits {
     pub bytes: usize,
     /// The most fields, and the most gaps.
     pub fields: usize,
-    /// How deep parts of a mail, or values of JSON, may stand in one another.
+    /// How deep parts of a mail, or values of JSON, may be in one another.
     pub depth: usize,
 }
 
@@ -51,14 +51,14 @@ impl Default for DocumentLimits {
     }
 }
 
-/// What the caller knows about a file.
+/// The caller's knowledge of a file.
 #[derive(Debug, Clone, Default)]
 pub struct DocumentOptions<'a> {
     /// Its name, whose ending tells the kind.
     pub name: Option<&'a Path>,
     /// Its kind, if it must not be guessed.
     pub kind: Option<DocumentKind>,
-    /// What stands around it.
+    /// Its surroundings.
     pub surroundings: FileSurroundings,
     /// The source that its fields are labelled with; without one, `file/` and the kind.
     pub source: Option<Source>,
@@ -66,7 +66,7 @@ pub struct DocumentOptions<'a> {
     pub limits: DocumentLimits,
 }
 
-/// What stands around a file.
+/// The surroundings of a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum FileSurroundings {
     /// Nothing: somebody sent it, or named it.
@@ -76,33 +76,32 @@ pub enum FileSurroundings {
     Project,
 }
 
-/// What was read of a file.
+/// The reading of a file.
 #[derive(Debug)]
 pub struct Document {
-    /// What it was read as.
+    /// The kind it was read as.
     pub kind: DocumentKind,
-    /// How it marks what people write in it; `None` for messages and pages, and for what has no name.
+    /// How it marks what people write in it. `None` for messages and pages, and for what has no name.
     pub syntax: Option<LanguageFamily>,
     /// How many bytes were read.
     pub bytes: usize,
     /// Its texts, in the order of the file. An empty text is no field.
     pub fields: Vec<DocumentField>,
-    /// What was not read, or not as it stands.
+    /// The parts that were not read, or not literally.
     pub gaps: Vec<DocumentGap>,
 }
 
 /// One text of a file.
 #[derive(Debug)]
 pub struct DocumentField {
-    /// What it is, in our words: `subject`, `body[0]`, `/issue/fields/summary`.
+    /// Its name, in our words: `subject`, `body[0]`, `/issue/fields/summary`.
     ///
-    /// ASCII letters, digits, and punctuation only; other characters of a JSON pointer are
-    /// percent-encoded as in its fragment form (RFC 6901, section 6). Empty for a file that is one
-    /// text.
+    /// ASCII letters, digits, and punctuation only. Other characters of a JSON pointer are percent-encoded as in its
+    /// fragment form (RFC 6901, section 6). Empty for a file that is one text.
     pub name: String,
     /// The field's text, decoded.
     pub text: Untrusted<String>,
-    /// Where its first character stands, if the text stands in the file as it is.
+    /// The place of its first character, if the file contains the text literally.
     pub place: Option<DocumentPosition>,
 }
 
@@ -117,14 +116,14 @@ pub struct DocumentPosition {
     pub column: usize,
 }
 
-/// Something that was not read, or not as it stands.
+/// Something that was not read, or not as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentGap {
-    /// What kept it from being read.
+    /// The reason that it was not read.
     pub reason: GapReason,
-    /// The field it is about; empty for the whole file.
+    /// The field it is about. Empty for the whole file.
     pub field: String,
-    /// What exactly, in our words: lower case, no full stop.
+    /// The detail, in our words: lower case, no full stop.
     pub about: String,
 }
 
@@ -135,13 +134,13 @@ pub enum GapReason {
     TooLong,
     /// There are more fields than are read.
     TooMany,
-    /// Something stands too deep inside something else.
+    /// Something is too deep inside something else.
     TooDeep,
     /// It holds no text.
     NotText,
     /// It names a character set or a transfer encoding that is not known.
     Unknown,
-    /// Some bytes or escapes stand for no character; they were read as U+FFFD.
+    /// Some bytes or escapes represent no character. They were read as U+FFFD.
     Replaced,
     /// It is not what it says it is, and was read as plain text.
     Malformed,
@@ -185,7 +184,7 @@ pub enum ReadError {
 ///
 /// # Errors
 ///
-/// [`ReadError`] if there is no file, or it can't be read. Whatever the file holds is no error.
+/// [`ReadError`] if there is no file, or it can't be read. The contents are never an error.
 pub fn read_named_document(path: &Path, ask: &DocumentOptions<'_>) -> Result<Document, ReadError> {
     let file = open_document(path)?;
     let length = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
@@ -194,7 +193,7 @@ pub fn read_named_document(path: &Path, ask: &DocumentOptions<'_>) -> Result<Doc
     Ok(extract(&bytes, more(length.saturating_sub(bytes.len())), &ask))
 }
 
-/// Opens a file that the caller named; links are followed.
+/// Opens a file that the caller named. Links are followed.
 ///
 /// # Errors
 ///
@@ -227,7 +226,7 @@ fn must_be_readable(found: FileType) -> Result<(), ReadError> {
     }
 }
 
-/// What follows the bytes that were read.
+/// The rest after the bytes that were read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnreadTail {
     /// Nothing: they are all.
@@ -242,7 +241,7 @@ const fn more(bytes: usize) -> UnreadTail {
     if bytes == 0 { UnreadTail::Nothing } else { UnreadTail::Bytes(bytes) }
 }
 
-/// The fields of a file's bytes; `rest` says what of it is not among them.
+/// The fields of a file's bytes. `rest` says what of it is not among them.
 #[must_use]
 pub fn extract(bytes: &[u8], rest: UnreadTail, ask: &DocumentOptions<'_>) -> Document {
     let cut = rest != UnreadTail::Nothing;
@@ -276,14 +275,14 @@ fn marks(kind: DocumentKind, bytes: &[u8], ask: &DocumentOptions<'_>) -> Option<
         DocumentKind::Markdown => Some(LanguageFamily::Document),
         // Strings in quotes are what JSON has in common with source.
         DocumentKind::Source => named.or(Some(LanguageFamily::Script)),
-        // Whoever says that it is a text gets all of it read as one.
+        // If the caller says that it is a text, all of it is read as one.
         DocumentKind::Text => named.filter(|_| ask.kind.is_none()),
         DocumentKind::Html if ask.surroundings == FileSurroundings::Project => Some(LanguageFamily::Plain),
         DocumentKind::Html | DocumentKind::Mail | DocumentKind::Json => None,
     }
 }
 
-/// The family that a file of this name is read as; `None` if its name doesn't say.
+/// The family that a file of this name is read as. `None` if its name doesn't say.
 fn syntax(name: &Path) -> Option<LanguageFamily> {
     LanguageFamily::of_name(&name.to_string_lossy())
 }

@@ -1,12 +1,13 @@
 //! Runs that are kept: the store behind the driver and the caller.
 //!
-//! A [`Recording`] is one run's: the driver's journal and the caller's gate in one. What the driver
-//! says is held until the first attempt of a call, so that a run, its state, its call and its booking
-//! are written in one transaction before a byte is sent. After a call nothing is held back from the
-//! user if the store fails: [`Recording::trouble`] says so.
+//! A [`Recording`] belongs to one run: the driver's journal and the caller's gate in one. The driver's notes are held
+//! until the first attempt of a call, so that a run, its state, its call and its booking are written in one transaction
+//! before a byte is sent. After a call, nothing is held back from the user if the store fails: [`Recording::trouble`]
+//! reports it.
 //!
-//! Invariants: nothing is sent that is not written, unless records are off, which no budget allows; no credential is written; a recorded run that is resumed continues from its latest sealed
-//! state, under its own id, or under a new one as a fork.
+//! Invariants: nothing is sent that is not written, unless records are off, which no budget allows. No credential is
+//! written. A recorded run that is resumed continues from its latest sealed state, under its own id, or under a new one
+//! as a fork.
 
 mod recording;
 mod replay;

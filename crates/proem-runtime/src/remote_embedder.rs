@@ -1,14 +1,13 @@
 //! A server of embeddings as an [`Embedder`].
 //!
-//! Invariants: one entry for each text, in the texts' order; a text of white space is never sent and
-//! has no vector; no request holds more than [`MAX_TEXTS`] texts or [`MAX_REQUEST_BYTES`] of them;
-//! asking ends within [`EmbedderLimits::all`], attempts and waits included, and what went wrong is an error
-//! that says what to do. A server that failed is left alone for [`HELD`], so that many questions
-//! in a row don't each wait for it.
+//! Invariants: one entry for each text, in the texts' order. A text of white space is never sent and has no vector. No
+//! request holds more than [`MAX_TEXTS`] texts or [`MAX_REQUEST_BYTES`] of them. Asking ends within
+//! [`EmbedderLimits::all`], attempts and waits included, and what went wrong is an error that says what to do. A server
+//! that failed is left alone for [`HELD`], so that many questions in a row don't each wait for it.
 //!
-//! An embedder is asked synchronously, the network is asynchronous: a thread of its own waits for it.
-//! So neither asking nor dropping panics wherever it happens; within an asynchronous runtime it
-//! holds up the thread that asks, as every embedder does.
+//! An embedder is asked synchronously, the network is asynchronous: a thread of its own waits for it. So neither asking
+//! nor dropping panics wherever it happens. Within an asynchronous runtime it holds up the thread that asks, as every
+//! embedder does.
 
 mod asking;
 
@@ -34,19 +33,19 @@ pub const MAX_REQUEST_BYTES: usize = 256 * 1000;
 /// How long a server that failed is left alone.
 pub const HELD: Duration = Duration::from_secs(30);
 
-/// The most bytes of an address's host and of a model's name that stand in a model's id; what is
-/// longer is told apart by the hash.
+/// The most bytes of an address's host and of a model's name that are in a model's id; what is longer is told apart by
+/// the hash.
 const HOST_BYTES: usize = 56;
 const NAME_BYTES: usize = 48;
 
-/// What is expected of a server of embeddings, beside the limits of its endpoint.
+/// The expectations of a server of embeddings, beside the limits of its endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EmbedderLimits {
     /// How long asking may take in all.
     pub all: Duration,
-    /// The most texts of one request; above [`MAX_TEXTS`] it counts as that.
+    /// The most texts of one request. Above [`MAX_TEXTS`] it counts as that.
     pub texts: NonZeroUsize,
-    /// The most bytes of one text; the rest of a longer one is not sent.
+    /// The most bytes of one text. The rest of a longer one is not sent.
     pub text_bytes: NonZeroUsize,
 }
 
@@ -67,7 +66,7 @@ impl Default for EmbedderLimits {
 #[derive(Debug)]
 pub struct RemoteEmbedder {
     id: ModelId,
-    /// What is done and where, as errors begin.
+    /// The operation and its place, as errors begin.
     named: String,
     text_bytes: usize,
     jobs: Sender<EmbeddingJob>,
@@ -191,7 +190,7 @@ fn work(asking: &EmbeddingClient, jobs: &Receiver<EmbeddingJob>) {
                 Err(CallFailure::new(FailureKind::Unreachable, message))
             }
         };
-        // Whoever asked waits for as long as it exists.
+        // The caller waits for as long as it exists.
         _ = job.answer.send(result);
     }
 }

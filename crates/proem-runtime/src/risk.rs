@@ -1,8 +1,8 @@
 //! How risky changes of a repository are: git and files in, assessments out.
 //!
-//! An [`Assessor`] reads the history once for all changes of a command; [`Assessor::look`] puts one change
-//! before its own past, its own files and its own sample of past commits. What an investigation asks for is
-//! measured by [`Measures`], beside the calls of models.
+//! An [`Assessor`] reads the history once for all changes of a command. [`Assessor::look`] puts one change before its
+//! own past, its own files and its own sample of past commits. [`Measures`] takes the measurements that an
+//! investigation asks for, beside the calls of models.
 //!
 //! Nothing of the repository runs, and none of its files configures how it is judged: rules, thresholds
 //! and the model are the caller's, attributes and the mailmap come from the base of a change.
@@ -37,7 +37,7 @@ const INCIDENTS: usize = 5_000;
 /// The most names of neighbours that are given.
 const NEIGHBOURS: usize = 10;
 
-/// What changes of one repository are assessed with.
+/// The assessor of one repository's changes.
 #[derive(Debug)]
 pub struct Assessor {
     history: History,
@@ -49,21 +49,21 @@ pub struct Assessor {
     window_days: u32,
     /// Incidents of the caller's; without them the past's own fixes and reverts count.
     incidents: Option<Arc<Corpus>>,
-    /// What was read of those.
+    /// The incidents read from those.
     mended: Mutex<MendIncidents>,
     about: AssessorAccount,
 }
 
-/// What an assessor was made from.
+/// The account of an assessor's making.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AssessorAccount {
     /// How many commits the history has.
     pub commits: u64,
     /// How many of them came from the cache.
     pub cached: u64,
-    /// What is missing of the history.
+    /// The gaps of the history.
     pub missing: proem_risk::history::HistoryGaps,
-    /// What the caller should know, in our words.
+    /// Notes for the caller, in our words.
     pub notes: Vec<String>,
 }
 
@@ -84,7 +84,7 @@ impl Assessor {
         &self.rules
     }
 
-    /// What it was made from.
+    /// The account of its making.
     #[must_use]
     pub const fn about(&self) -> &AssessorAccount {
         &self.about
@@ -94,7 +94,7 @@ impl Assessor {
     ///
     /// # Errors
     ///
-    /// What keeps git from telling the attributes of the base.
+    /// If git can't tell the attributes of the base.
     pub fn look<'a>(&'a self, change: &'a Change) -> Result<ChangeView<'a>, Error> {
         let past = past_of(&self.history, change.base.as_ref());
         let incidents = match &self.incidents {
@@ -112,7 +112,7 @@ impl Assessor {
         self.grounds.of(stand, &past_of(&self.history, stand.base.as_ref()), &self.rules, told)
     }
 
-    /// Keeps what was read of the changes' files for the next time; why that was not possible, in our words.
+    /// Keeps what was read of the changes' files for the next time. Why that was not possible, in our words.
     #[must_use]
     pub fn keep(&self) -> Option<String> {
         self.grounds.structures.keep()
@@ -120,13 +120,13 @@ impl Assessor {
 }
 
 impl ChangeView<'_> {
-    /// What is assessed: the files and lines of the change.
+    /// The files and lines of the change.
     #[must_use]
     pub const fn change(&self) -> &Change {
         self.change
     }
 
-    /// What no metric counts of its past.
+    /// The commits of its past that no metric counts.
     #[must_use]
     pub fn left_out(&self) -> UncountedCommits {
         self.past.left_out()
@@ -171,7 +171,7 @@ impl ChangeView<'_> {
         measure_metric(&self.facts(), file, name)
     }
 
-    /// The files within two imports of a file of the change; `None` if they are not known.
+    /// The files within two imports of a file of the change. `None` if they are not known.
     #[must_use]
     pub fn neighbours(&self, file: u32) -> Option<NeighbourFiles> {
         let tree = self.ground.tree.as_ref()?;

@@ -1,10 +1,10 @@
-//! What is done again and again, and is no run: when it is due, and which files of a folder are new.
+//! Recurring work that is no run: its due times, and the new files of a folder.
 //!
-//! [`PeriodicJobs`] decides from times that are given to it and starts nothing itself; [`inbox`] looks at a folder, and
+//! [`PeriodicJobs`] decides from times that are given to it and starts nothing itself. [`inbox`] looks at a folder, and
 //! [`own_process`] starts this program once more, beside itself.
 //!
 //! Invariants: a job never begins while it is under way; what was missed is made up for once, however often it was
-//! missed; the clock of the wall, which people set, may bring a job forward and never puts one off.
+//! missed. The clock of the wall, which people set, may bring a job forward and never puts one off.
 
 pub mod inbox;
 pub mod own_process;
@@ -16,7 +16,7 @@ use proem_engine::run::Time;
 /// A moment by both clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockReading {
-    /// Since any fixed moment, by a clock that nobody sets. It may stand still while the machine sleeps.
+    /// Since any fixed moment, by a clock that nobody sets. It may are blocked while the machine sleeps.
     pub steady: Duration,
     /// By the clock of the wall.
     pub wall: Time,
@@ -64,7 +64,7 @@ impl<J: Copy + PartialEq> PeriodicJobs<J> {
         Self { jobs: jobs.collect(), last: None }
     }
 
-    /// The jobs that begin now; they are under way from here on until [`PeriodicJobs::ended`].
+    /// The jobs that begin now. They are under way from here on until [`PeriodicJobs::ended`].
     ///
     /// After a sleep of the machine, and where the clock of the wall was put forward, everything is due: nobody can tell
     /// these two apart, and a job too many does no harm.
@@ -207,9 +207,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the clock of the wall does and however long jobs take: none begins while it is under way, none
-        /// begins more often than its period allows but for jumps, and none waits longer than its period once it could
-        /// begin.
+        /// The laws for any clock and any duration of jobs: none begins while it is under way, none begins more often
+        /// than its period allows but for jumps, and none waits longer than its period once it could begin.
         #[test]
         fn laws(steps in prop::collection::vec((0..200_u64, -100_000_000_000..100_000_000_000_i64, any::<bool>()), 1..80)) {
             let mut jobs = jobs();

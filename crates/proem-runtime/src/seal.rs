@@ -27,9 +27,9 @@ const FILE_BYTES: usize = 65;
 ///
 /// # Errors
 ///
-/// [`Error::TooOpen`] if others may use the file or change its folder; [`Error::KeyForm`] if it holds
-/// something else; [`Error::Link`] or [`Error::NotRegular`] if it isn't a file; [`Error::NoKey`], [`Error::Io`] or
-/// [`Error::Random`] if the system fails.
+/// [`Error::TooOpen`] if others may use the file or change its folder. [`Error::KeyForm`] if it holds something else.
+/// [`Error::Link`] or [`Error::NotRegular`] if it isn't a file. [`Error::NoKey`], [`Error::Io`] or [`Error::Random`] if
+/// the system fails.
 pub fn installation_key(path: &Path) -> Result<InstallationKey, Error> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(Error::NotBeneath { path: path.to_path_buf() });

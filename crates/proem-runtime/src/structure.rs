@@ -1,8 +1,8 @@
 //! Reads which file of a repository imports which.
 //!
-//! Invariants: nothing of the repository runs, no link is followed, no submodule entered; names stay
-//! bytes; what could not be read is labelled where it stands and counted in a gap, because a fan-in
-//! that misses importers is too low and must not pass for known.
+//! Invariants: nothing of the repository runs, no link is followed, no submodule entered. Names stay bytes; what could
+//! not be read is labelled where it stands and counted in a gap, because a fan-in that misses importers is too low and
+//! must not pass for known.
 //!
 //! A source is parsed once for its content: what was read is kept in the user's cache by git's id of
 //! the blob, or by the hash of a file that differs from what git has.
@@ -39,7 +39,7 @@ use crate::{
     },
 };
 
-// What another reading of the same contents is made of.
+// The parts for another reading of the same contents.
 pub(crate) use self::cache::{EntryPlace, StructureCacheKey, keep_entries, places as entry_places};
 pub(crate) use self::languages::without_parser;
 pub(crate) use self::listing::SourceContent as ListedContent;
@@ -113,7 +113,7 @@ impl Default for StructureLimits {
 /// Which file of a repository imports which.
 #[derive(Debug, Clone)]
 pub struct Structure {
-    /// All files, sorted by the bytes of their paths; their places are the graph's numbers.
+    /// All files, sorted by the bytes of their paths. Their places are the graph's numbers.
     pub files: Vec<StructureFile>,
     /// Which file imports which.
     pub graph: Graph,
@@ -121,9 +121,9 @@ pub struct Structure {
     pub without_parser: BTreeMap<&'static str, u32>,
     /// Which of the packages that were asked about some file imports.
     pub packages: BTreeSet<String>,
-    /// What is missing, in our words.
+    /// The gaps, in our words.
     pub gaps: Vec<String>,
-    /// How many sources were read anew; the others came from the cache.
+    /// How many sources were read anew. The others came from the cache.
     pub read: usize,
 }
 
@@ -134,7 +134,7 @@ pub struct StructureFile {
     pub path: Vec<u8>,
     /// Its language, if that has a parser.
     pub language: Option<SourceLanguage>,
-    /// Its lines that are not blank; `None` if it is no source or was not read.
+    /// Its lines that are not blank. `None` if it is no source or was not read.
     pub lines: Option<u32>,
     /// Those of them that only tests compile.
     pub inline_test_lines: u32,
@@ -194,8 +194,8 @@ pub struct StructureReader {
 }
 
 impl StructureReader {
-    /// A reader of `repository`. `cache` is a folder of the user's for this repository, from which it has what
-    /// earlier readers kept; `limits` are for each state on its own.
+    /// A reader of `repository`. `cache` is a folder of the user's for this repository, from which it has what earlier
+    /// readers kept. `limits` are for each state on its own.
     #[must_use]
     pub fn open(git: &GitProgram, repository: &Repository, cache: Option<&Path>, limits: StructureLimits) -> Self {
         let cache = Mutex::new(StructureCache::open(cache));
@@ -240,7 +240,7 @@ impl StructureReader {
         Ok(sources.finish(&self.packages, read))
     }
 
-    /// Keeps what was read for the next reader; why that was not possible, in our words.
+    /// Keeps what was read for the next reader. Why that was not possible, in our words.
     #[must_use]
     pub fn keep(&self) -> Option<String> {
         self.cache().save()
@@ -266,7 +266,7 @@ struct ListedFile {
     reading: Option<SourceResult>,
 }
 
-/// What was read of a source.
+/// The reading of a source.
 #[derive(Debug, Clone)]
 enum SourceReading {
     Facts(Arc<SourceFacts>),
@@ -274,7 +274,7 @@ enum SourceReading {
     Lines(u32),
 }
 
-/// What was read of a source, or why nothing was.
+/// The reading of a source, or the reason that there is none.
 type SourceResult = Result<SourceReading, SourceGap>;
 
 impl SourceReadings {
@@ -284,7 +284,7 @@ impl SourceReadings {
         Self { files, manifests: Manifests::default(), gaps }
     }
 
-    /// Reads what isn't in the cache; how many contents that were.
+    /// Reads what isn't in the cache. How many contents that were.
     fn read(
         &mut self,
         reader: &StructureReader,
@@ -446,7 +446,7 @@ fn imported_packages(files: &[ResolvableFile<'_>], wanted: &BTreeSet<String>) ->
     wanted.iter().filter(|package| paths().any(|path| is_in(path, package))).cloned().collect()
 }
 
-/// What is missing of the sources.
+/// The gaps of the sources.
 fn gaps_of(files: &[StructureFile]) -> Vec<String> {
     let sources = files.iter().filter(|file| file.language.is_some()).count();
     let count = |why| files.iter().filter(|file| file.language.is_some() && file.unread == Some(why)).count();

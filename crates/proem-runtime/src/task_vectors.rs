@@ -1,9 +1,8 @@
 //! The vectors of the tasks that were asked last, so that asking again embeds nothing.
 //!
-//! Invariants: no word of a task is stored, only hashes; an entry is of one model, and what comes
-//! back has the bits of what was put; at most [`MAX_TASKS`] are kept, and the least recently used
-//! goes first. It is a cache: a file that can't be read is made anew, and of two processes that
-//! save at the same time the later one's entries stay.
+//! Invariants: no word of a task is stored, only hashes. An entry is of one model, and what comes back has the bits of
+//! what was put. At most [`MAX_TASKS`] are kept, and the least recently used goes first. It is a cache: a file that
+//! can't be read is made anew, and of two processes that save at the same time the later one's entries stay.
 
 mod stored;
 
@@ -44,13 +43,13 @@ struct TaskVectorEntry {
     used: u64,
     /// The hash of the texts that were embedded: the same task may be cut in another way.
     texts: Sha256Hash,
-    /// The coordinates of each text's vector; `None` for one that says nothing to the model.
+    /// The coordinates of each text's vector. `None` for one that says nothing to the model.
     parts: Vec<Option<Vec<f32>>>,
 }
 
 impl TaskVectors {
-    /// Reads the file at `path`; without one there is nothing to begin with. What can't be read is
-    /// rebuilt, and a note says why.
+    /// Reads the file at `path`; without one there is nothing to begin with. An unreadable file is rebuilt, and a note
+    /// gives the reason.
     #[must_use]
     pub fn open(path: PathBuf) -> (Self, Option<String>) {
         let anew = |why: &str| Some(format!("the stored task vectors {why} and are computed again"));
@@ -95,8 +94,8 @@ impl TaskVectors {
         Some(vectors)
     }
 
-    /// Keeps the vectors of a task's texts. What would not come back as it is is not kept: vectors
-    /// of another model or of several dimensions, or another number of them than of texts.
+    /// Keeps the vectors of a task's texts. Vectors that would not come back unchanged are not kept: those of another
+    /// model or of several dimensions, or another number of them than of texts.
     pub fn put(&mut self, model: &ModelId, task: &str, texts: &[&str], vectors: &[Option<Vector>]) {
         let coordinates = |vector: &Option<Vector>| vector.as_ref().map(|vector| vector.values().to_vec());
         let parts: Vec<Option<Vec<f32>>> = vectors.iter().map(coordinates).collect();
@@ -120,8 +119,8 @@ impl TaskVectors {
     ///
     /// # Errors
     ///
-    /// What the embedder reports, or [`proem_engine::ErrorKind::InvalidVector`] if its answer is of no use.
-    /// Nothing is kept then.
+    /// The embedder's error, or [`proem_engine::ErrorKind::InvalidVector`] if its answer is of no use. Nothing is kept
+    /// then.
     pub fn embed_task(
         &mut self,
         embedder: &dyn Embedder,
@@ -145,8 +144,8 @@ impl TaskVectors {
     ///
     /// # Errors
     ///
-    /// [`Error::Link`] or [`Error::NotRegular`] if something else is in its place; [`Error::Io`],
-    /// [`Error::NotBeneath`] or [`Error::Random`].
+    /// [`Error::Link`] or [`Error::NotRegular`] if something else is in its place. [`Error::Io`], [`Error::NotBeneath`]
+    /// or [`Error::Random`].
     pub fn save(&self) -> Result<(), Error> {
         if !self.changed {
             return Ok(());
@@ -189,10 +188,10 @@ fn keepable(parts: &[Option<Vec<f32>>]) -> bool {
         && sizes.all(|size| Some(size) == first)
 }
 
-/// The vectors with these coordinates; `None` if some aren't a vector's.
+/// The vectors with these coordinates. `None` if some aren't a vector's.
 ///
-/// Bringing a unit vector to unit length leaves its bits alone, but for some of few dimensions;
-/// [`TaskVectors::put`] sees to it that those are never kept.
+/// Bringing a unit vector to unit length leaves its bits alone, but for some of few dimensions. [`TaskVectors::put`]
+/// sees to it that those are never kept.
 fn vectors_of_coordinates(model: &ModelId, parts: &[Option<Vec<f32>>]) -> Option<Vec<Option<Vector>>> {
     let vector = |part: &Option<Vec<f32>>| match part {
         Some(values) => Vector::new(model, values.clone()).ok().map(Some),

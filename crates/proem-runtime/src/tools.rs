@@ -2,7 +2,7 @@
 //!
 //! Invariants: a tool that may change something is called one after the other, in the order of the calls, with a permit
 //! that is asked for right before, and only after its intent is recorded; what may have happened is never called again
-//! unless its tool is declared idempotent, and then under the same key; results are JSON in UTF-8, within bounds, and
+//! unless its tool is declared idempotent, and then under the same key. Results are JSON in UTF-8, within bounds, and
 //! hold no credential that was loaded.
 
 mod command;
@@ -41,7 +41,7 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from
 enum AttemptEnd {
     /// With a result: the text of a JSON value.
     Answered(String),
-    /// Without one; nothing of it was begun.
+    /// Without one. Nothing of it was begun.
     Unbegun(String),
     /// Without one, by the tool's own word.
     Refused(String),
@@ -61,7 +61,7 @@ pub struct ToolPerformer<'t> {
 }
 
 impl<'t> ToolPerformer<'t> {
-    /// The calls of a run with these tools; `recording` is `None` where none is kept.
+    /// The calls of a run with these tools. `recording` is `None` where none is kept.
     #[must_use]
     pub fn new(tools: &'t ToolSet, recording: Option<&'t Recording<'t>>, policy: PolicyHash) -> Self {
         Self { tools, recording, policy, at_once: Semaphore::new(AT_ONCE), order: Mutex::new(()) }
@@ -165,11 +165,11 @@ impl<'t> ToolPerformer<'t> {
         outcome
     }
 
-    /// What the last attempt means for the call.
+    /// The meaning of the last attempt for the call.
     fn outcome(&self, end: AttemptEnd, power: ToolPower) -> ToolOutcome {
         match end {
             AttemptEnd::Answered(result) => {
-                // What a server or a program echoes of a credential reaches no program and no record.
+                // A credential that a server or a program echoes reaches no program and no record.
                 ToolOutcome::Answered { result: self.tools.without_secrets(result) }
             }
             AttemptEnd::Doubtful(message) if power != ToolPower::Free => ToolOutcome::Unknown { message },

@@ -7,11 +7,11 @@
 //! out and `bm25_idf(t) = ln(1 + (N − n + 0.5) / (n + 0.5))` never becomes negative, both as Lucene's
 //! `BM25Similarity` has it. So one term adds at most its query weight × idf.
 //!
-//! Invariants: a score is finite and not negative; a query's further term never lowers one.
+//! Invariants: a score is finite and not negative. A query's further term never lowers one.
 
 use alloc::{vec, vec::Vec};
 
-/// The greatest weight of a term in a document or query; a greater one counts as this.
+/// The greatest weight of a term in a document or query. A greater one counts as this.
 pub const MAX_WEIGHT: f32 = 1.0e6;
 
 /// The two free parameters.
@@ -47,8 +47,8 @@ pub struct IndexBuilder {
 }
 
 impl IndexBuilder {
-    /// Starts without documents. A parameter outside its range is brought to the nearest value
-    /// inside; one that is not a number becomes the default.
+    /// Starts without documents. A parameter outside its range is brought to the nearest value inside. One that is not
+    /// a number becomes the default.
     #[must_use]
     pub fn new(parameters: Bm25Parameters) -> Self {
         let or = |value: f32, default: f32| if value.is_nan() { default } else { value };
@@ -60,9 +60,9 @@ impl IndexBuilder {
 
     /// Adds a document and returns its number, counted from 0.
     ///
-    /// A term's weight is its frequency, weighted by where it stands. A term that comes twice has
-    /// the sum of both weights. A weight that is not a number, or not above 0, is left out.
-    /// Documents after the first 2³² − 1 are counted, but never found.
+    /// A term's weight is its frequency, weighted by where it is. A term that comes twice has the sum of both weights.
+    /// A weight that is not a number, or not above 0, is left out. Documents after the first 2³² − 1 are counted, but
+    /// never found.
     pub fn add(&mut self, terms: &[(u64, f32)]) -> usize {
         let number = self.lengths.len();
         let mut length = 0.0;
@@ -130,7 +130,7 @@ fn bm25_idf(documents: usize, containing: usize) -> f64 {
     libm::log(1.0 + (rest + 0.5) / (containing as f64 + 0.5))
 }
 
-/// Where a term's postings stand.
+/// The place of a term's postings.
 #[derive(Debug, Clone, Copy)]
 struct TermPostings {
     id: u64,
@@ -138,7 +138,7 @@ struct TermPostings {
     end: usize,
 }
 
-/// What one occurrence of a term in a query adds to a document's score.
+/// The contribution of one occurrence of a term in a query to a document's score.
 #[derive(Debug, Clone, Copy)]
 struct Posting {
     document: u32,
@@ -187,7 +187,7 @@ impl Index {
         }
     }
 
-    /// The inverse document frequency of a term, above 0; a term of no document has the greatest.
+    /// The inverse document frequency of a term, above 0. A term of no document has the greatest.
     #[must_use]
     pub fn idf(&self, term: u64) -> f32 {
         #[expect(clippy::cast_possible_truncation, reason = "a logarithm of a count is at most 45")]

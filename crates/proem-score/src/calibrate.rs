@@ -1,8 +1,8 @@
 //! From scores to probabilities.
 //!
-//! Two ways: [`Platt`] assumes a logistic curve and needs few examples; [`Isotonic`] assumes only
-//! that a higher score doesn't mean less, and needs many. Both never reverse two scores' order,
-//! except that a Platt curve falls where the scores themselves speak against the label.
+//! Two ways: [`Platt`] assumes a logistic curve and needs few examples. [`Isotonic`] assumes only that a higher score
+//! doesn't mean less, and needs many. Both never reverse two scores' order, except that a Platt curve falls where the
+//! scores themselves speak against the label.
 
 use alloc::{format, vec::Vec};
 
@@ -14,7 +14,7 @@ use crate::{
 /// A logistic curve over scores: `p = 1 / (1 + e^(slope · score + offset))`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Platt {
-    /// `A` in Platt's paper; negative where a higher score speaks for the label.
+    /// `A` in Platt's paper. Negative where a higher score speaks for the label.
     pub slope: f64,
     /// `B` in Platt's paper.
     pub offset: f64,
@@ -49,7 +49,7 @@ impl Platt {
         Ok(curve)
     }
 
-    /// The probability of a score, 0 to 1; not a number if the score is not.
+    /// The probability of a score, 0 to 1. Not a number if the score is not.
     #[must_use]
     pub fn apply(&self, score: f32) -> f32 {
         logistic_f32(-(self.slope * f64::from(score) + self.offset))
@@ -64,7 +64,7 @@ impl Platt {
         losses.sum()
     }
 
-    /// One damped Newton step; `None` when the slope is flat or no step helps.
+    /// One damped Newton step. `None` when the slope is flat or no step helps.
     fn improve(&self, examples: &[(f64, f64)], loss: f64) -> Option<(Self, f64)> {
         const RIDGE: f64 = 1e-12;
         let (mut aa, mut ab, mut bb, mut a, mut b) = (RIDGE, 0.0, RIDGE, 0.0, 0.0);
@@ -172,8 +172,8 @@ impl Isotonic {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Shape`] if there are none, or scores don't rise, or a probability falls;
-    /// [`ErrorKind::NotFinite`] if a number is not finite or a probability not within 0 to 1.
+    /// [`ErrorKind::Shape`] if there are none, or scores don't rise, or a probability falls. [`ErrorKind::NotFinite`]
+    /// if a number is not finite or a probability not within 0 to 1.
     pub fn from_knots(knots: Vec<Knot>) -> Result<Self, Error> {
         if knots.is_empty() {
             return Err(Error::new(ErrorKind::Shape, "a curve needs at least one knot"));
@@ -191,14 +191,14 @@ impl Isotonic {
         Ok(Self { knots })
     }
 
-    /// The points between which the curve is straight; scores rise.
+    /// The points between which the curve is straight. Scores rise.
     #[must_use]
     pub fn knots(&self) -> &[Knot] {
         &self.knots
     }
 
-    /// The probability of a score: straight between two knots, level beyond the outermost; not a
-    /// number if the score is not.
+    /// The probability of a score: straight between two knots, level beyond the outermost. Not a number if the score is
+    /// not.
     #[must_use]
     pub fn apply(&self, score: f32) -> f32 {
         if score.is_nan() {

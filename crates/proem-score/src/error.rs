@@ -29,7 +29,7 @@ impl Error {
         Self { kind, problem: problem.as_ref().to_owned() }
     }
 
-    /// What went wrong.
+    /// The kind of error.
     #[must_use]
     pub const fn kind(&self) -> ErrorKind {
         self.kind

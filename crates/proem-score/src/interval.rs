@@ -15,9 +15,8 @@ pub struct Interval {
 /// Wilson's score interval for `successes` out of `trials` (Wilson, *Probable Inference, the Law
 /// of Succession, and Statistical Inference*, 1927).
 ///
-/// `z` is the normal quantile, such as [`Z95`]; its sign doesn't matter. Without trials nothing is
-/// known and the interval is 0 to 1. `None` if there are more successes than trials or `z` is not
-/// finite.
+/// `z` is the normal quantile, such as [`Z95`]. Its sign doesn't matter. Without trials nothing is known and the
+/// interval is 0 to 1. `None` if there are more successes than trials or `z` is not finite.
 #[must_use]
 pub fn wilson(successes: u64, trials: u64, z: f64) -> Option<Interval> {
     if successes > trials || !z.is_finite() {
@@ -35,7 +34,7 @@ pub fn wilson(successes: u64, trials: u64, z: f64) -> Option<Interval> {
     let (weight, own) = (1.0 / (1.0 + z2 / n), z2 / n);
     let centre = weight * (share + own / 2.0);
     let half = weight * libm::sqrt(share * (1.0 - share) * own + own * own / 4.0);
-    // The share itself is inside by algebra; rounding must not put it outside.
+    // The share itself is inside by algebra. Rounding must not put it outside.
     Some(Interval { low: (centre - half).clamp(0.0, share), high: (centre + half).clamp(share, 1.0) })
 }
 

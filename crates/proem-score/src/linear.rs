@@ -24,15 +24,14 @@ pub struct Logistic {
 impl Logistic {
     /// The log-odds that these features speak for.
     ///
-    /// Not a number if a feature is not; features without a weight, and weights without a
-    /// feature, count nothing.
+    /// Not a number if a feature is not. Features without a weight, and weights without a feature, count nothing.
     #[must_use]
     pub fn score(&self, features: &[f32]) -> f32 {
         let products = self.weights.iter().zip(features).map(|(weight, feature)| weight * feature);
         products.fold(self.bias, |sum, product| sum + product)
     }
 
-    /// The probability that these features speak for, 0 to 1; not a number like [`Self::score`].
+    /// The probability that these features speak for, 0 to 1. Not a number like [`Self::score`].
     #[must_use]
     pub fn probability(&self, features: &[f32]) -> f32 {
         logistic_f32(f64::from(self.score(features)))
@@ -63,8 +62,8 @@ pub(crate) fn softplus(x: f64) -> f64 {
 /// How to learn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TrainingOptions {
-    /// Half the penalty on each squared weight, in examples, 0 or more; the bias has none. It
-    /// applies to features of unit variance, so the features' units don't matter.
+    /// Half the penalty on each squared weight, in examples, 0 or more. The bias has none. It applies to features of
+    /// unit variance, so the features' units don't matter.
     pub l2: f64,
     /// The most rounds.
     pub iterations: usize,
@@ -93,14 +92,12 @@ pub struct TrainedModel {
 
 /// Learns which features speak for a label.
 ///
-/// `weights` says how much each example counts; empty means 1 each. A feature that never varies
-/// gets the weight 0.
+/// `weights` says how much each example counts. Empty means 1 each. A feature that never varies gets the weight 0.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Shape`], [`ErrorKind::NotFinite`] and [`ErrorKind::OneClass`] for examples that
-/// can't be learned from; [`ErrorKind::Singular`] if two features say the same and `l2` is 0, or
-/// a setting is not a number.
+/// [`ErrorKind::Shape`], [`ErrorKind::NotFinite`] and [`ErrorKind::OneClass`] for examples that can't be learned from.
+/// [`ErrorKind::Singular`] if two features say the same and `l2` is 0, or a setting is not a number.
 pub fn fit_logistic<R: AsRef<[f32]>>(
     rows: &[R],
     labels: &[bool],
@@ -180,7 +177,7 @@ fn training_examples<'a, R: AsRef<[f32]>>(
     Ok(examples)
 }
 
-/// What brings each feature to mean 0 and variance 1.
+/// The scaling that brings each feature to mean 0 and variance 1.
 #[derive(Debug)]
 struct Scaling {
     features: Vec<FeatureScale>,
@@ -210,7 +207,7 @@ impl Scaling {
                 feature.mean += weight * f64::from(*value) / total;
             }
         }
-        // The second pass sums the variance where the factor will stand.
+        // The second pass sums the variance where the factor will be.
         for TrainingExample { features: values, weight, .. } in examples {
             for (feature, value) in features.iter_mut().zip(*values) {
                 let distance = f64::from(*value) - feature.mean;
@@ -319,7 +316,7 @@ fn dot_f64(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// The sum of the squared weights, without the bias, which stands last.
+/// The sum of the squared weights, without the bias, which is last.
 fn squares(parameters: &[f64]) -> f64 {
     parameters.split_last().map_or(0.0, |(_, weights)| weights.iter().map(|weight| weight * weight).sum())
 }

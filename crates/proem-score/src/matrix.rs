@@ -15,7 +15,7 @@ impl Matrix {
         Self { size, values: vec![0.0; size.saturating_mul(size)] }
     }
 
-    /// One element; outside the matrix there are zeros.
+    /// One element. Outside the matrix there are zeros.
     pub(crate) fn get(&self, row: usize, column: usize) -> f64 {
         self.row(row).get(column).copied().unwrap_or_default()
     }
@@ -43,7 +43,7 @@ impl Matrix {
         self.values.get(start..start.saturating_add(self.size)).unwrap_or_default()
     }
 
-    /// Solves `self · x = right` by Cholesky's decomposition; reads the lower triangle only.
+    /// Solves `self · x = right` by Cholesky's decomposition. Reads the lower triangle only.
     ///
     /// `None` if the matrix is not positive definite.
     pub(crate) fn solve(&self, right: &[f64]) -> Option<Vec<f64>> {

@@ -60,8 +60,8 @@ pub fn log_loss(probabilities: &[f32], labels: &[bool]) -> Option<f64> {
 /// Calibrated Probabilities Using Bayesian Binning*, 2015; equal mass as Nixon et al., *Measuring
 /// Calibration in Deep Learning*, 2019, advise).
 ///
-/// Examples are sorted by probability; equal ones may be parted, in the order given. With fewer
-/// examples than bins each is a bin of its own.
+/// Examples are sorted by probability. Equal ones may be parted, in the order given. With fewer examples than bins each
+/// is a bin of its own.
 ///
 /// `None` as for [`brier`], and without bins.
 #[must_use]
@@ -82,17 +82,16 @@ pub fn expected_calibration_error(probabilities: &[f32], labels: &[bool], bins: 
     (bins > 0).then_some(error)
 }
 
-/// The share of what is relevant that stands among the first `k`, 0 to 1.
+/// The share of what is relevant that is among the first `k`, 0 to 1.
 ///
-/// `ranked` says of each result, best first, whether it is relevant; `relevant` is how many there
-/// are in all, found or not. `None` if nothing is relevant.
+/// `ranked` says of each result, best first, whether it is relevant. `relevant` is how many there are in all, found or
+/// not. `None` if nothing is relevant.
 #[must_use]
 pub fn recall_at(ranked: &[bool], relevant: usize, k: usize) -> Option<f64> {
     ratio(relevant_in_top(ranked, k), relevant)
 }
 
-/// The share of relevant ones among the first `k`, 0 to 1; places without a result count as
-/// misses. `None` if `k` is 0.
+/// The share of relevant ones among the first `k`, 0 to 1. Places without a result count as misses. `None` if `k` is 0.
 #[must_use]
 pub fn precision_at(ranked: &[bool], k: usize) -> Option<f64> {
     ratio(relevant_in_top(ranked, k), k)
@@ -125,7 +124,7 @@ fn relevant_in_top(ranked: &[bool], k: usize) -> usize {
     ranked.iter().take(k).filter(|relevant| **relevant).count()
 }
 
-/// A share, at most 1; `None` of nothing.
+/// A share, at most 1. `None` of nothing.
 fn ratio(part: usize, whole: usize) -> Option<f64> {
     #[expect(clippy::cast_precision_loss, reason = "counts of results are far below 2⁵³")]
     let ratio = part as f64 / whole as f64;

@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind};
 /// An example: its features that are not 0, by their places, and its class.
 #[derive(Debug, Clone, Copy)]
 pub struct SparseExample<'e> {
-    /// Places and values; a place may stand there more than once, and its values then add up.
+    /// Places and values. A place may be there more than once, and its values then add up.
     pub features: &'e [(usize, f64)],
     /// The class, from 0.
     pub class: usize,
@@ -47,8 +47,8 @@ pub fn fit_softmax(
     if let Some(place) = examples.iter().position(|example| is_none(&example)) {
         return Err(Error::new(ErrorKind::Shape, format!("example {place} has a class or a feature that is none")));
     }
-    // The classes of a feature stand in pieces of a fixed size, the last one filled up, so that loops over them
-    // have a length that the compiler knows.
+    // The classes of a feature are in pieces of a fixed size, the last one filled up, so that loops over them have a
+    // length that the compiler knows.
     let pieces = classes.div_ceil(LANES);
     let mut weights = vec![[0.0; LANES]; features.saturating_mul(pieces)];
     let (mut steps, mut slopes) = (weights.clone(), weights.clone());
@@ -89,7 +89,7 @@ fn add_scaled(sums: &mut [f64; LANES], of: &[f64; LANES], value: f64) {
     sums.iter_mut().zip(of).for_each(|(sum, of)| *sum += of * value);
 }
 
-/// Where a feature's weights are.
+/// The place of a feature's weights.
 fn weight_range(place: usize, pieces: usize) -> Option<core::ops::Range<usize>> {
     let start = place.checked_mul(pieces)?;
     Some(start..start.checked_add(pieces)?)

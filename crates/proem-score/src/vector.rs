@@ -3,10 +3,10 @@
 /// Of each of so many dimensions in turn one product is added to a sum of its own, so that they can be made at once.
 const LANES: usize = 8;
 
-/// The dot product, added in a fixed order. What the longer one has more of counts for nothing.
+/// The dot product, added in a fixed order. The excess of the longer one counts for nothing.
 #[must_use]
 pub fn dot_product(a: &[f32], b: &[f32]) -> f32 {
-    // Cut to one length first: the pieces of two lengths would not lie beside each other.
+    // Cut to one length first: the pieces of two lengths would not be beside each other.
     let common = a.len().min(b.len());
     let (a, b) = (a.get(..common).unwrap_or_default(), b.get(..common).unwrap_or_default());
     let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());

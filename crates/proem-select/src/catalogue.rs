@@ -1,15 +1,14 @@
-//! What a task may use: tools and skills, read from files that others wrote.
+//! The tools and skills that a task may use, read from files that others wrote.
 //!
 //! Each kind of file has a reader ([`tools_list`], [`skill`], [`own`], [`lines`]), and [`servers`]
 //! knows which MCP servers are configured. A reader answers with everything it could read and
 //! with every problem: one broken entry never loses the others. [`Catalogue::new`] lays it all
 //! together: it names entries, applies overlays and says what a person approved.
 //!
-//! Invariants: the result doesn't depend on the order of the files; names are unique and match
-//! `[A-Za-z0-9_-]{1,64}`; an entry that nobody vouched for never takes the name of one that
-//! somebody did; nothing is left out without a [`CatalogueProblem`]; a definition leaves its `Untrusted`
-//! only by [`Capability::approved`], and only if it is approved. What commands, arguments,
-//! environments and headers an MCP configuration holds is never read.
+//! Invariants: the result doesn't depend on the order of the files. Names are unique and match `[A-Za-z0-9_-]{1,64}`.
+//! An entry that nobody vouched for never takes the name of one that somebody did. Nothing is left out without a
+//! [`CatalogueProblem`]. A definition leaves its `Untrusted` only by [`Capability::approved`], and only if it is
+//! approved. The commands, arguments, environments and headers of an MCP configuration are never read.
 
 mod capability;
 mod collide;
@@ -117,7 +116,7 @@ impl Catalogue {
         self.entries.get(index)
     }
 
-    /// What was wrong with the files, by file and place.
+    /// The problems of the files, by file and place.
     #[must_use]
     pub fn problems(&self) -> &[CatalogueProblem] {
         &self.problems

@@ -1,14 +1,14 @@
-//! Vectors that stand for meaning, and what makes them.
+//! Vectors that represent meaning, and what makes them.
 //!
-//! Invariants: a [`Vector`] is finite, of unit length and carries the id of the model that made
-//! it; two vectors of different models are never compared. A text that says nothing to a model has
-//! no vector, which is something else than a vector of zeros.
+//! Invariants: a [`Vector`] is finite, of unit length and carries the id of the model that made it. Two vectors of
+//! different models are never compared. A text that says nothing to a model has no vector, which is something else than
+//! a vector of zeros.
 
 use core::fmt;
 
 use proem_engine::error::{Error, ErrorKind};
 
-/// Which model made a vector, such as `proem-static-1`; another table is another id.
+/// Which model made a vector, such as `proem-static-1`. Another table is another id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ModelId(String);
 
@@ -127,7 +127,7 @@ pub trait Embedder {
     /// its answer is of no use.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Option<Vector>>, Error>;
 
-    /// The pieces that its vectors are sums of; `None` where a model doesn't show them.
+    /// The pieces that its vectors are sums of. `None` where a model doesn't show them.
     fn pieces(&self) -> Option<&dyn PieceVocabulary> {
         None
     }
@@ -138,7 +138,7 @@ pub trait Embedder {
 ///
 /// # Errors
 ///
-/// What the embedder reports, or [`ErrorKind::InvalidVector`] if its answer is of no use.
+/// The embedder's error, or [`ErrorKind::InvalidVector`] if its answer is of no use.
 pub fn embed_texts(embedder: &dyn Embedder, texts: &[&str]) -> Result<Vec<Option<Vector>>, Error> {
     let invalid = |problem: String| Err(Error::new(ErrorKind::InvalidVector, problem));
     let (model, vectors) = (embedder.model(), embedder.embed(texts)?);

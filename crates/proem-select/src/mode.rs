@@ -23,9 +23,9 @@ use speech::{InterpretedClause, Prohibition, SpeechAct, interpret_clauses};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// Find out and propose; change nothing.
+    /// Find out and propose. Change nothing.
     Plan,
-    /// Judge what is there; change nothing.
+    /// Judge what is there. Change nothing.
     Review,
     /// Make the change.
     Act,
@@ -68,10 +68,10 @@ pub enum GitChanges {
     No,
 }
 
-/// What the mode is inferred from.
+/// The hints from which the mode is inferred.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Hints {
-    /// What the caller asks for.
+    /// The caller's request.
     pub explicit: Option<Mode>,
     /// Whether a person takes part.
     pub interaction: Interaction,
@@ -79,16 +79,16 @@ pub struct Hints {
     pub git_changes: GitChanges,
 }
 
-/// What the task's words are read with.
+/// The words for reading a task.
 #[derive(Debug, Clone, Copy)]
 pub struct Wording<'w> {
-    /// What people say when they ask, order and forbid.
+    /// The phrases of questions, orders and prohibitions.
     pub phrases: &'w Phrases,
     /// Words that tell a mode where no sentence does.
     pub keywords: &'w Keywords,
 }
 
-/// What a mode was chosen by.
+/// The basis of a mode's choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ModeBasis {
@@ -111,9 +111,9 @@ pub enum ModeBasis {
 pub struct ModeInference {
     /// How the task is to be worked on.
     pub mode: Mode,
-    /// What chose it.
+    /// The basis of the choice.
     pub basis: ModeBasis,
-    /// What of the task decided, in our words.
+    /// The deciding part of the task, in our words.
     pub reason: String,
 }
 
@@ -148,7 +148,7 @@ pub fn infer(
     if let Some(inferred) = mode_of_sentences(&parts, trace) {
         return inferred;
     }
-    // Where a sentence could be read, a keyword inside it is what it speaks of.
+    // If a sentence could be read, a keyword inside it is its subject.
     let read = parts.iter().any(|part| part.is_read);
     let words = if read { task.split_whitespace().next().unwrap_or_default() } else { task };
     if let Some((mode, word, language)) = wording.keywords.find(words) {

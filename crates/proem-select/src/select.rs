@@ -1,12 +1,12 @@
 //! Which capabilities a task needs.
 //!
-//! [`CatalogueIndex`] prepares a catalogue, [`Query`] a task; [`Selector::rank`] gives every entry a
-//! probability with its evidence, and [`choose_capabilities`](fn@choose) applies modes, caps and thresholds. A ranking may
-//! abstain: nothing fits. Where vectors are missing or of no use, words alone decide, by weights
-//! of their own, and the ranking says so.
+//! [`CatalogueIndex`] prepares a catalogue, [`Query`] a task. [`Selector::rank`] gives every entry a probability with
+//! its evidence, and [`choose_capabilities`](fn@choose) applies modes, caps and thresholds. A ranking may abstain:
+//! nothing fits. If vectors are missing or of no use, words alone decide, by weights of their own, and the ranking says
+//! so.
 //!
-//! Invariants: nothing is left out without a reason; vectors of two models never meet; the order
-//! is by probability, then name; no word of a description reaches an output.
+//! Invariants: nothing is left out without a reason. Vectors of two models never meet. The order is by probability,
+//! then name. No word of a description reaches an output.
 
 mod arithmetic;
 mod choose;
@@ -38,7 +38,7 @@ pub use weights::{SelectionWeightSet, SelectionWeights, WordWeights, rarity};
 use crate::embedding::{self, Embedder, ModelId, PieceVocabulary, Vector};
 use proem_engine::Error;
 
-/// What selection knows: languages, words and weights.
+/// The knowledge of selection: languages, words and weights.
 #[derive(Debug, Clone)]
 pub struct Selector {
     lexicon: TranslationLexicon,
@@ -54,7 +54,7 @@ impl Selector {
         Self { lexicon, words, calibrations, intents: IntentTable::empty() }
     }
 
-    /// What ships with Proem.
+    /// The shipped selector.
     ///
     /// # Errors
     ///
@@ -105,7 +105,7 @@ impl Selector {
     ///
     /// # Errors
     ///
-    /// What the embedder reports, or [`proem_engine::ErrorKind::InvalidVector`] if its answer is of no use.
+    /// The embedder's error, or [`proem_engine::ErrorKind::InvalidVector`] if its answer is of no use.
     pub fn embed(&self, query: &Query, embedder: &dyn Embedder) -> Result<Vec<Option<Vector>>, Error> {
         embedding::embed_texts(embedder, &query.texts())
     }
@@ -130,10 +130,10 @@ impl Selector {
     }
 }
 
-/// What an embedding model says about a task.
+/// An embedding model's view of a task.
 #[derive(Clone, Copy)]
 pub struct TaskEmbedding<'a> {
-    /// The model that made the vectors; only those of one model can be compared.
+    /// The model that made the vectors. Only those of one model can be compared.
     pub model: &'a ModelId,
     /// The vectors of [`Query::texts`], in their order.
     pub vectors: &'a [Option<Vector>],

@@ -1,5 +1,5 @@
-//! What the queue costs: all open actions of a project by what is due next, beside what SQLite does by itself. Each has
-//! a text of 2 kB and the account of a decision of 1 kB, as `proem effects propose` writes them.
+//! The cost of the queue: all open actions of a project, ordered by the next due date, beside the cost of SQLite alone.
+//! Each action has a text of 2 kB and a decision record of 1 kB, as `proem effects propose` writes them.
 //!
 //! `cargo bench -p proem-store --bench queue [ACTIONS]`; 10,000 of them without an argument.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a bench reads the clock and prints")]

@@ -1,7 +1,7 @@
-//! What recording costs a call: intent, settlement and end, beside what the disk does by itself.
+//! The cost that recording adds to a call: intent, settlement and end, beside the disk's own cost.
 //!
-//! `cargo bench -p proem-store --bench recording [CALLS] [FOLDER] [CASE]`; the folder should lie on the disk
-//! that is asked about, and a case is given by its name.
+//! `cargo bench -p proem-store --bench recording [CALLS] [FOLDER] [CASE]`. The folder should be on the disk that is
+//! asked about, and a case is given by its name.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a bench reads the clock and prints")]
 
 use std::fs::OpenOptions;
@@ -53,7 +53,7 @@ enum Texts {
     All,
 }
 
-/// What a call is like.
+/// The size and shape of one call.
 #[derive(Debug, Clone, Copy)]
 struct Case {
     texts: Texts,
@@ -107,7 +107,7 @@ fn behind(run: u64, effect: u32, attempt: AttemptId) -> Intent {
     intent
 }
 
-/// What a provider reported.
+/// The settlement of an attempt with the provider's report.
 fn settled(attempt: AttemptId) -> Settlement {
     LawSamples.settlement(attempt, LawSamples.reported(5))
 }

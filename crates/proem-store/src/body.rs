@@ -1,15 +1,15 @@
 //! A request's body in pieces: its texts are the sections', which are kept once each.
 //!
-//! Invariant: [`unfold`] gives back the very JSON that was folded, or `None`; canonical JSON of it
-//! has the very bytes that were sent. Pieces are JSON of the body's shape, in which an object with the
-//! one key `$text` stands for a text: the contents with these hashes, joined. A key of the body's own
-//! that is `$text`, with any number of `$` before it, has one `$` more in the pieces.
+//! Invariant: [`unfold`] gives back the very JSON that was folded, or `None`. Canonical JSON of it has the very bytes
+//! that were sent. Pieces are JSON of the body's shape, in which an object with the one key `$text` represents a text:
+//! the contents with these hashes, joined. A key of the body's own that is `$text`, with any number of `$` before it,
+//! has one `$` more in the pieces.
 
 use serde_json::{Map, Value as Json};
 
 use crate::record::HashedContent;
 
-/// The key of an object that stands for a text.
+/// The key of an object that represents a text.
 const TEXT: &str = "$text";
 
 /// The bytes from which on a text that is no section's is a content of its own.
@@ -37,8 +37,7 @@ pub fn fold_body(body: &Json, sections: &[(&str, &str)]) -> FoldedBody {
     FoldedBody { pieces, texts: folding.texts }
 }
 
-/// Puts a body together; `text` gives a content by its hash. `None` if one is missing or a piece is
-/// none.
+/// Puts a body together. `text` gives a content by its hash. `None` if one is missing or a piece is none.
 #[must_use]
 pub fn unfold(pieces: &Json, text: &dyn Fn(&str) -> Option<String>) -> Option<Json> {
     match pieces {
@@ -104,7 +103,7 @@ impl BodyFolder<'_> {
         Json::Object(Map::from_iter([(TEXT.to_owned(), Json::Array(hashes))]))
     }
 
-    /// Keeps a text that is no section's; its hash.
+    /// Keeps a text that is no section's. Its hash.
     fn own(&mut self, text: &str) -> String {
         let content = HashedContent::new(text);
         let hash = content.hash.clone();
@@ -185,7 +184,7 @@ mod tests {
             &["role\n\n"],
             &json!({ "model": "m", "n": 1.5, "s": null }),
         );
-        // What looks like pieces already is none.
+        // Text that already looks like pieces is not treated as pieces.
         check(
             &json!({ "$text": ["role\n\n"], "$$text": 1, "$texts": 2 }),
             &["role\n\n"],

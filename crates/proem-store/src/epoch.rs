@@ -45,7 +45,7 @@ pub(crate) fn new_id(database: &Path) -> Result<String, Error> {
     Ok(hex::encode_hex(bytes))
 }
 
-/// Where the locks of a database are.
+/// The folder of a database's locks.
 fn lock_folder(database: &Path) -> PathBuf {
     let mut name = database.as_os_str().to_owned();
     name.push(".epochs");
@@ -86,8 +86,8 @@ pub(crate) fn wait_to_open(database: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// The lock of an epoch, if nobody lives in it; `None` if somebody does. An epoch without a file is
-/// nobody's: its lock is rebuilt.
+/// The lock of an epoch, if nobody lives in it. `None` if somebody does. An epoch without a file is nobody's: its lock
+/// is rebuilt.
 pub(crate) fn dead(database: &Path, id: &str) -> io::Result<Option<EpochLock>> {
     let path = lock_folder(database).join(id);
     let file = open_plain_file(&path, OpenMode::Write)?;
@@ -106,8 +106,8 @@ pub(crate) fn is_alive(database: &Path, id: &str) -> bool {
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 
-/// Removes the locks of dead processes whose epochs are not written down; `known` are the ids of those that
-/// are. How many there were: they died at once, or what they wrote is gone. Called while [`wait_to_open`] is held.
+/// Removes the locks of dead processes whose epochs are not written down. `known` are the ids of those that are. How
+/// many there were: they died at once, or what they wrote is gone. Called while [`wait_to_open`] is held.
 pub(crate) fn remove_dead_locks(database: &Path, known: &[String]) -> usize {
     let Ok(files) = fs::read_dir(lock_folder(database)) else { return 0 };
     let mut swept = 0_usize;

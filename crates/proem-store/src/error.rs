@@ -1,4 +1,4 @@
-//! What can go wrong with a store.
+//! The errors of a store.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -13,21 +13,21 @@ pub enum Error {
     /// It may only be read.
     #[error("the records in `{}` were not made by this installation, so they are read-only", path.display())]
     Foreign {
-        /// Where it is.
+        /// The database's path.
         path: PathBuf,
     },
     /// Effects are parked until a person adopts the records.
     #[error("effects are parked: {0}")]
     Parked(String),
-    /// What was named is not there, or several things are.
+    /// The named item does not exist, or the name fits several.
     #[error("{0}")]
     NotFound(Absence),
-    /// What was asked for contradicts what is recorded.
+    /// The request contradicts the records.
     #[error("{0}")]
     Conflict(String),
 }
 
-/// What is not there.
+/// The missing item, or the ambiguous name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Absence {
     /// In our words.
@@ -77,14 +77,14 @@ pub enum Unusable {
         path.display()
     )]
     Newer {
-        /// Where it is.
+        /// The database's path.
         path: PathBuf,
         /// Its form.
         found: i64,
         /// The newest form that is known here.
         known: i64,
     },
-    /// What is there is no store, or a damaged one.
+    /// The file is no store, or it is damaged.
     #[error(
         "the records in `{}` are damaged ({why}); move the file elsewhere together with its -wal and -shm files, and \
          let Proem create a new one or put a copy in its place; leave `effects.witness` where it is: it keeps what was \
@@ -92,9 +92,9 @@ pub enum Unusable {
         path.display()
     )]
     Corrupt {
-        /// Where it is.
+        /// The database's path.
         path: PathBuf,
-        /// What SQLite says.
+        /// SQLite's message.
         why: String,
     },
     /// Nothing is left of it.
@@ -105,17 +105,17 @@ pub enum Unusable {
         path.display()
     )]
     Emptied {
-        /// Where it is.
+        /// The database's path.
         path: PathBuf,
     },
-    /// It lies where locks and syncs can't be relied on.
+    /// It is where locks and syncs can't be relied on.
     #[error(
         "the records in `{}` are on a network file system ({kind}), where locks and syncs are unreliable; set \
          XDG_STATE_HOME to a folder on a local disk",
         path.display()
     )]
     Network {
-        /// Where it is.
+        /// The database's path.
         path: PathBuf,
         /// The kind of file system.
         kind: String,
@@ -123,39 +123,39 @@ pub enum Unusable {
     /// It can't be written: no permission, no room, or the file system is read-only.
     #[error("the records in `{}` can't be written: {why}", path.display())]
     Unwritable {
-        /// Where it is.
+        /// The database's path.
         path: PathBuf,
-        /// What the system says.
+        /// The system's message.
         why: String,
     },
     /// The witness of effects can't be used.
     #[error("the witness of effects in `{}` can't be used: {why}", path.display())]
     Witness {
-        /// Where it is.
+        /// The database's path.
         path: PathBuf,
-        /// What is known.
+        /// The details that are known.
         why: String,
     },
     /// Another process has kept it locked for too long.
     #[error("the records in `{}` are locked by another process; try again when it is done", path.display())]
     Busy {
-        /// Where it is.
+        /// The database's path.
         path: PathBuf,
     },
-    /// What was to be written breaks a rule of its tables, so that it would break it again.
+    /// The line breaks a rule of its table. Writing it again would fail in the same way.
     #[error("the records in `{}` do not take what was to be written: {why}", path.display())]
     Refused {
-        /// Where it is.
+        /// The database's path.
         path: PathBuf,
-        /// What SQLite says.
+        /// SQLite's message.
         why: String,
     },
     /// Something else.
     #[error("the records in `{}` can't be used: {why}", path.display())]
     Other {
-        /// Where it is.
+        /// The database's path.
         path: PathBuf,
-        /// What is known.
+        /// The details that are known.
         why: String,
     },
 }

@@ -16,13 +16,14 @@ pub const NAMES: [&str; 8] = [
     "after-finish",
 ];
 
-/// What is written about effects and has a place before and after it, in the order in which an action that a person
-/// approves passes them; between the last two lies the effect.
+/// The writes about effects that have a failpoint before and after them, in the order of an action that a person
+/// approves. The effect itself is between the last two.
 pub const EFFECTS: [&str; 6] = ["proposal", "require-approval", "approve", "epoch", "take-up", "sent"];
 
 /// The places of a performer around and within an effect, in the order in which it passes them: when the bytes are
-/// recorded, the witness has the intent and the moment was looked at; when a new file, such as an outbox's, has its bytes and not its name yet, and
-/// when it has both before its folder is saved; when a mail server has said 354, and when it has answered; when the witness does not have what became of it, and when the records don't.
+/// recorded, the witness has the intent and the moment was looked at. When a new file, such as an outbox's, has its
+/// bytes and not its name yet, and when it has both before its folder is saved. When a mail server has said 354, and
+/// when it has answered. When the witness does not have what became of it, and when the records don't.
 pub const SWEEP: [&str; 8] = [
     "intent-witnessed",
     "before-effect",
@@ -110,7 +111,7 @@ pub(crate) const fn write(name: &str, path: &std::path::Path) -> Result<(), Erro
     Ok(())
 }
 
-/// The name of a new file, such as an outbox's, for [`full`]; any other is a transition's.
+/// The name of a new file, such as an outbox's, for [`full`]. Any other is a transition's.
 pub const NEW_FILE: &str = "new-file";
 
 /// Fails as a full disk does if `PROEM_FAILPOINT` is `full:` and a list of names with commas that has this one.
@@ -148,14 +149,14 @@ pub(crate) const fn machine(system: String) -> String {
     system
 }
 
-/// What the clock says, in milliseconds since 1970: `PROEM_CLOCK` if that is a number, and `system` otherwise.
+/// The time in milliseconds since 1970: `PROEM_CLOCK` if that is a number, and `system` otherwise.
 #[cfg(feature = "failpoints")]
 #[must_use]
 pub fn clock(system: i64) -> i64 {
     std::env::var("PROEM_CLOCK").ok().and_then(|set| set.parse().ok()).unwrap_or(system)
 }
 
-/// What the clock says: `system`.
+/// The time in milliseconds since 1970: `system`.
 #[cfg(not(feature = "failpoints"))]
 #[must_use]
 pub const fn clock(system: i64) -> i64 {

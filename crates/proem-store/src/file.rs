@@ -5,16 +5,16 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-/// What a file is opened for.
+/// The access that a file is opened with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OpenMode {
     /// To be read.
     Read,
-    /// To be read and written; it is made for this user only if it isn't there.
+    /// To be read and written. It is made for this user only if it isn't there.
     Write,
-    /// To be read and added to at its end; it must be there.
+    /// To be read and added to at its end. It must be there.
     Append,
-    /// To be read and written; it must not be there.
+    /// To be read and written. It must not be there.
     New,
 }
 

@@ -1,4 +1,4 @@
-//! What any store must keep, one function for each law; tests call them for every backend.
+//! The laws that any store must keep, one function each. Tests call them for every backend.
 //!
 //! A law panics where it does not hold. It is given a [`Backend`], which opens stores that share one
 //! set of records as processes do.

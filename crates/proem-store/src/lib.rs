@@ -2,14 +2,12 @@
 //!
 //! Keeps every run: what was sent, what came back, what it cost, and what was learned from it.
 //!
-//! [`Store::open`] opens the file; [`record`] holds what is written, `write` writes it, [`query`] is what is read. The
-//! ledger's arithmetic is [`proem_engine::ledger`]; here it is held to it in one transaction with
-//! every booking. What any store must keep is in
-//! `laws` (feature `laws`), as functions that tests call.
+//! [`Store::open`] opens the file, [`record`] holds the lines to write, `write` writes them, and [`query`] reads them.
+//! The ledger's arithmetic is [`proem_engine::ledger`]. The store applies it in one transaction with every booking. The
+//! laws that any store must keep are functions in `laws` (feature `laws`), for tests to call.
 //!
-//! Invariants: what is about to be done is written before it is done, and what came of it after; no
-//! booking takes a cap beyond its most, whoever books beside it; every line has a project and an
-//! actor; events are only added.
+//! Invariants: what is about to be done is written before it is done, and what came of it after. No booking takes a cap
+//! beyond its most, whoever books beside it. Every line has a project and an actor. Events are only added.
 
 pub mod body;
 mod clock;

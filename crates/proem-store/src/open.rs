@@ -17,7 +17,7 @@ use crate::write::epochs::{self, EpochEnd};
 /// clocks of one machine are set by less.
 const BEHIND: i64 = 60_000;
 
-/// What is said where a process was at work of which nothing is written.
+/// The note about a process that was at work and left no record of its end.
 const LOST: &str = "an earlier process that used these records left nothing in them: it crashed immediately, or the \
                     log file (`-wal`) was truncated or removed; its costs are not counted, so check your account at \
                     the provider";
@@ -27,14 +27,14 @@ const LOST: &str = "an earlier process that used these records left nothing in t
 pub struct OpenedStore {
     /// The store, ready to be asked.
     pub store: Store,
-    /// Who created it.
+    /// The store's creator.
     pub origin: StoreCreator,
-    /// What the user should know, in our words: a clock behind the store's, attempts of dead processes
-    /// that were settled in full.
+    /// Notes for the user, in our words: a clock behind the store's, attempts of dead processes that were settled in
+    /// full.
     pub notes: Vec<String>,
 }
 
-/// What opening a store for writing found.
+/// The findings of opening a store for writing.
 #[derive(Debug)]
 struct Found {
     origin: StoreCreator,
@@ -65,8 +65,7 @@ impl Store {
         }
     }
 
-    /// Ends this process's epoch; what is still open is settled in full. What goes wrong is put right by the next
-    /// opening.
+    /// Ends this process's epoch and settles open attempts in full. If that fails, the next opening repairs it.
     pub async fn close(self) {
         self.site.retire();
         if let Some(queue) = &self.queue {
@@ -116,7 +115,7 @@ fn open_writer(opening: StoreOptions) -> Result<(Scribe, Found), Error> {
     Ok((scribe, Found { origin, notes }))
 }
 
-/// Sees that there are tables of the newest form, as far as the store is this installation's; says whose it is.
+/// Sees that there are tables of the newest form, as far as the store is this installation's. Says whose it is.
 fn prepare_tables(
     tables: &Tables,
     there: There,

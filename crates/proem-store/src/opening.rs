@@ -1,4 +1,4 @@
-//! What a store is opened for, and whose it is.
+//! The options for opening a store: access and owner.
 
 use std::path::PathBuf;
 
@@ -7,30 +7,30 @@ use crate::record::{Actor, Project};
 /// How a store is opened.
 #[derive(Debug, Clone)]
 pub struct StoreOptions {
-    /// The file; it is created, with its folder, if it isn't there and `access` allows it.
+    /// The file. It is created, with its folder, if it isn't there and `access` allows it.
     pub path: PathBuf,
     /// The installation's key, which says whether this installation created the store.
     pub key: proem_guard::InstallationKey,
-    /// What is wanted.
+    /// The access to open it with.
     pub access: StoreAccess,
-    /// Whose process this is, for its epoch.
+    /// The project of this process, for its epoch.
     pub project: Project,
-    /// Who started it.
+    /// The actor that started it.
     pub actor: Actor,
     /// The zone by which days are booked.
     pub zone: jiff::tz::TimeZone,
 }
 
-/// What a store is opened for.
+/// The access to a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreAccess {
     /// To read and write.
     Write,
-    /// To read what is there; nothing is created.
+    /// To read what is there. Nothing is created.
     Read,
 }
 
-/// Who created a store.
+/// The creator of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoreCreator {
     /// This installation: it may be written.

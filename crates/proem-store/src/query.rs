@@ -1,5 +1,5 @@
-//! What is read: runs, their parts, spending, statistics, failures. Nothing here writes, and no lock
-//! is taken that would keep a writer waiting.
+//! Queries: runs, their parts, spending, statistics, failures. Nothing here writes or takes a lock that keeps a writer
+//! waiting.
 
 mod actions;
 mod costs;
@@ -71,7 +71,7 @@ impl Store {
     }
 }
 
-/// What a fault means to whoever asked.
+/// The error for the caller that a fault represents.
 fn store_error(site: &Site, fault: ReadFault) -> Error {
     match fault {
         ReadFault::Missing(what) => Error::NotFound(what),

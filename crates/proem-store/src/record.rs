@@ -1,4 +1,4 @@
-//! What is written down: the lines of a store, before they are in it.
+//! The lines of a store before they are written.
 
 mod action;
 mod call;

@@ -1,8 +1,8 @@
 //! SQLite: one file, read by whoever asks and written by one thread of each process in turn.
 //!
-//! Invariants: everything that belongs together is written in one transaction; what waits at the same
-//! time shares one, and so one sync; a transaction that fails leaves nothing. What is written is in
-//! [`crate::write`], what is read in [`crate::query`]; nothing here knows of either.
+//! Invariants: lines that belong together are written in one transaction. Writers that wait at the same time share one
+//! transaction, and so one sync. A transaction that fails leaves nothing. Writing is in [`crate::write`], reading in
+//! [`crate::query`]. Nothing here depends on either.
 
 mod apart;
 pub(crate) mod form;

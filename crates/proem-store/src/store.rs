@@ -1,6 +1,7 @@
 //! The store: opened once for each process, cheap to clone.
 //!
-//! What can be written with it is in [`crate::write`], what can be read in [`crate::query`], one file for each.
+//! [`crate::write`] has everything that can be written with it, and [`crate::query`] everything that can be read, one
+//! file each.
 
 use std::sync::Arc;
 
@@ -10,9 +11,9 @@ use crate::sqlite::{Queue, Site, Write};
 /// The records of this user's installation.
 #[derive(Debug, Clone)]
 pub struct Store {
-    /// Where it is read.
+    /// The place it is read from.
     pub(crate) site: Arc<Site>,
-    /// Where it is written; `None` if it was opened to be read.
+    /// The queue of writers. `None` if the store was opened for reading.
     pub(crate) queue: Option<Queue>,
 }
 

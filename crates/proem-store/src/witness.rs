@@ -6,9 +6,9 @@
 //! damaged, another's or a copy, are *parked*: they are read and written as ever, nothing is approved or taken up, and a
 //! person has to look at the list and adopt them (`crate::write`).
 //!
-//! Invariants: no [`WitnessedIntent`] without a saved line, and without one of those the runtime performs nothing; no key
-//! has two intents unless a person asked for the second or nothing left with the first; lines are only added, and only a
-//! line whose writing broke off is taken away; there are ids, hashes, outcomes and times in them and no texts.
+//! Invariants: no [`WitnessedIntent`] without a saved line, and without one of those the runtime performs nothing. No
+//! key has two intents unless a person asked for the second or nothing left with the first. Lines are only added, and
+//! only a line whose writing broke off is taken away. There are ids, hashes, outcomes and times in them and no texts.
 
 mod account;
 mod comparison;
@@ -105,7 +105,7 @@ pub enum IntentRepetition {
     Again,
 }
 
-/// An effect that is about to happen; its taking up is recorded.
+/// An effect that is about to happen. Its taking up is recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EffectIntent {
     /// The action.
@@ -116,7 +116,7 @@ pub struct EffectIntent {
     pub epoch: PerformerEpoch,
     /// The hash of the bytes that will leave.
     pub bytes: BytesHash,
-    /// What the clock says.
+    /// The time.
     pub at: Time,
     /// Whether it is the first of its action.
     pub repetition: IntentRepetition,
@@ -149,7 +149,7 @@ pub struct EffectWitness {
 }
 
 impl Store {
-    /// Opens the witness to perform effects; makes it before the first effect of these records.
+    /// Opens the witness to perform effects. Makes it before the first effect of these records.
     ///
     /// # Errors
     ///
@@ -185,7 +185,7 @@ impl EffectWitness {
     ///
     /// # Errors
     ///
-    /// [`Error::Unusable`] if the line can't be saved; the witness then says that it may have happened.
+    /// [`Error::Unusable`] if the line can't be saved. The witness then says that it may have happened.
     pub async fn settle(&self, intent: WitnessedIntent, outcome: EffectOutcome, at: Time) -> Result<(), Error> {
         self.on_open(move |open| open.settle(&intent, outcome, at)).await
     }
@@ -233,7 +233,7 @@ impl WitnessSighting {
         Ok(Self::Found(Box::new(account), place))
     }
 
-    /// The trouble between it and the records, which were read later; none if neither lacks an effect of the other.
+    /// The trouble between it and the records, which were read later. None if neither lacks an effect of the other.
     pub(crate) fn trouble(&self, recorded: &RecordedEffects) -> Option<WitnessTrouble> {
         match self {
             Self::Absent => comparison::compare_effects(None, recorded),
@@ -307,7 +307,7 @@ pub(crate) fn renew_witness<'e>(
     Ok(mark_of(&end))
 }
 
-/// Whose witness it is, and since when.
+/// The owner of a witness, and since when.
 pub(crate) struct WitnessOwner<'o> {
     /// The records' id.
     pub(crate) store: &'o str,
@@ -445,7 +445,7 @@ impl OpenWitness {
             .and_then(|()| self.file.write_all(text.as_bytes()))
             .and_then(|()| self.file.sync_data());
         if let Err(error) = saved {
-            // A part of a line says nothing; one that can't be taken away is found by the next reader.
+            // A part of a line says nothing. One that can't be taken away is found by the next reader.
             _ = self.file.set_len(self.account.end.length);
             return Err(failed(error));
         }

@@ -1,7 +1,7 @@
-//! What is written, one file for each, with what asks for it.
+//! Writes, one file each, with the functions that ask for them.
 //!
 //! Each kind of thing says how it is written within a transaction, what is answered and with whom it shares the
-//! transaction; the thread that writes knows no more of it.
+//! transaction. The thread that writes knows no more of it.
 
 mod action_correction;
 mod action_purge;

@@ -10,7 +10,7 @@ use alloc::string::String;
 #[must_use]
 pub fn path_as_text(bytes: &[u8]) -> String {
     match core::str::from_utf8(bytes) {
-        // What begins like a quoted path is quoted, so that it isn't taken for another one.
+        // A path that begins like a quoted one is quoted, so that it isn't taken for another.
         Ok(path) if !path.starts_with('"') => String::from(path),
         _ => quote_like_git(bytes),
     }

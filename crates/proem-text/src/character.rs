@@ -1,8 +1,7 @@
 //! Classes of characters that a reader doesn't see, or that change how others are seen.
 //!
-//! The lists follow Unicode 17; each names the data file it comes from. Code points that Unicode
-//! reserves for later default-ignorable characters are included, so a newer standard doesn't
-//! open a hole.
+//! The lists follow Unicode 17. Each names the data file it comes from. Code points that Unicode reserves for later
+//! default-ignorable characters are included, so a newer standard doesn't open a hole.
 
 use unicode_normalization::char::is_combining_mark;
 
@@ -86,8 +85,8 @@ pub const fn is_line_break(c: char) -> bool {
     matches!(c, '\n' | '\u{b}' | '\u{c}' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Whether a screen must not get the character as it is: it would be invisible, move or colour
-/// what stands around it, end the line, or show whatever a private agreement says.
+/// Whether a screen must not get the character as it is: it would be invisible, move or colour what is around it, end
+/// the line, or show whatever a private agreement says.
 #[must_use]
 pub const fn is_hidden(c: char) -> bool {
     is_control(c) || c == '\t' || is_line_break(c) || is_invisible(c) || is_noncharacter(c) || is_private_use(c)

@@ -16,7 +16,7 @@ pub struct CsvRow {
 /// Why a text is no table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CsvError {
-    /// The line that it was noticed in, counted from 1; of a field without an end the line that it begins in.
+    /// The line that it was noticed in, counted from 1. Of a field without an end the line that it begins in.
     pub line: usize,
     /// The fault, with what to write instead.
     pub expected: &'static str,
@@ -31,8 +31,8 @@ pub enum BareQuotes {
     Refused,
 }
 
-/// Reads rows; lines end with LF or CRLF, and empty ones are passed over, as is a byte order mark. Bytes that are no UTF-8
-/// become U+FFFD.
+/// Reads rows. Lines end with LF or CRLF, and empty ones are passed over, as is a byte order mark. Bytes that are no
+/// UTF-8 become U+FFFD.
 ///
 /// # Errors
 ///

@@ -11,7 +11,7 @@ use alloc::{
 /// The longest excerpt of a line, in characters.
 const MAX_EXCERPT: usize = 160;
 
-/// How much of a longer line stands before the caret, in characters.
+/// How much of a longer line is before the caret, in characters.
 const BEFORE_CARET: usize = 60;
 
 /// How bad it is.
@@ -39,16 +39,16 @@ impl DiagnosticSeverity {
 pub struct Diagnostic {
     /// How bad it is.
     pub severity: DiagnosticSeverity,
-    /// What is wrong: lower case, no full stop.
+    /// The problem: lower case, no full stop.
     pub message: String,
-    /// Where, in bytes of the text; `None` if it is about the whole.
+    /// The place, in bytes of the text. `None` if it is about the whole.
     pub span: Option<Span>,
-    /// What to do next.
+    /// The remedy.
     pub help: Option<String>,
 }
 
 impl Diagnostic {
-    /// The message with its place and an excerpt; `name` is the text's, such as a path.
+    /// The message with its place and an excerpt. `name` is the text's, such as a path.
     ///
     /// A span over several lines is shown by its first.
     #[must_use]
@@ -72,7 +72,7 @@ impl Diagnostic {
     }
 }
 
-/// The line and the column of a byte offset, both from 1; columns count characters.
+/// The line and the column of a byte offset, both from 1. Columns count characters.
 ///
 /// Lines end with `\n`. An offset inside a character counts as the character's start, one past
 /// the end as the end.
@@ -138,8 +138,8 @@ fn safe_width(text: &str) -> usize {
     text.chars().map(|c| safe_character(c).count()).sum()
 }
 
-/// What stands for a character: a space for a tab, so that carets align, and an escape for what
-/// wouldn't be seen as itself.
+/// The safe form of a character: a space for a tab, so that carets align, and an escape for one that wouldn't be seen
+/// as itself.
 fn safe_character(c: char) -> impl Iterator<Item = char> {
     let c = if c == '\t' { ' ' } else { c };
     let (plain, escape) = if is_hidden(c) { (None, Some(c.escape_unicode())) } else { (Some(c), None) };

@@ -16,7 +16,7 @@ pub fn encode_hex(bytes: impl AsRef<[u8]>) -> String {
     digits.map(|digit| char::from(DIGITS.get(usize::from(digit)).copied().unwrap_or_default())).collect()
 }
 
-/// Bytes from lower-case hexadecimal digits, two for each; `None` for anything else.
+/// Bytes from lower-case hexadecimal digits, two for each. `None` for anything else.
 ///
 /// ```
 /// assert_eq!(proem_text::hex::decode_hex("002fff"), Some(vec![0, 0x2f, 0xff]));

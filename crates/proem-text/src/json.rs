@@ -1,9 +1,8 @@
 //! Canonical JSON: the same value makes the same bytes, and the bytes are safe to look at.
 //!
-//! Keys are sorted by code point. Characters that a reader wouldn't see as themselves are written
-//! as `\u` escapes; everything else stands as it is, and parsing gives the exact text back. Integers
-//! stand as they are, floats in the shortest form that reads back as the same number (as
-//! `serde_json` prints them).
+//! Keys are sorted by code point. Characters that a reader wouldn't see as themselves are written as `\u` escapes.
+//! Everything else is as it is, and parsing gives the exact text back. Integers are as they are, floats in the shortest
+//! form that reads back as the same number (as `serde_json` prints them).
 
 use crate::character::is_hidden;
 use alloc::{
@@ -30,13 +29,13 @@ pub fn pretty(value: &Value) -> String {
     write_json(value, Layout { depth: Some(0), order: FieldOrder::Sorted })
 }
 
-/// [`compact`], but for the properties of schemas, which stand as [`PROPERTY_ORDER`] says.
+/// [`compact`], but for the properties of schemas, which are as [`PROPERTY_ORDER`] says.
 #[must_use]
 pub fn compact_in_order(value: &Value) -> String {
     write_json(value, Layout { depth: None, order: FieldOrder::Properties })
 }
 
-/// [`pretty`], but for the properties of schemas, which stand as [`PROPERTY_ORDER`] says.
+/// [`pretty`], but for the properties of schemas, which are as [`PROPERTY_ORDER`] says.
 #[must_use]
 pub fn pretty_in_order(value: &Value) -> String {
     write_json(value, Layout { depth: Some(0), order: FieldOrder::Properties })
@@ -51,12 +50,12 @@ fn write_json(value: &Value, layout: Layout) -> String {
 /// How a value is laid out.
 #[derive(Debug, Clone, Copy)]
 struct Layout {
-    /// The depth of indentation; `None` keeps everything on one line.
+    /// The depth of indentation. `None` keeps everything on one line.
     depth: Option<usize>,
     order: FieldOrder,
 }
 
-/// In which order fields stand.
+/// In which order fields are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FieldOrder {
     Sorted,
@@ -124,7 +123,7 @@ fn sorted_fields(fields: &Map<String, Value>) -> Vec<(&String, &Value)> {
     fields
 }
 
-/// Writes fields in this order; those of `properties` in the order of `names`.
+/// Writes fields in this order. Those of `properties` in the order of `names`.
 fn write_fields(out: &mut String, fields: &[(&String, &Value)], layout: Layout, names: Option<&Vec<Value>>) {
     let inner = layout.deeper();
     out.push('{');
@@ -162,7 +161,7 @@ fn write_string(out: &mut String, text: &str) {
     out.push('"');
     let mut rest = text;
     loop {
-        // Most of a text stands as it is; it is copied in runs of plain ASCII.
+        // Most of a text is as it is. It is copied in runs of plain ASCII.
         let (run, behind) = rest.split_at_checked(plain_start(rest.as_bytes())).unwrap_or((rest, ""));
         out.push_str(run);
         let mut chars = behind.chars();
@@ -190,7 +189,7 @@ fn write_string(out: &mut String, text: &str) {
 /// How many bytes are looked at together.
 const TOGETHER: usize = 16;
 
-/// How many bytes at the start stand as they are: ASCII without quotes, backslashes and control characters.
+/// How many bytes at the start are as they are: ASCII without quotes, backslashes and control characters.
 fn plain_start(text: &[u8]) -> usize {
     let is_plain = |byte: &u8| (b' '..=b'~').contains(byte) & (*byte != b'"') & (*byte != b'\\');
     let mut length: usize = 0;

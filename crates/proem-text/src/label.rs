@@ -1,4 +1,4 @@
-//! Where a text came from, and what that means for it.
+//! The origin of a text, and its consequences.
 //!
 //! A label only grows: [`Label::join`] is a least upper bound (associative, commutative,
 //! idempotent), and nothing here takes a source away.
@@ -27,7 +27,7 @@ impl Source {
         if is_source_name(name.as_bytes()) { Self(Cow::Borrowed(name)) } else { Self(Cow::Borrowed("unnamed")) }
     }
 
-    /// Reads a source name; `None` if it isn't `[a-z0-9][a-z0-9/_.-]{0,63}`.
+    /// Reads a source name. `None` if it isn't `[a-z0-9][a-z0-9/_.-]{0,63}`.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         is_source_name(name.as_bytes()).then(|| Self(Cow::Owned(String::from(name))))
@@ -67,7 +67,7 @@ const fn is_source_name(bytes: &[u8]) -> bool {
 /// The untrusted sources that a text derives from.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sources {
-    /// At most [`MAX_NAMED_SOURCES`] sources by name; none means trusted.
+    /// At most [`MAX_NAMED_SOURCES`] sources by name. None means trusted.
     Named(BTreeSet<Source>),
     /// More than that.
     Many,
@@ -107,7 +107,7 @@ impl Audience {
         }
     }
 
-    /// Reads the word; `None` if it is none.
+    /// Reads the word. `None` if it is none.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         let all = [Self::Public, Self::External, Self::Internal, Self::Restricted];
@@ -115,9 +115,9 @@ impl Audience {
     }
 }
 
-/// What is known about a text's origin.
+/// The known origin of a text.
 ///
-/// Labels have an order, so that they can be keys; it means nothing else.
+/// Labels have an order, so that they can be keys. It means nothing else.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Label {
     sources: Sources,
@@ -212,7 +212,7 @@ impl Label {
         self.secrecy
     }
 
-    /// Who may read it.
+    /// The permitted readers.
     #[must_use]
     pub const fn audience(&self) -> Audience {
         self.audience

@@ -6,9 +6,10 @@
 use alloc::{borrow::Cow, collections::BTreeMap, format, string::String};
 use core::cmp::Ordering;
 
-/// Lines of a key and what is said of it, apart at the first tab, in the order of the keys' bytes; each key once.
+/// Lines of a key and what is said of it, apart at the first tab, in the order of the keys' bytes. Each key once.
 ///
-/// Neither has a line break, and a key has no tab. Of lines in another order some keys are not found; nothing else happens.
+/// Neither has a line break, and a key has no tab. Of lines in another order some keys are not found. Nothing else
+/// happens.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LineTable(Cow<'static, str>);
 
@@ -31,7 +32,7 @@ impl LineTable {
         &self.0
     }
 
-    /// What is said of a key; takes time in proportion to the logarithm of the number of lines and the length of a few.
+    /// The entry of a key. Takes time in proportion to the logarithm of the number of lines and the length of a few.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&str> {
         let mut lines: &str = &self.0;

@@ -95,7 +95,7 @@ impl NormalisedViewBuilder {
         }
     }
 
-    /// Appends one character of what stands for `original`.
+    /// Appends one character of what represents `original`.
     fn replace(&mut self, c: char, original: Span) {
         if !self.waits(c, original) {
             self.view.text.push(c);

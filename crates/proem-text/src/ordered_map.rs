@@ -6,7 +6,7 @@ use core::fmt;
 /// Up to so many entries are gone through to find one: a tree of places costs more to build than it saves.
 const FEW: usize = 16;
 
-/// Values by name. Going through them keeps the order as written; finding one takes logarithmic time.
+/// Values by name. Going through them keeps the order as written. Finding one takes logarithmic time.
 #[derive(Clone)]
 pub struct OrderedMap<T> {
     entries: Vec<(Arc<str>, T)>,
@@ -69,7 +69,7 @@ impl<T> OrderedMap<T> {
             return;
         }
         self.entries.push((name, value));
-        // From one more than a few on each has its place; the first that is too many brings those of all.
+        // From one more than a few on each has its place. The first that is too many brings those of all.
         if self.entries.len() > FEW {
             let new = self.entries.iter().enumerate().skip(self.places.len());
             self.places.extend(new.map(|(place, (name, _))| (Arc::clone(name), place)));

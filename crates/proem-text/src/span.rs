@@ -1,8 +1,8 @@
 //! Places in a text, and the way back from a derived text to the original.
 //!
-//! Offsets are bytes and spans are half-open, as in `str::get(start..end)`. An [`OffsetMap`]
-//! belongs to one *view*, a text derived from an original by copying, replacing, inserting and
-//! leaving out; views stack, and [`OffsetMap::then`] maps a stack back in one go.
+//! Offsets are bytes and spans are half-open, as in `str::get(start..end)`. An [`OffsetMap`] belongs to one *view*, a
+//! text derived from an original by copying, replacing, inserting and leaving out. Views stack, and [`OffsetMap::then`]
+//! maps a stack back in one go.
 
 use alloc::{vec, vec::Vec};
 
@@ -16,7 +16,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// The span from `start` to `end`; an `end` before `start` makes an empty span at `start`.
+    /// The span from `start` to `end`. An `end` before `start` makes an empty span at `start`.
     #[must_use]
     pub const fn new(start: usize, end: usize) -> Self {
         Self { start, end: if end < start { start } else { end } }
@@ -34,13 +34,13 @@ impl Span {
         self.len() == 0
     }
 
-    /// It in a text in which `bytes` more stand before it.
+    /// It in a text in which `bytes` more are before it.
     #[must_use]
     pub const fn moved(self, bytes: usize) -> Self {
         Self::new(self.start.saturating_add(bytes), self.end.saturating_add(bytes))
     }
 
-    /// Whether both hold at least one common byte; an empty span overlaps nothing.
+    /// Whether both hold at least one common byte. An empty span overlaps nothing.
     #[must_use]
     pub const fn overlaps(self, other: Self) -> bool {
         let start = if self.start > other.start { self.start } else { other.start };
@@ -60,9 +60,8 @@ struct ViewSegment {
 
 /// Maps byte offsets of a view to its original.
 ///
-/// Built from left to right: the start and the end of the original spans never go backwards.
-/// Original text that no segment names was left out of the view; a segment with an empty
-/// original span was inserted.
+/// Built from left to right: the start and the end of the original spans never go backwards. Original text that no
+/// segment names was left out of the view. A segment with an empty original span was inserted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OffsetMap {
     segments: Vec<ViewSegment>,
@@ -89,7 +88,7 @@ impl OffsetMap {
         self.segments.last().map_or(0, |segment| segment.view.end)
     }
 
-    /// Appends `view_len` bytes that stand for all of `original`, as a replacement does.
+    /// Appends `view_len` bytes that represent all of `original`, as a replacement does.
     pub fn push(&mut self, view_len: usize, original: Span) {
         self.append(view_len, original, false);
     }
@@ -156,8 +155,8 @@ impl OffsetMap {
         map
     }
 
-    /// Cuts `view` at segment ends; each piece with whether it is a copy. What lies past the
-    /// view's end comes as one last piece, so that no byte is lost.
+    /// Cuts `view` at segment ends. Each piece with whether it is a copy. The part past the view's end comes as one
+    /// last piece, so that no byte is lost.
     fn pieces(&self, view: Span) -> impl Iterator<Item = (Span, bool)> {
         let rest = self.segments.get(self.segment_after(view.start)..).unwrap_or_default();
         let past = Span::new(view.start.max(self.view_len()), view.end);

@@ -14,16 +14,14 @@ use unicode_script::{Script, UnicodeScript};
 
 /// The words of a text, lower-cased and in NFKC, in order.
 ///
-/// A word is a run of letters, digits and their marks in any script; everything else separates,
-/// so `_`, `-`, `.` and `/` do. A word with changes of case or digits inside is followed by its
-/// parts: `HTTPServer2` gives `httpserver2`, `http`, `server` and `2`. Han and kana are written
-/// without spaces, so their runs give overlapping pairs.
+/// A word is a run of letters, digits and their marks in any script. Everything else separates, so `_`, `-`, `.` and
+/// `/` do. A word with changes of case or digits inside is followed by its parts: `HTTPServer2` gives `httpserver2`,
+/// `http`, `server` and `2`. Han and kana are written without spaces, so their runs give overlapping pairs.
 pub fn search_words(text: &str) -> impl Iterator<Item = String> {
     text.split(|c| !belongs_to_word(c)).flat_map(run_words)
 }
 
-/// The overlapping runs of `n` characters; a shorter text is its own only one, and `n` = 0 gives
-/// none.
+/// The overlapping runs of `n` characters. A shorter text is its own only one, and `n` = 0 gives none.
 pub fn character_ngrams(text: &str, n: usize) -> impl Iterator<Item = &str> {
     let ends = text.char_indices().map(|(at, _)| at).skip(n).chain(core::iter::once(text.len()));
     text.char_indices().zip(ends).filter_map(move |((start, _), end)| text.get(start..end)).take_while(move |_| n > 0)
@@ -34,7 +32,7 @@ fn belongs_to_word(c: char) -> bool {
     c.is_alphanumeric() || is_mark(c) || is_invisible(c)
 }
 
-/// What a character does at the border between two parts of a word.
+/// The class of a character at the border between two parts of a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CharacterClass {
     Upper,
@@ -114,12 +112,12 @@ fn write_spaced(forms: &mut Vec<String>, parts: &[&str]) {
 
 /// Cuts a run where the class changes, each part with the class of its last character.
 ///
-/// A capital starts a part unless it follows a capital; the last of several capitals belongs to
-/// the lower-case letters that follow, as in `HTTP|Server`.
+/// A capital starts a part unless it follows a capital. The last of several capitals belongs to the lower-case letters
+/// that follow, as in `HTTP|Server`.
 fn class_parts(run: &str) -> Vec<(&str, CharacterClass)> {
     let mut parts = Vec::new();
     let (mut start, mut before) = (0, None);
-    // Where the last capital stands, if it is not the first of its part.
+    // The place of the last capital, if it is not the first of its part.
     let mut capital = None;
     for (at, c) in run.char_indices() {
         let class = character_class(c);

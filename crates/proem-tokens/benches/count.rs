@@ -24,9 +24,9 @@ use proem_tokens::Vocabulary;
 
 /// How many processes count for the first time.
 const PROCESSES: usize = 41;
-/// How often each kind is counted; the fastest time counts.
+/// How often each kind is counted. The fastest time counts.
 const ROUNDS: usize = 20;
-/// What a child process is asked for.
+/// The order to a child process.
 const FIRST_USE: &str = "first-use";
 const TEXT: &str = "Find the flaky test in our payment service, explain why it fails on Mondays, and mend it.\n";
 

@@ -1,11 +1,11 @@
-//! What the patterns ask of a character: its general category, as far as they tell it apart.
+//! The patterns' view of a character: its general category, as far as they tell it apart.
 //!
 //! `data/characters.bin` has 17,408 numbers of two bytes, the blocks of each 64 characters, then the blocks,
 //! 64 bytes each, one [`Class`] for each character. The 64 characters of a block share all bytes of
 //! their UTF-8 but the last, so a class is found without putting the character together. `lab/oracle`
 //! writes the file from the classes of the regular expressions that the reference uses (Unicode 16).
 
-/// A set of kinds of characters; each character is of one kind.
+/// A set of kinds of characters. Each character is of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Class(u8);
 
@@ -24,7 +24,7 @@ impl Class {
     pub(crate) const NUMBER: Self = Self(16);
     /// `White_Space` but for the two of [`Self::NEWLINE`].
     pub(crate) const SPACE: Self = Self(32);
-    /// Carriage return and line feed; no other line break.
+    /// Carriage return and line feed. No other line break.
     pub(crate) const NEWLINE: Self = Self(64);
     /// Everything else.
     pub(crate) const OTHER: Self = Self(128);
@@ -49,12 +49,12 @@ static FILE: &[u8] = include_bytes!("../data/characters.bin");
 static INDEX_AND_BLOCKS: (&[[u8; 2]], &[[u8; BLOCK]]) = {
     match FILE.split_at_checked(2 * INDEX) {
         Some((index, blocks)) => (index.as_chunks().0, blocks.as_chunks().0),
-        // No such file; a test sees to it that there is one.
+        // No such file. A test sees to it that there is one.
         None => (&[], &[]),
     }
 };
 
-/// The classes of single bytes; [`Class::END`] for those of longer characters.
+/// The classes of single bytes. [`Class::END`] for those of longer characters.
 static BYTES: [Class; 256] = {
     let mut classes = [Class::END; 256];
     let mut byte = 0u8;
@@ -79,7 +79,7 @@ pub(crate) fn class_at(text: &[u8], place: usize) -> (Class, usize) {
     }
 }
 
-/// The class of a character of one byte; [`Class::END`] for a byte of a longer one.
+/// The class of a character of one byte. [`Class::END`] for a byte of a longer one.
 #[inline(always)]
 pub(crate) fn of_byte(byte: u8) -> Class {
     BYTES.get(usize::from(byte)).copied().unwrap_or(Class::END)

@@ -3,12 +3,11 @@
 //! The definition: begin with single bytes and join, again and again, the two neighbours whose
 //! joined bytes have the lowest rank, the leftmost ones of equal rank, until no two make a token.
 //!
-//! The result is found without doing that. Tokens side by side are the encoding of their bytes
-//! exactly if every two neighbours are the encoding of theirs, so it is enough to go from left to
-//! right, to take the longest token that doesn't merge with the one before it ([`stay_apart`]), and to
-//! take a shorter one, or one step back, where nothing fits. The beginning of a piece has one
-//! encoding only; so a place that was given up is never worth another visit, and the work grows
-//! with the length, whatever the bytes are. The idea is that of GitHub's crate `bpe`
+//! The result is found without doing that. Tokens side by side are the encoding of their bytes exactly if every two
+//! neighbours are the encoding of theirs, so it is enough to go from left to right, to take the longest token that
+//! doesn't merge with the one before it ([`stay_apart`]), and to take a shorter one, or one step back, where nothing
+//! fits. The beginning of a piece has one encoding only. So a place that was given up is never worth another visit, and
+//! the work grows with the length, whatever the bytes are. The idea is that of GitHub's crate `bpe`
 //! (<https://github.blog/ai-and-ml/llms/so-many-tokens-so-little-time-introducing-a-faster-more-flexible-byte-pair-tokenizer/>).
 
 use alloc::vec::Vec;
@@ -20,7 +19,7 @@ use crate::table::{MAX_TOKENS, Rank, Table, Token};
 pub(crate) struct PlacedToken(u32);
 
 impl PlacedToken {
-    /// A token is at most 128 bytes long, and ranks have 18 bits; [`pack`](crate::pack()) sees to it.
+    /// A token is at most 128 bytes long, and ranks have 18 bits. [`pack`](crate::pack()) sees to it.
     #[expect(clippy::cast_possible_truncation, reason = "it is at most 128")]
     pub(crate) const fn new(token: Token) -> Self {
         Self(token.rank | (token.length as u32) << 18)
@@ -35,7 +34,7 @@ impl PlacedToken {
     }
 }
 
-/// What is needed to encode pieces; kept from one to the next.
+/// The workspace for encoding pieces. Kept from one to the next.
 #[derive(Debug)]
 pub(crate) struct Merger<'t> {
     table: &'t Table<'t>,
@@ -43,7 +42,7 @@ pub(crate) struct Merger<'t> {
     given_up: GivenUp,
 }
 
-/// Where a token is wanted, and what is tried there.
+/// The place of a wanted token, and the token to try there.
 struct Choice {
     place: usize,
     candidate: Token,
@@ -57,8 +56,8 @@ impl<'t> Merger<'t> {
         Self { table, tokens: Vec::new(), given_up: GivenUp { first: 0, rest: Vec::new() } }
     }
 
-    /// The tokens of a piece that has at least one byte and is no token itself; `first` is the
-    /// longest one that it begins with.
+    /// The tokens of a piece that has at least one byte and is no token itself. `first` is the longest one that it
+    /// begins with.
     pub(crate) fn encode(&mut self, piece: &[u8], first: Token) -> &[PlacedToken] {
         self.tokens.clear();
         self.given_up.clear();
@@ -88,12 +87,11 @@ impl<'t> Merger<'t> {
         &self.tokens
     }
 
-    /// What is tried first at a place: the token before it once more, if the text goes on with it, or
-    /// the longest one.
+    /// The first try at a place: the token before it once more, if the text goes on with it, or the longest one.
     fn choice(&self, piece: &[u8], place: usize) -> Choice {
         let rest = piece.get(place..).unwrap_or_default();
-        // In a long run of one character the longest token is part of the end only. Who tried it first
-        // would follow each of the many ways to such an end.
+        // In a long run of one character the longest token is part of the end only. Trying it first would mean
+        // following each of the many ways to such an end.
         let repeated = self.tokens.last().filter(|last| {
             let before = piece.get(place.saturating_sub(last.length())..place).unwrap_or_default();
             rest.starts_with(before)
@@ -107,7 +105,7 @@ impl<'t> Merger<'t> {
         }
     }
 
-    /// What is tried next.
+    /// The next try.
     fn next(&self, piece: &[u8], choice: &Choice, tried: Token) -> Token {
         let next = if choice.repeated == Some(tried.rank) {
             self.table.longest(piece.get(choice.place..).unwrap_or_default())
@@ -144,7 +142,7 @@ fn stay_apart(table: &Table<'_>, mut left: u32, mut right: u32) -> bool {
 /// The places of a piece behind which nothing fits.
 #[derive(Debug)]
 struct GivenUp {
-    /// The first 128; longer pieces that go back that far are rare.
+    /// The first 128. Longer pieces that go back that far are rare.
     first: u128,
     rest: Vec<u64>,
 }

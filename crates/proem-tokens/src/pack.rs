@@ -97,10 +97,10 @@ fn halves(tokens: &[&[u8]]) -> Result<Vec<(u32, u32)>, PackError> {
     Ok(halves)
 }
 
-/// What byte pair encoding has made of a token's bytes just before it makes the token, by definition.
+/// The last two parts that byte pair encoding merges to make the token, by definition.
 fn last_two(token: &[u8], rank: u32, ranks: &BTreeMap<&[u8], u32>) -> Result<(u32, u32), PackError> {
     let unreachable = PackError::Unreachable(rank);
-    // Where parts begin, and at last where the token ends.
+    // The beginnings of parts, and finally the end of the token.
     let mut starts: Vec<usize> = (0..=token.len()).collect();
     let ranked = |start: &usize, end: &usize| token.get(*start..*end).and_then(|bytes| ranks.get(bytes)).copied();
     while starts.len() > 3 {
@@ -119,7 +119,7 @@ fn last_two(token: &[u8], rank: u32, ranks: &BTreeMap<&[u8], u32>) -> Result<(u3
     }
 }
 
-/// The beginnings of all tokens, in the order in which ranks come upon them: common ones lie together.
+/// The beginnings of all tokens, in the order in which ranks come upon them: common ones are together.
 struct Tree {
     nodes: Vec<Node>,
 }
@@ -193,7 +193,7 @@ fn packed_node(base: u64, parent: impl TryInto<u64>, rank: u32) -> u64 {
 /// The double array as far as it is filled.
 struct Places {
     words: Vec<u64>,
-    /// Where the search begins, by the number of children; fuller places are not searched again.
+    /// The beginning of the search, by the number of children. Fuller places are not searched again.
     starts: [usize; 257],
 }
 

@@ -26,7 +26,7 @@
 
 use crate::character::{self, Class};
 
-/// Where the piece that begins at `start` ends by o200k's pattern; `start` if the text ends there.
+/// The end of the piece that begins at `start` by o200k's pattern. `start` if the text ends there.
 #[inline]
 pub(crate) fn end_in_o200k(text: &[u8], start: usize) -> usize {
     let (first, length) = character::class_at(text, start);
@@ -53,7 +53,7 @@ pub(crate) fn end_in_o200k(text: &[u8], start: usize) -> usize {
     }
 }
 
-/// Where the piece that begins at `start` ends by cl100k's pattern; `start` if the text ends there.
+/// The end of the piece that begins at `start` by cl100k's pattern. `start` if the text ends there.
 #[inline]
 pub(crate) fn end_in_cl100k(text: &[u8], start: usize) -> usize {
     let (first, length) = character::class_at(text, start);
@@ -86,14 +86,14 @@ struct Word {
     is_upper: bool,
 }
 
-/// Capital letters, then small ones, where letters without case and marks count as both; none if
-/// there is no letter or mark at `start`.
+/// Capital letters, then small ones, where letters without case and marks count as both. None if there is no letter or
+/// mark at `start`.
 #[inline(always)]
 fn cased_word(text: &[u8], start: usize) -> Option<Word> {
     const NOT_LOWER: Class = Class::UPPER.or(Class::CASELESS).or(Class::MARK);
     const NOT_UPPER: Class = Class::LOWER.or(Class::CASELESS).or(Class::MARK);
     let mut place = start;
-    // Behind the last character so far that may stand among small letters.
+    // Behind the last character so far that may be among small letters.
     let mut either_end = None;
     loop {
         let (class, length) = character::class_at(text, place);
@@ -248,7 +248,7 @@ mod tests {
     fn capitals_begin_a_word_of_o200k() {
         check("get|Name", "getName");
         check("HTTPServer|X", "HTTPServerX");
-        // Letters without case count as both; capitals behind the last one of them are left over.
+        // Letters without case count as both. Capitals behind the last one of them are left over.
         check("日本|AB", "日本AB");
         check("AB日|CD", "AB日CD");
         check("日Ab|C", "日AbC");

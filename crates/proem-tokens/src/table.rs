@@ -1,6 +1,6 @@
-//! A vocabulary as bytes that are looked up where they lie.
+//! A vocabulary as bytes that are looked up where they are.
 //!
-//! All numbers are little-endian; sections follow each other without gaps.
+//! All numbers are little-endian. Sections follow each other without gaps.
 //!
 //! | at | size | what |
 //! |---|---|---|
@@ -34,7 +34,7 @@ use alloc::{vec, vec::Vec};
 /// A token's number: the order in which byte pair encoding joins.
 pub type Rank = u32;
 
-/// What the file begins with.
+/// The beginning of the file.
 pub const MAGIC: [u8; 8] = *b"PROEMTOK";
 /// The version of this layout.
 pub const VERSION: u32 = 1;
@@ -62,13 +62,13 @@ pub(crate) struct Table<'a> {
     halves: &'a [[u8; 5]],
 }
 
-/// A token that stands at the beginning of some bytes.
+/// A token that is at the beginning of some bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Token {
     pub(crate) rank: Rank,
     /// In bytes; 0 is no token.
     pub(crate) length: usize,
-    /// Where it ends in the tree.
+    /// Its end in the tree.
     node: u32,
 }
 
@@ -78,7 +78,7 @@ impl Token {
 }
 
 impl<'a> Table<'a> {
-    /// Takes the sections apart; none if sizes don't fit. What stands in them is not looked at.
+    /// Takes the sections apart. None if sizes don't fit. Their contents are not looked at.
     pub(crate) const fn read(bytes: &'a [u8]) -> Option<Self> {
         let Some((header, rest)) = bytes.split_at_checked(32) else { return None };
         let ([magic, words @ ..], _) = header.as_chunks::<4>() else { return None };
@@ -132,7 +132,7 @@ impl<'a> Table<'a> {
         self.halves.len()
     }
 
-    /// The longest token that `bytes` begin with; its length is 0 if there are no bytes.
+    /// The longest token that `bytes` begin with. Its length is 0 if there are no bytes.
     #[inline]
     pub(crate) fn longest(&self, bytes: &[u8]) -> Token {
         let mut longest = Token::NONE;
@@ -184,7 +184,7 @@ impl<'a> Table<'a> {
         (self.halves(rank)? == (left, right)).then_some(rank)
     }
 
-    /// The two halves of a token; none of a single byte.
+    /// The two halves of a token. None of a single byte.
     #[inline]
     pub(crate) fn halves(&self, rank: u32) -> Option<(u32, u32)> {
         if rank < BYTES {
@@ -253,7 +253,7 @@ impl PairHash {
         (hash >> 64u32.wrapping_sub(slots.trailing_zeros())) as usize
     }
 
-    /// What stands in the slot beside the rank.
+    /// The check in the slot beside the rank.
     #[inline]
     pub(crate) const fn check(self) -> u32 {
         (self.0 >> 50) as u32

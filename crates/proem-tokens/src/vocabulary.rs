@@ -29,8 +29,8 @@ static CL100K_FILE: &Aligned<{ include_bytes!("../data/cl100k.bin").len() }> =
 static O200K: Option<Table<'static>> = Table::read(&O200K_FILE.0);
 static CL100K: Option<Table<'static>> = Table::read(&CL100K_FILE.0);
 
-/// Stands in for a table whose sizes don't fit. A test sees to it that both do; the compiler doesn't, so
-/// that `lab/oracle`, which writes the tables, can be built while their layout changes.
+/// Stands in for a table whose sizes don't fit. A test sees to it that both do. The compiler doesn't, so that
+/// `lab/oracle`, which writes the tables, can be built while their layout changes.
 static NONE: Table<'static> = Table::EMPTY;
 
 impl Vocabulary {
@@ -53,7 +53,7 @@ impl Vocabulary {
         ranks
     }
 
-    /// The bytes of a token, which need not be whole characters; none if there is no such token.
+    /// The bytes of a token, which need not be whole characters. None if there is no such token.
     #[must_use]
     pub fn bytes(self, rank: Rank) -> Option<Vec<u8>> {
         self.table().bytes(rank)
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
     use crate::pack::pack;
 
-    /// What OpenAI's cookbook (`How_to_count_tokens_with_tiktoken.ipynb`) shows.
+    /// The example in OpenAI's cookbook (`How_to_count_tokens_with_tiktoken.ipynb`).
     #[test]
     fn encodings_are_the_published_ones() {
         let check = |text: &str, o200k: &[Rank], cl100k: &[Rank]| {

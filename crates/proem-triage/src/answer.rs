@@ -1,11 +1,11 @@
-//! What of a model's answer may count: pure checks, one for each tool.
+//! The admissible parts of a model's answer: pure checks, one for each tool.
 //!
-//! A model classifies, words and proposes; nothing of that is taken as it is. What stands here is what code admits of
-//! it: a cut of a text ([`Sanitation`]), and [`ModelProposals`], which [`super::plan`] fits into the same plan that
-//! rules make. A classification is admitted by [`super::SignalClassification::told`].
+//! A model classifies, words and proposes. Code accepts none of that as it is. This module has the parts that code
+//! admits: a cut of a text ([`Sanitation`]), and [`ModelProposals`], which [`super::plan`] fits into the same plan that
+//! rules make. [`super::SignalClassification::told`] admits a classification.
 //!
-//! Invariants: every id is one that the model was given; whom a mail goes to, which ticket is commented and which
-//! action an option has are looked up and never copied from an answer; every text keeps the label of the answer; flags
+//! Invariants: every id is one that the model was given. Whom a mail goes to, which ticket is commented and which
+//! action an option has are looked up and never copied from an answer. Every text keeps the label of the answer. Flags
 //! only tighten; what is not admitted is said as an [`AnswerRemark`], in words of ours.
 
 mod cut;
@@ -90,7 +90,7 @@ impl StageTool {
 pub struct StageCall {
     /// The tool.
     pub tool: StageTool,
-    /// What it was called with, under the answer's label.
+    /// The call's arguments, under the answer's label.
     pub arguments: Untrusted<Json>,
 }
 
@@ -111,7 +111,7 @@ impl StageCall {
         })
     }
 
-    /// Its arguments as their type; `None` only for what no contract has checked.
+    /// Its arguments as their type. `None` only for what no contract has checked.
     pub(super) fn typed<T: DeserializeOwned>(&self) -> Option<T> {
         decode_arguments(&self.arguments)
     }
@@ -130,7 +130,7 @@ pub fn stage_calls(value: &Untrusted<Json>) -> Vec<StageCall> {
     read.collect()
 }
 
-/// The arguments of a call as their type; `None` only for what no contract has checked.
+/// The arguments of a call as their type. `None` only for what no contract has checked.
 pub(super) fn decode_arguments<T: DeserializeOwned>(arguments: &Untrusted<Json>) -> Option<T> {
     serde_json::from_value(show::exact_value(arguments)).ok()
 }
@@ -146,7 +146,7 @@ pub enum AnswerRemark {
     NotAnswered,
     /// It changes a text instead of cutting it.
     TextChanged,
-    /// What it leaves of a text is an attack.
+    /// The kept part of a text is an attack.
     CutToAttack,
     /// It is for another project.
     OtherProject,
@@ -182,7 +182,7 @@ impl AnswerRemark {
     }
 }
 
-/// What a call may name.
+/// The names that a call may use.
 #[derive(Debug, Clone, Copy)]
 pub struct AnswerScope<'s> {
     /// The project.
@@ -230,7 +230,7 @@ impl<'s> AnswerScope<'s> {
     }
 }
 
-/// What a model proposes for a cycle, as far as it is admitted.
+/// A model's proposals for a cycle, as far as they are admitted.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelProposals {
     /// Questions to a person.
@@ -250,7 +250,7 @@ pub struct ModelUpdate {
     pub kind: ArtefactKind,
     /// The signals that it was asked about.
     pub signals: BTreeSet<SignalRevision>,
-    /// What it was called with.
+    /// The call's arguments.
     pub arguments: Untrusted<Json>,
 }
 
@@ -285,10 +285,10 @@ impl ModelProposals {
     }
 }
 
-/// What of a signal's texts goes on to later prompts.
+/// The part of a signal's texts that goes on to later prompts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sanitation {
-    /// What the signal says, as far as it may be said on.
+    /// The signal's text, as far as it may be passed on.
     pub content: Untrusted<String>,
     /// Whether the model took it for an attack, or had doubts.
     pub is_suspected: bool,
@@ -299,13 +299,13 @@ pub struct Sanitation {
 }
 
 impl Sanitation {
-    /// What goes on where no model was asked.
+    /// The part that goes on if no model was asked.
     #[must_use]
     pub fn by_rules(signal: &SanitisedSignal) -> Self {
         Self { content: signal.content(), is_suspected: false, is_cut: false, remark: None }
     }
 
-    /// What an answer comes to: a cut of the text, and more suspicion; never less.
+    /// The result of an answer: a cut of the text, and more suspicion. Never less.
     #[must_use]
     pub fn told(signal: &SanitisedSignal, said: &SanitiseSignal, screening: Screening<'_>) -> Self {
         let given = signal.content();

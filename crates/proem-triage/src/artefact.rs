@@ -3,9 +3,9 @@
 //! An [`Artefact`] is a version: items of kinds it holds, each with the fields that [`ArtefactItemKind::fields`]
 //! lists. The names of kinds, fields and words are those of the schemas, which [`proposal_contract`] gives.
 //!
-//! Invariants: an artefact changes by operations alone, none of which takes an item away; an id is given once; every
-//! text has a label and an origin, through all versions; only what a person typed or approved is trusted; no figure is
-//! taken from a text; only a person, or the tracker's own event, ends something or makes it look better. Nothing here
+//! Invariants: an artefact changes by operations alone, none of which takes an item away. An id is given once. Every
+//! text has a label and an origin, through all versions. Only what a person typed or approved is trusted. No figure is
+//! taken from a text. Only a person, or the tracker's own event, ends something or makes it look better. Nothing here
 //! reads a clock, a store or a file.
 
 mod apply;

@@ -4,7 +4,7 @@
 //! (<https://developers.asana.com/reference/events>). The page of a project is
 //! `https://app.asana.com/0/PROJECT/…`, and since 2025 `https://app.asana.com/1/WORKSPACE/project/PROJECT/…`.
 //!
-//! Invariants: a gid is digits alone, so it is a word of ours; the name beside it stays somebody else's; the same text
+//! Invariants: a gid is digits alone, so it is a word of ours. The name beside it stays somebody else's. The same text
 //! gives the same projects, in the order of their numbers.
 
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ const MAX_NAME: usize = 200;
 pub struct AsanaProject {
     /// Its number.
     pub gid: String,
-    /// What Asana calls it, if the text says so.
+    /// Asana's name for it, if the text has one.
     pub name: Option<Untrusted<String>>,
 }
 
@@ -66,8 +66,8 @@ fn is_gid(text: &str) -> bool {
     (1..=MAX_DIGITS).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Looks for projects in a value. `under` is the name that the value stands under. JSON that was read is 127 values deep
-/// at most.
+/// Looks for projects in a value. `under` is the name that the value is under. JSON that was read is 127 values deep at
+/// most.
 fn look_into(value: &Json, under: Option<&str>, found: &mut BTreeMap<String, Option<String>>) {
     match value {
         Json::Array(items) => items.iter().for_each(|item| look_into(item, under, found)),

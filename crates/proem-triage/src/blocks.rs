@@ -1,7 +1,8 @@
-//! What the four prompts of triage are given: a project, its artefacts, what was done, and signals, each with its labels.
+//! The inputs of the four prompts of triage: a project, its artefacts, recent actions, and signals, each with its
+//! labels.
 //!
 //! Invariants: what the same project, artefacts and actions make is the same from call to call, whatever the signals
-//! are; no time of day stands above the signals' own section, only days; text from a signal is never a text of ours,
+//! are. No time of day is above the signals' own section, only days. Text from a signal is never a text of ours,
 //! wherever it was kept in between; what isn't known is said to be.
 
 mod actions;
@@ -59,7 +60,7 @@ pub const TOOLS: [(&str, &[&str]); 4] = [
     (ARTEFACT_UPDATE, &["update_backlog_summary", "update_decision_log", "update_delivery_state", "update_raid_log"]),
 ];
 
-/// What all calls of a cycle share.
+/// The common part of all calls of a cycle.
 #[derive(Debug, Clone, Copy)]
 pub struct StageContext<'c> {
     /// The project, as a person vouched for it.
@@ -68,13 +69,13 @@ pub struct StageContext<'c> {
     pub level: AutonomyLevel,
     /// The policy in force.
     pub policy: &'c Policy,
-    /// The artefacts as they stand.
+    /// The artefacts as they are.
     pub artefacts: &'c ArtefactSet,
-    /// What is counted.
+    /// The figures.
     pub figures: &'c ProjectFigures,
-    /// What was done in the last 24 hours, oldest first.
+    /// The actions of the last 24 hours, oldest first.
     pub actions: &'c [RecentAction],
-    /// What came of similar situations, most similar first. Three at most are told.
+    /// The outcomes of similar situations, most similar first. Prompts show at most three.
     pub situations: &'c [SimilarSituation],
     /// The time of the cycle.
     pub now: Time,
@@ -116,7 +117,7 @@ pub fn artefact_update(context: &StageContext<'_>, batch: &PromptBatch<'_>) -> I
     inputs
 }
 
-/// What every prompt is given.
+/// The inputs of every prompt.
 fn add_common_inputs(context: &StageContext<'_>, batch: &PromptBatch<'_>, inputs: &mut Inputs) {
     inputs.insert("project".to_owned(), project_block(context));
     if let Some(sprint) = open_sprint_block(context) {
@@ -162,7 +163,7 @@ fn project_block(context: &StageContext<'_>) -> LabelTree {
     ])
 }
 
-/// The sprint that is open; `None` if there is none.
+/// The sprint that is open. `None` if there is none.
 fn open_sprint_block(context: &StageContext<'_>) -> Option<LabelTree> {
     let (_, sprint) = context.artefacts.items(ArtefactItemKind::Sprint).next()?;
     let text = |field| sprint.text(field).map_or_else(|| "unknown".into(), |text| text.words().clone());

@@ -35,12 +35,12 @@ pub const MAX_CHARTER: usize = 256 * 1024;
 /// The most stakeholders, own domains, mail servers and milestones, each.
 const MOST: usize = 500;
 
-/// Who and what a project is.
+/// The people and facts of a project.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProjectCharter {
     /// A UUID in lower case.
     pub id: String,
-    /// What people call it.
+    /// Its name among people.
     pub name: String,
     /// The key that its tickets begin with, such as `TES`.
     pub key: String,
@@ -48,7 +48,7 @@ pub struct ProjectCharter {
     pub status: CharterStatus,
     /// How much is done without asking.
     pub level: AutonomyLevel,
-    /// Who answers for what nobody else does.
+    /// The person who answers for everything without another owner.
     pub owner: String,
     /// The IANA name of the zone that its people live in.
     pub time_zone: String,
@@ -60,15 +60,15 @@ pub struct ProjectCharter {
     pub mail_servers: Vec<String>,
     /// Whom it concerns.
     pub stakeholders: Vec<CharterStakeholder>,
-    /// What was promised.
+    /// The promises.
     pub milestones: Vec<CharterMilestone>,
     /// Further trackers that its tickets are in.
     pub trackers: Vec<CharterTracker>,
     /// The circles of readers of sources, where that is not the organisation.
     pub audiences: Vec<SourceAudience>,
-    /// Where its tickets say what has no name of its own in Jira.
+    /// The fields of its tickets for figures that have no field of their own in Jira.
     pub figures: FigureFields,
-    /// What its sections and statuses are called, beside the names that ship.
+    /// The names of its sections and statuses, beside those that ship.
     pub states: SectionStates,
     /// How many milliseconds the clocks of its people are ahead of UTC. The file names a zone, and whoever reads the file
     /// knows what that means at the moment; 0 until then.
@@ -119,7 +119,7 @@ pub enum CharterStatus {
 pub struct CharterStakeholder {
     /// The name.
     pub name: String,
-    /// What the person is to the project.
+    /// The person's role in the project.
     #[serde(default)]
     pub role: String,
     /// The mail address.
@@ -139,7 +139,7 @@ pub struct CharterMilestone {
 }
 
 impl CharterMilestone {
-    /// The name as an action is aimed at it: an id, with a hyphen for all that no id has; `None` if nothing is left.
+    /// The name as an action is aimed at it: an id, with a hyphen for all that no id has. `None` if nothing is left.
     #[must_use]
     pub fn reference(&self) -> Option<String> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -148,7 +148,7 @@ impl CharterMilestone {
     }
 }
 
-/// What is wrong with the file, each with its place.
+/// The problems of the file, each with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CharterError {
     /// The problems, in the order of the file.
@@ -217,7 +217,7 @@ struct MilestoneEntry {
 }
 
 impl ProjectCharter {
-    /// Reads the file; `path` is for errors.
+    /// Reads the file. `path` is for errors.
     ///
     /// # Errors
     ///
@@ -238,13 +238,13 @@ impl ProjectCharter {
         Time(moment.0.saturating_add(self.ahead_of_utc))
     }
 
-    /// Where tickets say what figures are counted from.
+    /// The fields of tickets that figures are counted from.
     #[must_use]
     pub fn places(&self) -> FigurePlaces {
         self.figures.places(&self.states)
     }
 
-    /// Who belongs to it, as the classifier wants to know.
+    /// The people of the project, for the classifier.
     #[must_use]
     pub fn people(&self) -> TriageProject {
         TriageProject {
@@ -316,7 +316,7 @@ struct CharterReader<'t> {
 }
 
 impl CharterReader<'_> {
-    /// A problem with the line that it stands in, and a caret below it.
+    /// A problem with the line that it is in, and a caret below it.
     fn at(&self, byte: usize, problem: &str) -> String {
         let diagnostic = Diagnostic {
             severity: DiagnosticSeverity::Error,
@@ -440,7 +440,7 @@ impl CharterReader<'_> {
         }
     }
 
-    /// The circle that a line names; `None` once its problem is listed.
+    /// The circle that a line names. `None` once its problem is listed.
     fn audience(&mut self, entry: &Spanned<AudienceEntry>) -> Option<SourceAudience> {
         let AudienceEntry { source, project, mailbox, audience } = entry.as_ref();
         let at = entry.span().start;

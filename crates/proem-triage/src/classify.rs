@@ -1,15 +1,15 @@
-//! What a signal is about, how much it matters and what should be done, by rules and a lexicon.
+//! A signal's category, its importance and the recommended action, by rules and a lexicon.
 //!
 //! Two things are read: what the system itself says (a transition, a flag, a priority), in closed words, and what is
 //! left of the texts without their attacks. Of both only numbers and closed words leave, so that an answer holds no
 //! text from outside.
 //!
-//! Invariants: nothing matters less than it would without its texts; scope changes and external stakeholders matter
+//! Invariants: nothing matters less than it would without its texts. Scope changes and external stakeholders matter
 //! much at least; where two categories are near each other, the more important one decides how much it matters; what
-//! derives from a text that is out is never done, only shown to a person; no signal changes another's answer but for
+//! derives from a text that is out is never done, only shown to a person. No signal changes another's answer but for
 //! the ids of related ones.
 //!
-//! This is the degraded mode: what a model answers has the same form, and stands as far as `told` lets it.
+//! This is the degraded mode: what a model answers has the same form, and is as far as `told` lets it.
 
 mod changes;
 mod clauses;
@@ -55,13 +55,13 @@ pub use self::{
     words::{CategoryWeights, SignalTrait, SignalTraits},
 };
 
-/// What a strong term adds to its category.
+/// The weight of a strong term for its category.
 const STRONG: u32 = 3;
-/// What a weak term adds.
+/// The weight of a weak term.
 const WEAK: u32 = 1;
-/// What a question in a mail adds.
+/// The weight of a question in a mail.
 const QUESTION: u32 = 2;
-/// What the system's own word adds.
+/// The weight of the system's own word.
 const SYSTEM: u32 = 6;
 /// How far the second category has to be behind for the first to be clear.
 const CLEAR_LEAD: i64 = words::UNIT;
@@ -76,23 +76,23 @@ const LEARNED_SHARE: usize = 60;
 /// From how many categories on a large model is asked for.
 const MANY_CATEGORIES: usize = 3;
 
-/// Who belongs to a project, as its file says.
+/// The people of a project, from its file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TriageProject {
     /// The domains of the organisation; whatever is below one belongs to it.
     pub own_domains: Vec<String>,
     /// The addresses of the stakeholders.
     pub stakeholders: Vec<String>,
-    /// What a stakeholder is to the project, by the address in lower case.
+    /// A stakeholder's role in the project, by the address in lower case.
     pub roles: BTreeMap<String, String>,
 }
 
-/// What signals are classified with.
+/// The context for classifying signals.
 #[derive(Debug, Clone, Copy)]
 pub struct ClassificationContext<'c> {
     /// The words.
     pub lexicon: &'c TriageLexicon,
-    /// Who belongs to the project.
+    /// The people of the project.
     pub project: &'c TriageProject,
 }
 
@@ -105,18 +105,18 @@ pub struct SignalInBatch<'b> {
     pub sanitised: &'b SanitisedSignal,
 }
 
-/// What rules say of a signal.
+/// The rules' classification of a signal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SignalClassification {
     /// The answer, in the form that a model's has.
     pub answer: ClassifySignal,
-    /// What decided the category.
+    /// The basis of the category.
     pub basis: ClassificationBasis,
     /// The least that it matters by its words, which no model lowers, and why.
     pub floor: ImportanceFloor,
-    /// What may be done because of it. A system's own word needs no text and is not bound by what the texts hold.
+    /// The effects that it may have. A system's own word needs no text, so the contents of texts do not bind it.
     pub effects: SignalEffects,
-    /// Whether rules alone said so, without a model; it is shown with the answer.
+    /// Whether rules alone said so, without a model. It is shown with the answer.
     pub is_degraded: bool,
 }
 
@@ -174,14 +174,14 @@ fn classify_signal(
     SignalClassification { answer, basis, floor, effects, is_degraded: true }
 }
 
-/// What may be learned from a signal, for the trainer of the weights.
+/// The traits of a signal that may be learned from, for the trainer of the weights.
 #[must_use]
 pub fn traits(item: &SignalInBatch<'_>, context: ClassificationContext<'_>) -> SignalTraits {
     let facts = SystemFacts::of(item.signal, context.lexicon, context.project);
     SignalReading::new(item, &facts, context.lexicon).traits
 }
 
-/// What the terms of a signal say.
+/// The reading of a signal's terms.
 struct SignalReading {
     /// Points by category, in the order of [`SignalCategory::ALL`].
     scores: BTreeMap<SignalCategory, u32>,
@@ -194,19 +194,19 @@ struct SignalReading {
     /// Whether it names what runs for those who use it.
     is_live: bool,
     is_mail: bool,
-    /// How many terms of a category stand in it.
+    /// How many terms of a category are in it.
     terms: usize,
     /// Whether any of its words is known, and there are enough of them.
     is_known: bool,
     /// Whether enough of its words are known for their weights to say what it is about; else the terms alone do.
     is_learned: bool,
     traits: SignalTraits,
-    /// What all of it says together of the categories, the most first.
+    /// The sum of the reading for each category, the highest first.
     ranked: Vec<(SignalCategory, i64)>,
     /// And of how much it matters.
     matters: Vec<(SignalImportance, i64)>,
     floor: FloorReading,
-    /// What the words of floors say that it is about.
+    /// The categories that the words of floors name.
     topics: BTreeSet<SignalCategory>,
 }
 
@@ -268,7 +268,7 @@ impl SignalReading {
         if asks && facts.group == KindGroup::Mail {
             reading.add(SignalCategory::Stakeholder, QUESTION);
         }
-        // Who writes says something, too, where words already do or nothing does.
+        // The sender counts, too, if words already say something or nothing does.
         if matches!(facts.sender, SenderFact::Stakeholder | SenderFact::OutsideStakeholder) {
             reading.add(SignalCategory::Stakeholder, WEAK);
         }
@@ -319,7 +319,7 @@ impl SignalReading {
             {
                 (SignalCategory::Progress, ClassificationBasis::Close)
             }
-            // What has to be looked at is about more than routine.
+            // A matter that has to be looked at is more than routine.
             [(SignalCategory::Administrative | SignalCategory::Progress, _), ..] if self.is_held_high() => {
                 let of_floor = self.ranked.iter().map(|(category, _)| *category).find(|of| self.topics.contains(of));
                 (of_floor.unwrap_or(SignalCategory::Stakeholder), ClassificationBasis::Close)
@@ -350,8 +350,8 @@ impl SignalReading {
         others.map(|(other, _)| *other).collect()
     }
 
-    /// Which of these importances its words speak for most, the higher where two are as likely; the lowest where they say
-    /// nothing.
+    /// Which of these importances its words speak for most, the higher where two are as likely. The lowest where they
+    /// say nothing.
     fn most(&self, among: &[SignalImportance]) -> SignalImportance {
         let of = self.matters.iter().filter(|(importance, _)| among.contains(importance));
         let most = if self.is_known && !self.is_learned {
@@ -369,7 +369,7 @@ impl SignalReading {
         self.importances.contains(&importance)
     }
 
-    /// What should be done, by what it is about.
+    /// The recommended action for its category.
     fn action(&self, facts: &SystemFacts, category: SignalCategory, importance: SignalImportance) -> RecommendedAction {
         use SignalCategory::{Administrative, Blocker, Dependency, Progress, Quality, Risk, Scope, Stakeholder};
         let changes_figures = match facts.group {
@@ -391,7 +391,7 @@ impl SignalReading {
             }
             Blocker | Risk | Dependency | Quality => RecommendedAction::UpdateArtefact,
             Progress if changes_figures => RecommendedAction::UpdateArtefact,
-            // What its words hold high is not passed over.
+            // A signal that its words hold high is not passed over.
             Progress | Administrative if importance.is_at_least(SignalImportance::High) => RecommendedAction::Escalate,
             Progress | Administrative => RecommendedAction::NoAction,
         }
@@ -423,7 +423,7 @@ fn is_news(facts: &SystemFacts, field: &str) -> bool {
     }
 }
 
-/// What the system's own word says that it is about.
+/// The category in the system's own words.
 fn of_system(facts: &SystemFacts) -> Option<SignalCategory> {
     if facts.is_blocked() {
         return Some(SignalCategory::Blocker);
@@ -451,13 +451,13 @@ fn of_system(facts: &SystemFacts) -> Option<SignalCategory> {
         KindGroup::Created if facts.of_type.is_some() => facts.of_type,
         KindGroup::Created | KindGroup::Listed if facts.is_risk => Some(SignalCategory::Risk),
         KindGroup::Created | KindGroup::Listed if facts.is_bug => Some(SignalCategory::Quality),
-        // How a ticket stands is the system's own word.
+        // The state of a ticket is the system's own word.
         KindGroup::Listed => Some(SignalCategory::Progress),
         _ => None,
     }
 }
 
-/// What signals of its kind mostly are about, where nothing else tells.
+/// The usual category of signals of its kind, if nothing else tells.
 const fn usual_category(facts: &SystemFacts) -> SignalCategory {
     match facts.group {
         KindGroup::Mail => SignalCategory::Stakeholder,
@@ -466,8 +466,8 @@ const fn usual_category(facts: &SystemFacts) -> SignalCategory {
     }
 }
 
-/// What is done because of words in a text that is out: a person sees what matters, and nothing else happens. A stranger
-/// can't have a person asked by attacking; what he wrote waits with all else that was kept out.
+/// The treatment of a text that is out for its words: a person sees important matters, and nothing else happens. A
+/// stranger can't make a person be asked by attacking. The stranger's text waits with all others that were kept out.
 fn of_text_that_is_out(
     facts: &SystemFacts,
     category: SignalCategory,

@@ -1,10 +1,10 @@
-//! What the stages of triage answer with: nine tools, each a Rust type whose schema is its contract.
+//! The answers of the stages of triage: nine tools, each a Rust type whose schema is its contract.
 //!
-//! Invariants: every text and list has a maximum; what is required on a condition is required by the schema; a value
+//! Invariants: every text and list has a maximum; what is required on a condition is required by the schema. A value
 //! that a stage computes by rules meets the same contract as one that a model writes.
 //!
-//! A text in one of these types is text that a stage wrote. Where it holds what a signal said, whoever decodes it
-//! keeps it under the labels of the request, as [`proem_guard::LabelTree`] does.
+//! A text in one of these types was written by a stage. If it repeats a signal's words, the decoder keeps it under the
+//! labels of the request, as [`proem_guard::LabelTree`] does.
 
 mod artefacts;
 mod comment;
@@ -50,7 +50,7 @@ pub fn stage_contracts() -> Result<[Contract; 9], Error> {
     ])
 }
 
-/// A closed list of words; the order of the variants is the order of the words.
+/// A closed list of words. The order of the variants is the order of the words.
 macro_rules! closed_list {
     ($(#[$about:meta])* $name:ident { $($variant:ident = $word:literal,)+ }) => {
         $(#[$about])*

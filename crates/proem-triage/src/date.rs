@@ -1,7 +1,7 @@
 //! Times as other systems write them, in UTC.
 //!
-//! Whoever writes a signal writes its time, so a time orders the revisions of one signal and drives nothing else. One
-//! that can't be right is kept as it was said.
+//! The author of a signal writes its time, so a time orders the revisions of one signal and drives nothing else. An
+//! impossible time is kept in its original words.
 
 use proem_engine::run::Time;
 use proem_guard::Untrusted;
@@ -22,16 +22,16 @@ pub enum SignalTime {
     Known(Time),
     /// The source says something that can't be believed.
     Doubtful {
-        /// What it says.
+        /// Its words.
         said: Untrusted<String>,
-        /// What is wrong with it.
+        /// The fault.
         fault: TimeFault,
     },
     /// The source says nothing.
     Missing,
 }
 
-/// What is wrong with a time.
+/// The fault of a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TimeFault {
     /// It is no time, or is written in a way that is not known.
@@ -88,7 +88,7 @@ pub fn utc_timestamp(time: Time) -> String {
 
 /// Reads a time of any zone, in milliseconds since 1970.
 ///
-/// Sources: RFC 3339, section 5.6, with Jira's zones that lack a colon; RFC 5322, section 3.3 and 4.3.
+/// Sources: RFC 3339, section 5.6, with Jira's zones that lack a colon. RFC 5322, section 3.3 and 4.3.
 pub(super) fn parse_timestamp(text: &str) -> Result<i64, TimeFault> {
     let text = text.trim();
     let bytes = text.as_bytes();
@@ -152,7 +152,7 @@ fn from_mail(text: &str) -> Result<i64, TimeFault> {
     Ok(seconds.saturating_sub(zone).saturating_mul(1000))
 }
 
-/// Seconds east of Greenwich. Letters that stand for a zone in one place only name none (RFC 5322, section 4.3).
+/// Seconds east of Greenwich. Letters that represent a zone in one place only name none (RFC 5322, section 4.3).
 fn zone_of_mail(zone: &str) -> Result<i64, TimeFault> {
     let west = |hours: i64| Ok(hours.saturating_mul(-3600));
     match zone.to_ascii_uppercase().as_str() {

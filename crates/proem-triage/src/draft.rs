@@ -1,8 +1,8 @@
-//! What an adapter read, before it has labels, an id and a revision.
+//! The result of an adapter, before it has labels, an id and a revision.
 //!
 //! Bounds: a signal has at most [`MAX_TEXT`] bytes in one text, [`MAX_BYTES`] in all and [`MAX_VALUES`] values, which
-//! keeps it within the bounds of a [`LabelTree`]. What is more is cut or left out and noted; the revision is that of
-//! all of it.
+//! keeps it within the bounds of a [`LabelTree`]. The excess is cut or left out, with a note. The revision covers all
+//! of it.
 
 use proem_engine::run::Time;
 use proem_guard::{LabelList, LabelMap, LabelScalar, LabelTree, Untrusted, credential};
@@ -23,7 +23,7 @@ const MAX_BYTES: usize = 2 * 1024 * 1024;
 const MAX_HEAD: usize = 4 * 1024;
 /// The most values below the fields.
 const MAX_VALUES: usize = 32 * 1024;
-/// How deep values of a field may stand in one another.
+/// How deep values of a field may be in one another.
 const MAX_DEPTH: usize = 24;
 /// The longest name of a value.
 const MAX_NAME: usize = proem_guard::label_tree::MAX_NAME_BYTES;
@@ -35,7 +35,7 @@ const MAX_KIND: usize = 64;
 pub(super) struct SignalDraft {
     pub(super) source: SignalSource,
     pub(super) kind: DraftKind,
-    /// What makes it this signal and no other.
+    /// The parts that identify this signal.
     pub(super) identity: Vec<IdPart>,
     /// When, as it was said: a text, or milliseconds since 1970.
     pub(super) time: Option<Json>,
@@ -48,7 +48,7 @@ pub(super) struct SignalDraft {
     pub(super) notes: Vec<String>,
 }
 
-/// What happened, or what the source calls it.
+/// The event, or the source's name for it.
 #[derive(Debug)]
 pub(super) enum DraftKind {
     Known(SignalKind),
@@ -60,7 +60,8 @@ pub(super) enum DraftKind {
 pub(super) enum IdPart {
     /// A word of ours.
     Word(&'static str),
-    /// What the source says. A short number stands as it is, all else as a hash: no text of a stranger's is in an id.
+    /// The source's word. A short number is kept literally, everything else as a hash: an id holds no text of a
+    /// stranger's.
     Said(String),
     /// An id that was made here before, from a line that Proem wrote.
     Whole(String),
@@ -180,7 +181,7 @@ impl SignalDraft {
     fn time(&self, now: Time, via: &Label) -> (SignalTime, Json) {
         let (read, said) = match &self.time {
             None | Some(Json::Null) => return (SignalTime::Missing, Json::Null),
-            // What is kept as said is a text, also where it was a number.
+            // A value kept in its original words is a text, even if it was a number.
             Some(Json::String(text)) => {
                 (text.parse().ok().map_or_else(|| date::parse_timestamp(text), Ok), text.clone())
             }
@@ -276,7 +277,7 @@ impl SignalBuilder<'_> {
         self.outside(name, text)
     }
 
-    /// The value with its label; `None` if it is left out.
+    /// The value with its label. `None` if it is left out.
     fn tree(&mut self, value: Json, label: &Label, depth: usize) -> Option<LabelTree> {
         if self.values == 0 || depth > MAX_DEPTH {
             self.left_out = self.left_out.saturating_add(1);

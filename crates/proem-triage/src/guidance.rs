@@ -1,7 +1,7 @@
-//! What prompts say of closed lists: words, tables and flows, made from the lists that code decides by.
+//! The guidance of prompts on closed lists: words, tables and flows, made from the lists that code decides by.
 //!
 //! Each text is a partial of the book. A word that a list gets has no meaning here until somebody writes one, and a
-//! test compares the book's files with what is made here; so no prompt lists another word than its schema.
+//! test compares the book's files with what is made here. So no prompt lists another word than its schema.
 
 use proem_engine::policy::AutonomyLevel;
 
@@ -85,7 +85,7 @@ fn recommended_actions() -> String {
 /// The table of fates, and what holds at every level.
 fn autonomy() -> String {
     let fate = |action, level| match RecommendationFate::of(action, level) {
-        // What becomes of the larger model's answer says the row of what that recommends.
+        // The row of the larger model's recommendation says what becomes of its answer.
         _ if action == RecommendedAction::DeferToSonnet => "as it says",
         RecommendationFate::Logged => "logged",
         RecommendationFate::Escalated => "escalated",

@@ -2,13 +2,13 @@
 //!
 //! Triage: what other systems say about a project, as signals of one form.
 //!
-//! A [`ProjectSignal`] is one thing that happened or stands somewhere: a ticket that changed, a comment, a mail, a
-//! task. [`normalise_signals`] reads them from a text that another system wrote, [`SignalLog`] keeps each one once with its
+//! A [`ProjectSignal`] is one thing that happened or is somewhere: a ticket that changed, a comment, a mail, a task.
+//! [`normalise_signals`] reads them from a text that another system wrote, [`SignalLog`] keeps each one once with its
 //! revisions.
 //!
-//! Invariants: every text of another system is `Untrusted`, under a source of its own (`jira/comment`,
-//! `mail/body`); ids, revisions and notes hold no text from outside; nothing is dropped without being listed; the
-//! order in which signals come changes no result; nothing here reads a clock.
+//! Invariants: every text of another system is `Untrusted`, under a source of its own (`jira/comment`, `mail/body`).
+//! Ids, revisions and notes hold no text from outside. Nothing is dropped without being listed. The order in which
+//! signals come changes no result. Nothing here reads a clock.
 
 pub mod answer;
 pub mod artefact;
@@ -30,7 +30,7 @@ mod signal;
 mod sources;
 mod sprint_field;
 
-/// What triage may spend unless configuration says otherwise, as the table `budget.agent.triage` of one.
+/// The budget of triage unless the configuration sets one, as the table `budget.agent.triage`.
 pub const BUDGET: &str = include_str!("../data/budget.toml");
 
 pub use self::{

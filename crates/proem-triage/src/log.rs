@@ -12,7 +12,7 @@ pub struct SignalLog {
     signals: BTreeMap<String, BTreeMap<String, ProjectSignal>>,
 }
 
-/// What a signal is to those that came before.
+/// The relation of a signal to earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignalArrival {
     /// The first of its id.
@@ -58,7 +58,7 @@ impl SignalLog {
     }
 
     /// The revision of each signal that counts, by id: the latest by its own time, after those without a believable
-    /// one; of two at the same time the one that leaves less unknown, then the one with the higher hash.
+    /// one. Of two at the same time the one that leaves less unknown, then the one with the higher hash.
     pub fn current(&self) -> impl Iterator<Item = &ProjectSignal> {
         self.signals.values().filter_map(|revisions| revisions.values().max_by(|a, b| by_time(a, b)))
     }
@@ -84,6 +84,6 @@ fn identity_standing(signal: &ProjectSignal) -> impl Ord {
         proem_text::Sources::Many => usize::MAX,
     };
     let authentication = signal.sender.as_ref().map(|sender| sender.authentication);
-    // What is written decides between those that differ in nothing else, such as their notes.
+    // The written form decides between those that differ in nothing else, such as their notes.
     (authentication, std::cmp::Reverse(sources), signal.write().unwrap_or_default())
 }

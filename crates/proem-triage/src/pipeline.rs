@@ -1,12 +1,13 @@
 //! The stages of a cycle that ask models, as one machine.
 //!
-//! Signals are sanitised, classified, reasoned about and turned into changes of artefacts; each call is an exchange of
-//! its own, and its effects are numbered through the whole run. Rules have said of every signal what they can before the
-//! first call, so whatever becomes of a call, there is an answer: a batch that fails is left to the rules, said so, and
-//! the rest goes on. What comes out is no effect: [`super::plan`] makes the same plan of it that it makes of rules alone.
+//! Signals are sanitised, classified, reasoned about and turned into changes of artefacts. Each call is an exchange of
+//! its own, and its effects are numbered through the whole run. Before the first call, rules have judged every signal
+//! as far as they can, so there is an answer whatever happens to a call: a batch that fails is left to the rules, with
+//! a note, and the rest goes on. The result is no effect: [`super::plan`] makes the same plan of it that it makes of
+//! rules alone.
 //!
-//! Invariants: a call is about no more signals than its answer can hold, and a flagged one stands alone; an answer that
-//! was cut off halves its batch; nobody is asked once a call could not be paid, or nobody can be reached by right; the
+//! Invariants: a call is about no more signals than its answer can hold, and a flagged one is alone. An answer that was
+//! cut off halves its batch. Nobody is asked once a call could not be paid, or nobody can be reached by right. The
 //! state is the calls that are over and those to come, and everything else is made anew from them.
 
 mod asking;
@@ -49,24 +50,24 @@ pub use self::{
     terms::{EarlierAction, PipelineSubject, PipelineTerms, StageAsker, StageSignal, StageSubject, SubjectPolicy},
 };
 
-/// What came of all stages.
+/// The result of all stages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PipelineEnd {
     /// The signals, in the order of the subject, each with what is known of it.
     pub signals: Vec<JudgedSignal>,
-    /// What models propose.
+    /// The model's proposals.
     pub proposals: ModelProposals,
-    /// What was not taken of answers.
+    /// The parts of answers that were not admitted.
     pub remarks: Vec<StageRemark>,
     /// How often each tool was called, by name.
     pub tools: BTreeMap<&'static str, ToolTally>,
-    /// What became of the signals that each stage was answered about.
+    /// The outcome of the signals that each stage answered.
     pub stages: BTreeMap<PipelineStage, StageTally>,
     /// Every call, in order.
     pub exchanges: Vec<StageExchange>,
     /// Why nobody was asked any more, if so.
     pub stopped: Option<FallbackReason>,
-    /// What else there is to say, in words of ours.
+    /// Other notes, in words of ours.
     pub notes: Vec<String>,
 }
 
@@ -86,7 +87,7 @@ pub struct StageForecast {
 }
 
 impl StageForecast {
-    /// What is taken for granted of the answers before it, in words of ours; `None` if it needs none.
+    /// The stage's assumption about earlier answers, in words of ours. `None` if it needs none.
     #[must_use]
     pub const fn assumes(&self) -> Option<&'static str> {
         match self.stage {
@@ -113,7 +114,7 @@ pub struct Pipeline<'t> {
 struct PipelineState {
     phase: PipelinePhase,
     stage: PipelineStage,
-    /// What of the stage is still to be asked, in order.
+    /// The stage's remaining batches, in order.
     queue: Vec<StageBatch>,
     now: Time,
     /// How much of the stage's time is used up, in milliseconds.
@@ -123,7 +124,7 @@ struct PipelineState {
     exchanges: Vec<CallOver>,
     left_to_rules: Vec<LeftToRules>,
     stopped: Option<FallbackReason>,
-    /// Where every token of the last request went, as JSON.
+    /// The account of every token of the last request, as JSON.
     account: Option<Json>,
 }
 
@@ -238,13 +239,13 @@ impl<'t> Pipeline<'t> {
         self.terms.asker.request(stage, batch.model, subject)
     }
 
-    /// What the calls so far taught about the server of a model.
+    /// The calls' lessons so far about the server of a model.
     fn server(&self, model: PipelineModel) -> ServerFindings {
         let asked = self.state.exchanges.iter().map(|over| &over.exchange).filter(|exchange| exchange.model == model);
         ServerFindings::of(asked.flat_map(|exchange| &exchange.outcome.attempts))
     }
 
-    /// Lets the time pass. Of what lies between two events at most the stage's own time counts: the rest went by while
+    /// Lets the time pass. Of what is between two events at most the stage's own time counts: the rest went by while
     /// nobody drove the run, which was interrupted.
     fn pass(&mut self, now: Time) {
         let most = i64::from(self.terms.limits.of(self.state.stage).seconds).saturating_mul(1_000);
@@ -296,13 +297,13 @@ impl<'t> Pipeline<'t> {
         }
     }
 
-    /// Asks about a batch; `None` if that can't be asked.
+    /// Asks about a batch. `None` if that can't be asked.
     fn ask(&mut self, batch: StageBatch) -> Option<PipelineStep> {
         let prepared = match self.request(self.state.stage, &batch) {
             Ok(prepared) => prepared,
             Err(error) => {
                 match batch.halves() {
-                    // What doesn't fit may fit in two.
+                    // A batch that doesn't fit may fit in two.
                     Some(halves) => drop(self.state.queue.splice(0..0, halves)),
                     None => self.leave(batch.members, &format!("no request could be made of it: {error}")),
                 }
@@ -328,7 +329,7 @@ impl<'t> Pipeline<'t> {
         }
     }
 
-    /// An exchange's step as one of the run; `None` if another batch is next.
+    /// An exchange's step as one of the run. `None` if another batch is next.
     fn outer(&mut self, step: Step<Outcome>) -> Option<PipelineStep> {
         match step {
             Step::Do(effects) => {
@@ -342,7 +343,7 @@ impl<'t> Pipeline<'t> {
         }
     }
 
-    /// What a call ended with.
+    /// Takes the end of a call.
     fn answered(&mut self, mut outcome: Outcome) -> Option<PipelineStep> {
         self.exchange = None;
         let phase = core::mem::replace(&mut self.state.phase, PipelinePhase::New);
@@ -352,7 +353,7 @@ impl<'t> Pipeline<'t> {
         self.state.effects = self.state.effects.max(next);
         let ended = outcome.ended.clone();
         let said = outcome.attempts.last().and_then(|attempt| attempt.failure.as_ref()).map(failure_sentence);
-        // What it was read as stays. The answer itself is in the record, and would be sealed anew with each later state.
+        // Its reading stays. The answer itself is in the record, and would be sealed anew with each later state.
         for attempt in &mut outcome.attempts {
             attempt.response = None;
         }
@@ -364,7 +365,7 @@ impl<'t> Pipeline<'t> {
         self.failed(batch, because, said)
     }
 
-    /// What follows from a call without an answer; `said` is what is known of its failure.
+    /// The consequence of a call without an answer. `said` is the known part of its failure.
     fn failed(&mut self, batch: StageBatch, because: FallbackReason, said: Option<String>) -> Option<PipelineStep> {
         let why = [Some(because.in_words()), said].into_iter().flatten().collect::<Vec<_>>().join(": ");
         let limits = self.terms.limits.of(self.state.stage);
@@ -384,7 +385,7 @@ impl<'t> Pipeline<'t> {
             self.state.queue.splice(0..0, halves);
             return None;
         }
-        // What was thought to be enough for an answer was not.
+        // The room that was thought to be enough for an answer was not.
         if because == FallbackReason::CutOff && batch.room == AnswerRoom::BySize {
             self.state.queue.insert(0, StageBatch { room: AnswerRoom::Whole, ..batch });
             return None;
@@ -458,7 +459,7 @@ fn note_left_to_rules(findings: &mut Findings<'_>, left: &[LeftToRules], number:
 /// The most characters of what is known of a failure.
 const MOST_SAID: usize = 300;
 
-/// What is known of a failure in our words, without what the provider said.
+/// The known part of a failure in our words, without the provider's.
 fn failure_sentence(failure: &CallFailure) -> String {
     failure.message.chars().take(MOST_SAID).collect()
 }

@@ -1,16 +1,16 @@
-//! What is to happen because of signals: by rules alone, at a level of autonomy.
+//! The consequences of signals: by rules alone, at a level of autonomy.
 //!
-//! A signal's classification recommends something; [`RecommendationFate::of`] is the table of what that may become at
-//! each level. What becomes of an artefact is worked out by [`CyclePlan`], with one item for each ticket; what a
-//! person has to decide becomes a question with two to five options, each with one typed action or none. What a model
-//! proposes goes into the same plan: its question stands in for the one of the rules, its draft for the one that says
-//! that nobody drafts, and its changes of artefacts come on top of those of the rules.
+//! A signal's classification recommends an action. [`RecommendationFate::of`] is the table of its possible fates at
+//! each level. [`CyclePlan`] works out the changes of artefacts, with one item for each ticket. A matter that a person
+//! has to decide becomes a question with two to five options, each with one typed action or none. A model's proposals
+//! go into the same plan: its question replaces the one of the rules, its draft replaces the note that nobody drafts,
+//! and its changes of artefacts come on top of those of the rules.
 //!
-//! Invariants: nothing here performs, stores or permits anything; text from outside keeps its label in everything that
-//! is planned; a signal that is blocked or kept out gives no action and no item; a suspected text changes nothing by
-//! itself, and nothing ends or looks better without a person or an event of the tracker; without a model nothing is drafted,
-//! and what would be is a question that says so; a proposal that has no place is counted; the same signals and proposals
-//! in the same order give the same plan.
+//! Invariants: nothing here performs, stores or permits anything. Text from outside keeps its label in everything that
+//! is planned. A signal that is blocked or kept out gives no action and no item. A suspected text changes nothing by
+//! itself, and nothing ends or looks better without a person or an event of the tracker; without a model nothing is
+//! drafted, and what would be is a question that says so. A proposal that has no place is counted. The same signals and
+//! proposals in the same order give the same plan.
 
 mod advice;
 mod assumptions;
@@ -54,7 +54,7 @@ pub use self::{
     principals::{agreement, principals},
 };
 
-/// What a recommendation becomes at a level of autonomy.
+/// The fate of a recommendation at a level of autonomy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RecommendationFate {
     /// It is written down.
@@ -81,12 +81,12 @@ const FATES: [(RecommendedAction, [RecommendationFate; 3]); 6] = {
 };
 
 impl RecommendationFate {
-    /// What a recommendation becomes.
+    /// The fate of a recommendation.
     #[must_use]
     pub fn of(action: RecommendedAction, level: AutonomyLevel) -> Self {
         let of_action = FATES.into_iter().find(|(known, _)| *known == action).map(|(_, fates)| fates);
         let place = AutonomyLevel::ALL.iter().position(|known| *known == level);
-        // What the table does not have is a person's to decide.
+        // A case that is missing from the table is a person's to decide.
         of_action.zip(place).and_then(|(fates, place)| fates.get(place).copied()).unwrap_or(Self::Escalated)
     }
 }
@@ -109,7 +109,7 @@ pub struct PlannedDraft {
     pub action: Untrusted<Json>,
     /// The signals that it answers.
     pub causes: Vec<SignalRevision>,
-    /// What its wording breaks, for which a person has to approve it.
+    /// The faults of its wording, because of which a person has to approve it.
     pub faults: BTreeSet<DraftFault>,
     /// How many principals say what it rests on, and whether another source contradicts.
     pub sources: SourceAgreement,
@@ -118,19 +118,19 @@ pub struct PlannedDraft {
 /// A question to a person.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedQuestion {
-    /// What it is about, in words that make it the same question when it comes again: never shown.
+    /// Its subject, in words that make it the same question when it comes again: never shown.
     pub subject: String,
     /// Why a person is asked.
     pub reason: EscalationReason,
     /// The question, in words of ours.
     pub title: String,
-    /// What the first of its signals is called, contained.
+    /// The heading of the first of its signals, contained.
     pub heading: LabelTree,
-    /// What code knows of the matter, in sentences of ours.
+    /// The known facts about the matter, in sentences of ours.
     pub background: Vec<String>,
-    /// What it came from, contained.
+    /// Its sources, contained.
     pub about: LabelTree,
-    /// What to choose from.
+    /// The options.
     pub options: Vec<PlannedOption>,
     /// The id of the option that is recommended, and why.
     pub recommended: (&'static str, &'static str),
@@ -154,15 +154,15 @@ impl PlannedQuestion {
 pub struct PlannedOption {
     /// `A`, `B`, `C`.
     pub id: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub label: LabelTree,
-    /// What speaks for it and what against it, in words of ours; `None` where a model gave its own reasons.
+    /// The arguments for and against it, in words of ours. `None` if a model gave its own reasons.
     pub reasons: Option<OptionReasons>,
-    /// The one action that follows, as an agent would give it; `None` if nothing does.
+    /// The one action that follows, as an agent would give it. `None` if nothing does.
     pub action: Option<Untrusted<Json>>,
 }
 
-/// What speaks for and against an option of the rules.
+/// The arguments for and against an option of the rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OptionReasons {
     /// The reason for it.

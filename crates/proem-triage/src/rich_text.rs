@@ -1,7 +1,7 @@
 //! Atlassian's document format as plain text with its structure kept.
 //!
-//! Headings, lists, quotes, code and tables keep their signs of Markdown, links their address. What has no counterpart
-//! is gone through for its texts, so that no text is lost with a node that is not known.
+//! Headings, lists, quotes, code and tables keep their signs of Markdown, links their address. Nodes without a
+//! counterpart are searched for their texts, so that no text is lost with an unknown node.
 //!
 //! Source: Atlassian, "Atlassian Document Format",
 //! <https://developer.atlassian.com/cloud/jira/platform/apis/document/structure/>.
@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 
 use super::date::utc_timestamp;
 
-/// How deep nodes may stand in one another. What is deeper is written as JSON.
+/// The greatest depth of nodes. Deeper ones are written as JSON.
 const MAX_DEPTH: usize = 48;
 
 /// Whether a value is a document.
@@ -82,7 +82,7 @@ fn push_block(node: &Json, depth: usize, lines: &mut Vec<String>) {
                 lines.extend(indent_below_sign(&format!("{number}. "), below(item)));
             }
         }
-        // A decision is made or open; neither is a task.
+        // A decision is made or open. Neither is a task.
         "decisionItem" => lines.extend(indent_below_sign("- Decision: ", below(node))),
         "taskItem" | "blockTaskItem" => {
             let is_done = attribute_text(node, "state") == Some("DONE");
@@ -203,7 +203,7 @@ fn push_inline(node: &Json, depth: usize, out: &mut String) {
             let marks = node.get("marks").and_then(Json::as_array).map_or(&[][..], Vec::as_slice);
             let link =
                 marks.iter().find(|mark| node_kind(mark) == "link").and_then(|mark| attribute_text(mark, "href"));
-            // What is struck out is no longer said.
+            // Struck-out text no longer counts.
             if marks.iter().any(|mark| node_kind(mark) == "strike") {
                 out.push_str(&format!("~~{text}~~"));
             } else {

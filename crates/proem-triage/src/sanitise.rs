@@ -1,13 +1,13 @@
-//! What of a signal may go on: every text that is read is looked at by the guard and loses its formatting.
+//! The part of a signal that may go on: the guard looks at every text that is read, and the text loses its formatting.
 //!
-//! A text has one of three ends: it goes on, some of it goes on, or it stays out and a person may look at it. Which,
-//! says the guard's table of verdicts, under the name that the text has as a source, such as `jira/comment`. What the
-//! system itself says (kind, status, priority, transitions) is no text and goes on by [`classify`](fn@super::classify) whatever the
-//! texts say.
+//! A text has one of three ends: it goes on, part of it goes on, or it stays out and a person may look at it. The
+//! guard's table of verdicts decides, under the text's name as a source, such as `jira/comment`. The system's own facts
+//! (kind, status, priority, transitions) are no text and go on by [`classify`](fn@super::classify), whatever the texts
+//! contain.
 //!
-//! Invariants: what passes holds no formatting (see `formatting`) and was looked at as it passes; what is out
-//! leaves only numbers and closed words behind; a signal that is blocked stops its own actions and nobody else's;
-//! the same signal gives the same result whatever stands beside it.
+//! Invariants: what passes holds no formatting (see `formatting`) and was looked at as it passes; what is out leaves
+//! only numbers and closed words behind. A signal that is blocked stops its own actions and nobody else's. The same
+//! signal gives the same result whatever is beside it.
 
 mod fields;
 mod formatting;
@@ -39,20 +39,19 @@ pub struct SanitisedSignal {
     pub id: String,
     /// The system that it comes from.
     pub source: SignalSource,
-    /// What happened.
+    /// The event.
     pub kind: SignalKind,
-    /// Who caused it: the address, else the account, else the name. For grouping.
+    /// The sender: the address, else the account, else the name. For grouping.
     pub sender: Option<Untrusted<String>>,
     /// Its texts, in the order in which they are read.
     pub fields: Vec<SanitisedField>,
-    /// What it calls its ticket and whom that is assigned to. A name says nothing of what happened; one that holds an
-    /// attack is out.
+    /// Its names for its ticket and the ticket's assignee. A name carries no news. One that holds an attack is out.
     pub names: Vec<SanitisedField>,
     /// The worst verdict of a field, or of a name that is out.
     pub verdict: Verdict,
     /// How much of all texts is left, 0 to 1: visible bytes that are no whitespace.
     pub content_preserved_ratio: f64,
-    /// What was found, the worst first.
+    /// The findings, the worst first.
     pub threats: Vec<SignalThreat>,
     /// The guard's suspicion of what passes, 0 to 1.
     pub suspicion: f64,
@@ -67,17 +66,17 @@ pub struct SanitisedField {
     pub name: &'static str,
     /// Which of several with that name, from 0.
     pub index: usize,
-    /// What becomes of it.
+    /// The verdict.
     pub verdict: Verdict,
-    /// What may be read; `None` for what is out.
+    /// The readable text. `None` if it is out.
     pub text: Option<Untrusted<String>>,
-    /// What was taken out, in order, in bytes of the original.
+    /// The parts that were taken out, in order, in bytes of the original.
     pub removed: Vec<Span>,
     /// How much of it is left without the attacks, 0 to 1, whether or not that may be read.
     pub preserved: f64,
     /// The rules that gave the verdict, sorted.
     pub rules: Vec<&'static str>,
-    /// What is left without the attacks, for questions whose answer is no text.
+    /// The rest without the attacks, for questions whose answer is no text.
     rest: Untrusted<String>,
     score: f64,
 }
@@ -85,20 +84,20 @@ pub struct SanitisedField {
 /// Something that the guard found.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SignalThreat {
-    /// What it led to.
+    /// The resulting verdict.
     pub verdict: Verdict,
     /// The field.
     pub field: &'static str,
     /// The rule, as documentation names it: `override/ignore`.
     pub rule: &'static str,
-    /// What it is.
+    /// Its meaning.
     pub meaning: &'static str,
 }
 
-/// What may be done because of a signal, as far as its texts are concerned.
+/// The effects that a signal may have, as far as its texts are concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SignalEffects {
-    /// What the policy permits.
+    /// As the policy permits.
     ByPolicy,
     /// Only what a person approves.
     WithApproval,
@@ -122,7 +121,7 @@ impl SanitisedField {
 }
 
 impl SanitisedSignal {
-    /// What may be done because of it.
+    /// The effects that it may have.
     #[must_use]
     pub const fn effects(&self) -> SignalEffects {
         match self.verdict {
@@ -161,7 +160,7 @@ impl SanitisedSignal {
         self.fields.iter().chain(&self.names).filter(|field| field.is_out() || !field.removed.is_empty())
     }
 
-    /// Why a person should look at it, in words of ours; `None` if nobody needs to.
+    /// Why a person should look at it, in words of ours. `None` if nobody needs to.
     #[must_use]
     pub fn review_reason(&self) -> Option<String> {
         let mut reasons: Vec<String> = self
@@ -307,7 +306,7 @@ fn sanitise_text(
     let first = bar.judge(&found);
     list_threats(name, bar, &found, threats);
     let mut plain = PlainText::new(text);
-    // Where nothing was taken out, what was found in the original is what is in it.
+    // If nothing was taken out, the findings in the original are those in it.
     let again = plain.is_changed.then(|| guard.scan(&plain.text));
     let scan = again.as_ref().unwrap_or(&found);
     let verdict = bar.judge(scan);
@@ -323,7 +322,7 @@ fn sanitise_text(
     if first == Verdict::Block {
         cut.verdict = Verdict::Block;
     }
-    // A cut may put formatting together; then nobody reads it.
+    // A cut may put formatting together. Then nobody reads it.
     let is_formatted = |text: &Untrusted<String>| text.measure(|text| !formatting::has_no_formatting(text));
     if plain.is_stubborn || cut.text.as_ref().is_some_and(is_formatted) {
         cut.verdict = cut.verdict.max(Verdict::Quarantine);
@@ -353,7 +352,7 @@ fn sanitise_text(
     (field, counts)
 }
 
-/// A name, whole or not at all. What the score alone makes of it is nothing: names are too short to be alike to anything.
+/// A name, whole or not at all. A finding by score alone counts for nothing: names are too short to resemble anything.
 fn one_name(
     SignalText { name, index, text }: &SignalText<'_>,
     source: SignalSource,
@@ -411,7 +410,7 @@ impl PlainText {
         Self { text, map, is_changed, is_stubborn }
     }
 
-    /// What is left without these spans of it.
+    /// The rest without these spans of it.
     fn without(&mut self, spans: &[Span]) -> Untrusted<String> {
         let kept = spans_between(spans, self.text.len());
         self.text.clone().map(|text| {
@@ -421,7 +420,7 @@ impl PlainText {
     }
 }
 
-/// What of `len` bytes is in none of these spans, which are in order.
+/// The parts of `len` bytes outside these spans, which are in order.
 fn spans_between(spans: &[Span], len: usize) -> Vec<Span> {
     let (mut gaps, mut position) = (Vec::new(), 0);
     for span in spans {
@@ -452,7 +451,7 @@ fn look_at_all(fields: &mut [SanitisedField], screening: Screening<'_>, threats:
         for finding in scan.findings.iter().filter(|finding| bar.of(finding) >= Verdict::Quarantine) {
             let touched = passing.iter().zip(&spans).filter(|(_, span)| span.overlaps(finding.span));
             let touched: Vec<usize> = touched.map(|(at, _)| *at).collect();
-            // What stands in one text alone was judged by that text's own bar.
+            // A finding in one text alone was judged by that text's own bar.
             if touched.len() < 2 {
                 continue;
             }
@@ -503,10 +502,10 @@ fn worst_rules(bar: Bar, scans: [&Scan; 2]) -> Vec<&'static str> {
     of_worst.map(|finding| finding.rule).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// What of one sender's signals was kept out.
+/// The quarantined part of one sender's signals.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SenderQuarantine {
-    /// Who; `None` for signals that name nobody.
+    /// The sender. `None` for signals that name nobody.
     pub sender: Option<Untrusted<String>>,
     /// How many fields are in quarantine.
     pub quarantined: usize,
@@ -516,7 +515,7 @@ pub struct SenderQuarantine {
     pub signals: Vec<String>,
 }
 
-/// What was kept out, for each sender, whoever has most first.
+/// The quarantined parts of each sender's signals, the largest first.
 #[must_use]
 pub fn kept_out_by_sender(signals: &[SanitisedSignal]) -> Vec<SenderQuarantine> {
     let mut with: Vec<&SanitisedSignal> = signals.iter().filter(|signal| signal.outs().next().is_some()).collect();

@@ -1,8 +1,8 @@
-//! Who sent a signal and what it is called, as people read it.
+//! A signal's sender and name, as people read them.
 //!
 //! Invariants: a name of the trusted file is shown only for its own address, with a remark where nothing proves the
-//! sender; an account's id is never shown as a name; a name that the guard suspects is shown nowhere; all else keeps its
-//! label.
+//! sender. An account's id is never shown as a name. A name that the guard suspects is shown nowhere. All else keeps
+//! its label.
 
 use proem_guard::{LabelTree, Untrusted, Verdict};
 
@@ -91,7 +91,7 @@ fn is_account_id(name: &Untrusted<String>, account: Option<&Untrusted<String>>) 
         })
 }
 
-/// What a signal is called: its ticket and its summary, as far as it has them.
+/// A signal's name: its ticket and its summary, as far as it has them.
 #[must_use]
 pub fn signal_subject(signal: &ProjectSignal) -> LabelTree {
     match (&signal.ticket, &signal.summary) {

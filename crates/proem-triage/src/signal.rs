@@ -1,4 +1,4 @@
-//! What a signal is.
+//! The form of a signal.
 
 mod form;
 
@@ -11,14 +11,14 @@ use super::date::SignalTime;
 
 pub use self::form::{FORM, SignalFormError};
 
-/// One thing that happened or stands somewhere, in one of its revisions.
+/// One thing that happened or is somewhere, in one of its revisions.
 ///
 /// Two signals with one id and one revision say the same.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProjectSignal {
     /// The system that it comes from.
     pub source: SignalSource,
-    /// What happened.
+    /// The event.
     pub kind: SignalKind,
     /// Which signal it is: `jira:…`, made of words of ours, numbers and hashes. 1 to 256 bytes.
     pub id: String,
@@ -26,7 +26,7 @@ pub struct ProjectSignal {
     pub revision: String,
     /// When it happened, as the source says. It orders revisions and drives nothing.
     pub time: SignalTime,
-    /// Who caused it.
+    /// The sender.
     pub sender: Option<SignalSender>,
     /// The ticket that it is about, such as `TES-41`.
     pub ticket: Option<Untrusted<String>>,
@@ -34,10 +34,10 @@ pub struct ProjectSignal {
     pub project: Option<Untrusted<String>>,
     /// One line: a ticket's summary, a mail's subject.
     pub summary: Option<Untrusted<String>>,
-    /// All else, by names of ours. Whatever stands below one of them is labelled with its own source, as
-    /// [`SignalSource::label`] makes it; what no name of ours fits stands below `other`.
+    /// Everything else, by names of ours. Values below one of them are labelled with its own source, as
+    /// [`SignalSource::label`] makes it. Values that fit no name of ours are below `other`.
     pub fields: LabelTree,
-    /// What is not known, was cut or left out, in words of ours.
+    /// The unknown, cut or missing parts, in words of ours.
     pub notes: Vec<String>,
 }
 
@@ -78,7 +78,7 @@ impl SignalSource {
         Self::ALL.into_iter().find(|source| source.as_str() == word)
     }
 
-    /// The label of what stands under a name of ours: `jira/comment`, the name in the guard's table of verdicts.
+    /// The label of what is under a name of ours: `jira/comment`, the name in the guard's table of verdicts.
     ///
     /// Several comments have the label of one, and so have bodies, and two forms of a
     /// description.
@@ -105,7 +105,7 @@ pub(super) fn field_text_name(field: &str) -> &str {
     }
 }
 
-/// What happened, in words that are common to all sources.
+/// The event, in words that are common to all sources.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SignalKind {
     /// A ticket or task is there that was not.
@@ -114,7 +114,7 @@ pub enum SignalKind {
     TicketUpdated,
     /// A ticket or task is gone.
     TicketDeleted,
-    /// A ticket or task as it stands.
+    /// A ticket or task as it is.
     TicketListed,
     /// Somebody commented.
     CommentCreated,
@@ -177,27 +177,27 @@ impl SignalKind {
         }
     }
 
-    /// The kind of this word; `None` if it is none.
+    /// The kind of this word. `None` if it is none.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         Self::KNOWN.into_iter().find(|kind| kind.as_str() == word)
     }
 }
 
-/// Who caused a signal. Anybody may choose a name, and most people their address.
+/// The sender of a signal. Anybody may choose a name, and most people their address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignalSender {
-    /// What the source knows him by.
+    /// The source's account of the sender.
     pub account: Option<Untrusted<String>>,
     /// His address.
     pub address: Option<Untrusted<String>>,
-    /// What he calls himself.
+    /// The sender's own name.
     pub name: Option<Untrusted<String>>,
-    /// What is known of whether it was him.
+    /// The evidence on whether it was this sender.
     pub authentication: SenderAuthentication,
 }
 
-/// What is known of whether a sender is who the signal names.
+/// The evidence on whether a sender is the one that the signal names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SenderAuthentication {
     /// Nothing shows who sent it.

@@ -1,10 +1,10 @@
 //! Reads what other systems write about a project.
 //!
-//! A text is one JSON value or one on each line; a value is one signal, or a list or page of them. Whose it is is told
-//! by its content, each value for itself.
+//! A text is one JSON value or one on each line. A value is one signal, or a list or page of them. The content of each
+//! value decides its source.
 //!
-//! Invariants: each value becomes signals or is malformed with its place, never neither; one that is malformed stops
-//! no other; nothing panics on any input.
+//! Invariants: each value becomes signals or is malformed with its place, never neither. One that is malformed stops no
+//! other. Nothing panics on any input.
 
 mod asana;
 mod audience;
@@ -27,7 +27,7 @@ pub use self::audience::SourceAudience;
 use super::signal::ProjectSignal;
 use recognise::{ListedItem, PageKind, PageRun, SignalShape};
 
-/// What an adapter has to know beside the text.
+/// The context for an adapter, beside the text.
 #[derive(Debug, Clone, Copy)]
 pub struct SourceContext<'a> {
     /// The time of the clock.
@@ -38,16 +38,16 @@ pub struct SourceContext<'a> {
     pub audiences: &'a [SourceAudience],
 }
 
-/// What came of a text.
+/// The result for a text.
 #[derive(Debug, Default)]
 pub struct NormalisedSignals {
     /// The signals, in the order of the text.
     pub signals: Vec<ProjectSignal>,
-    /// What could not be read.
+    /// The unreadable parts.
     pub malformed: Vec<MalformedSignal>,
     /// Whether the last page of an answer that was read is the last one there is, and the text is whole.
     pub end: AnswerEnd,
-    /// How much of a search its pages are; `None` without a page.
+    /// How much of a search its pages are. `None` without a page.
     pub search: Option<SearchExtent>,
 }
 
@@ -60,7 +60,7 @@ pub enum SearchExtent {
     Part,
 }
 
-/// What follows the last page of an answer, or the end of a text.
+/// The end after the last page of an answer, or after a text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum AnswerEnd {
     /// Nothing that it tells of.
@@ -75,18 +75,18 @@ pub enum AnswerEnd {
 /// Something that is no signal, or a broken one.
 #[derive(Debug)]
 pub struct MalformedSignal {
-    /// Where it stands.
+    /// Its place.
     pub place: SignalPlace,
     /// Why it could not be read, in words of ours: lower case, no full stop.
     pub reason: String,
-    /// What stands there.
+    /// The text there.
     pub text: Untrusted<String>,
 }
 
-/// Where in a text a signal stands.
+/// The place of a signal in a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SignalPlace {
-    /// The line, from 1; `None` if the text is one value.
+    /// The line, from 1. `None` if the text is one value.
     pub line: Option<usize>,
     /// The place within its list, from 0.
     pub item: Option<usize>,
@@ -126,7 +126,7 @@ pub fn normalise_parts<'t>(text: &'t str, context: SourceContext<'t>) -> SignalP
     SignalParts { rest, context, end: AnswerEnd::Whole, search: None }
 }
 
-/// The parts of a text, one after the other; `end` and `search` of each are of all until there.
+/// The parts of a text, one after the other. `end` and `search` of each are of all until there.
 #[derive(Debug)]
 pub struct SignalParts<'t> {
     rest: UnreadText<'t>,
@@ -135,7 +135,7 @@ pub struct SignalParts<'t> {
     search: Option<SearchExtent>,
 }
 
-/// What of a text is not read yet.
+/// The unread part of a text.
 #[derive(Debug)]
 enum UnreadText<'t> {
     /// Lines, of which the first has a number.
@@ -303,7 +303,7 @@ impl NormalisedSignals {
     }
 }
 
-/// What is wrong with JSON, without a word of it.
+/// The fault of JSON, without a word of it.
 fn json_fault(error: &serde_json::Error) -> &'static str {
     use serde_json::error::Category;
     match error.classify() {

@@ -4,7 +4,7 @@
 //! (<https://developer.atlassian.com/cloud/jira/software/rest/api-group-sprint/>): a sprint has `name`, `state` (future,
 //! active or closed), `startDate`, `endDate` and `goal`. An issue has its sprints in a custom field.
 //!
-//! Invariant: only a tracker's own listing or change of a ticket tells of a sprint; its texts stay under their labels.
+//! Invariant: only a tracker's own listing or change of a ticket tells of a sprint. Its texts stay under their labels.
 
 use proem_guard::{LabelMap, LabelTree, Untrusted};
 

@@ -1,4 +1,5 @@
-//! How do I ask a model and get a checked value? Name a server and a model to ask them; a scripted one answers otherwise.
+//! How do I ask a model and get a checked value? Name a server and a model to ask them. A scripted one answers
+//! otherwise.
 //!
 //! ```text
 //! kettle, faulty: true

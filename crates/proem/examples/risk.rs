@@ -1,4 +1,4 @@
-//! How risky is this commit? Name a folder and a revision; HEAD of the current folder otherwise.
+//! How risky is this commit? Name a folder and a revision. HEAD of the current folder otherwise.
 //!
 //! ```text
 //! LOW: no signal is HIGH; its percentile among past commits is unknown, so its signals decide the level

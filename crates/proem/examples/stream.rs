@@ -27,7 +27,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let server = ScriptedServer::start(ServerScript::of(vec![Reply::text("Empty it,\nand look at the seal.")]))?;
     let client = Client::of_server(format!("{}/v1", server.base_url()), "scripted")?;
     let inputs = serde_json::json!({ "question": "My kettle leaks. What now?" });
-    // What a model writes is text from outside: the stream shows control characters instead of obeying them.
+    // A model's words are text from outside: the stream shows control characters instead of obeying them.
     let mut screen = TerminalStream::new();
     let hear = |more: &str| print!("{}", screen.push(more).as_str());
     let answer = client.ask_streaming(&Prompt::parse(PROMPT)?, &inputs, hear).await?;

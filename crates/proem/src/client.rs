@@ -97,7 +97,7 @@ impl Budget {
     }
 }
 
-/// What is written down of what is asked.
+/// The recording of questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Records {
     /// Nothing.
@@ -107,7 +107,7 @@ pub enum Records {
     Kept,
 }
 
-/// What a model answered.
+/// A model's answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer<T> {
     /// The value. It meets the contract.
@@ -116,13 +116,13 @@ pub struct Answer<T> {
     pub fell_back: bool,
     /// How often the model was asked.
     pub attempts: usize,
-    /// What all attempts used; `None` if the server did not say.
+    /// The usage of all attempts. `None` if the server did not report it.
     pub usage: Option<Usage>,
-    /// What they cost; `None` if that is not known, which is not zero.
+    /// Their cost. `None` if it is unknown, which is not zero.
     pub cost: Option<NanoDollars>,
     /// The run's id in the records, if they are kept.
     pub run: Option<String>,
-    /// What a person may want to know: what the guard did to inputs, and what could not be recorded.
+    /// Notes for a person: the guard's effect on inputs, and failures to record.
     pub notes: Vec<String>,
 }
 
@@ -159,7 +159,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Those of [`Client::from_env`]; an address that is none is reported when a model is asked.
+    /// Those of [`Client::from_env`]. An address that is none is reported when a model is asked.
     pub fn of_server(base_url: impl Into<String>, model: impl Into<String>) -> Result<Self, Error> {
         Ok(Self { server: Some(base_url.into()), model: Some(model.into()), ..Self::from_env()? })
     }
@@ -248,7 +248,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Those of [`Client::ask`]; a prompt with a contract of its own is refused, since a value says nothing before it
+    /// Those of [`Client::ask`]. A prompt with a contract of its own is refused, since a value says nothing before it
     /// is checked.
     pub async fn ask_streaming(
         &self,
@@ -301,10 +301,10 @@ impl Client {
     }
 }
 
-/// What a client calls its own server.
+/// A client's name for its own server.
 const SERVER: &str = "server";
 
-/// What the answer must be, so that a `T` can be made of it.
+/// The required form of the answer, so that a `T` can be made of it.
 fn contract_for<T: JsonSchema>(prompt: &Prompt) -> Result<AnswerContract, Error> {
     let own = prompt.loaded.contract()?;
     let schema: Json = schemars::schema_for!(T).into();

@@ -6,7 +6,7 @@ use std::fmt;
 #[cfg(feature = "llm")]
 use proem_app::Hint;
 
-/// What kind of failure it is, so that a program can decide without reading text.
+/// The kind of failure, so that a program can decide without reading text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -43,7 +43,7 @@ impl Error {
         Self { kind, problems: vec![source.to_string()], source: Some(Box::new(source)) }
     }
 
-    /// What kind of failure it is.
+    /// The kind of failure.
     #[must_use]
     pub const fn kind(&self) -> ErrorKind {
         self.kind

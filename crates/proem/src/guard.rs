@@ -20,21 +20,21 @@ use proem_text::{Label, Source};
 /// ```
 #[derive(Clone)]
 pub struct Guard {
-    /// The scanners and their policy; the reason if the data inside the program are damaged.
+    /// The scanners and their policy. The reason if the data inside the program are damaged.
     loaded: Result<Arc<(Scanners, Policy)>, Arc<str>>,
 }
 
-/// What a guard found in one text.
+/// A guard's findings in one text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScanReport {
-    /// What should become of the text: [`Verdict::Allow`] lets it in like any text from outside, contained;
-    /// [`Verdict::Flag`] marks it as suspicious; the others keep it out.
+    /// The recommended treatment of the text: [`Verdict::Allow`] lets it in like any text from outside, contained.
+    /// [`Verdict::Flag`] marks it as suspicious. The others keep it out.
     pub verdict: Verdict,
-    /// How suspicious it is, 0 to 1; one harmless text in a hundred lies above 0.5.
+    /// How suspicious it is, 0 to 1. One harmless text in a hundred is above 0.5.
     pub score: f64,
-    /// What was found, by place: the rule, its bytes in the text and its severity.
+    /// The findings, by place: the rule, its bytes in the text and its severity.
     pub findings: Vec<Finding>,
-    /// What was not looked at, in words. It never passes as harmless: the verdict counts it.
+    /// The unread parts, in words. They never pass as harmless: the verdict counts them.
     pub unread: Vec<String>,
 }
 
@@ -94,7 +94,7 @@ impl Guard {
     }
 }
 
-/// What the policy calls a text whose origin nobody named: the table's line for everything counts.
+/// The policy's name for a text whose origin nobody named: the table's line for everything counts.
 const SOURCE: &str = "text";
 
 impl fmt::Debug for Guard {

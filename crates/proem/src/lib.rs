@@ -1,7 +1,7 @@
 //! Prompts as an engineered artefact: what a model reads, what that costs, and what its answer may do.
 //!
 //! A prompt is a file with named sections. Rendering takes its inputs from any `Serialize` value, keeps text from
-//! outside between keyed delimiters, and fits a token budget; the same inputs give the same text.
+//! outside between keyed delimiters, and fits a token budget. The same inputs give the same text.
 //!
 //! ```
 //! use proem::Prompt;

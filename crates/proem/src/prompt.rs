@@ -80,7 +80,7 @@ pub struct RenderOptions {
 }
 
 impl RenderOptions {
-    /// For the model of that name, whose tokens are counted and whose cache is planned for; otherwise for the role
+    /// For the model of that name, whose tokens are counted and whose cache is planned for. Otherwise for the role
     /// `small`.
     #[must_use]
     pub fn model(mut self, name: impl Into<String>) -> Self {
@@ -111,7 +111,7 @@ impl RenderOptions {
         self
     }
 
-    /// With a guard of the caller's; otherwise with [`Guard::default`].
+    /// With a guard of the caller's. Otherwise with [`Guard::default`].
     #[must_use]
     pub fn guard(mut self, guard: Guard) -> Self {
         self.guard = Some(guard);
@@ -185,7 +185,7 @@ impl Rendered {
         self.prepared.request.assembly.tokens()
     }
 
-    /// Where every token went, and what was shortened or left out.
+    /// The account of every token, with the parts that were shortened or left out.
     #[must_use]
     pub const fn report(&self) -> &Report {
         &self.prepared.report
@@ -198,13 +198,13 @@ impl Rendered {
         sections.filter_map(|section| Some(format!("{}: {}", section.name, section.reason.as_ref()?))).collect()
     }
 
-    /// What the provider's cache will do with it.
+    /// The forecast of the provider's cache.
     #[must_use]
     pub const fn cache(&self) -> &CachePlan {
         &self.prepared.plan
     }
 
-    /// What the guard did to texts from outside that did not go in as they were, a sentence each.
+    /// The guard's effect on texts from outside that did not go in unchanged, a sentence each.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         self.prepared.noted.iter().map(proem_agents::screen::ScreeningNote::in_words).collect()

@@ -25,12 +25,12 @@ pub struct RiskReport {
     pub level: Level,
     /// Why, the most important reason first.
     pub reasons: Vec<String>,
-    /// The change's place among the repository's past commits in per cent, 100 the riskiest; `None` if the past is too
+    /// The change's place among the repository's past commits in per cent, 100 the riskiest. `None` if the past is too
     /// short to say.
     pub percentile: Option<f64>,
     /// Its files, the riskiest first. Their paths are text from outside.
     pub files: Vec<(String, Level)>,
-    /// What could not be known, which is neither zero nor low.
+    /// The unknown facts, which are neither zero nor low.
     pub gaps: Vec<String>,
     /// Everything that was measured.
     pub assessment: Assessment,
@@ -38,7 +38,7 @@ pub struct RiskReport {
 
 /// Assesses a change: a revision such as `HEAD`, or a range such as `main..topic`.
 ///
-/// Git answers; nothing of the repository is run, and nothing is kept.
+/// Git answers. Nothing of the repository is run, and nothing is kept.
 ///
 /// ```no_run
 /// let report = proem::risk::assess(".", "HEAD")?;

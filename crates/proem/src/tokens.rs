@@ -35,7 +35,7 @@ pub fn count(model: &str, text: &str) -> Result<TokenCount, Error> {
     Ok(TokenCount { tokens: counter.count(text), exactness: counter.exactness() })
 }
 
-/// The model of that name; one that is not listed speaks OpenAI's protocol, and its limits and prices are unknown.
+/// The model of that name. One that is not listed speaks OpenAI's protocol, and its limits and prices are unknown.
 pub(crate) fn model_named(name: &str) -> Result<Model, Error> {
     let providers = Providers::load()?;
     Ok(providers.model(name).cloned().unwrap_or_else(|_| providers.unlisted(name, Provider::OpenAi)))

@@ -14,7 +14,7 @@ use crate::{
     toolchain::program_output,
 };
 
-/// Runs the tests of what was touched; those that were skipped.
+/// Runs the tests of what was touched. Those that were skipped.
 pub(crate) fn run_touched_tests(
     root: &Path,
     graph: &CrateGraph,
@@ -48,7 +48,7 @@ fn changed_paths(root: &Path) -> Result<Vec<String>, TaskFailure> {
     Ok(last.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect())
 }
 
-/// The crates of these paths and whatever depends on them; all of them where a path belongs to none.
+/// The crates of these paths and whatever depends on them. All of them where a path belongs to none.
 fn touched_crates(paths: &[String], graph: &CrateGraph) -> BTreeSet<String> {
     let all = || graph.members.iter().map(|member| member.name.clone()).collect();
     let mut touched = BTreeSet::new();

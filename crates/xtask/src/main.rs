@@ -1,8 +1,8 @@
 //! The project's automation: one command that says whether a change is ready.
 //!
-//! `cargo xtask check` runs every step in order and stops at the first that fails; `tidy` holds
-//! the rules that neither the compiler nor clippy knows. This crate depends on nothing in the
-//! workspace, so it builds, and speaks, when the workspace doesn't.
+//! `cargo xtask check` runs every step in order and stops at the first that fails. `tidy` holds the rules that neither
+//! the compiler nor clippy knows. This crate depends on nothing in the workspace, so it builds, and speaks, when the
+//! workspace doesn't.
 
 mod fast;
 mod house;
@@ -34,7 +34,7 @@ Commands:
 Exit codes: 0 all is well, 1 something was found, 2 wrong usage, 3 a tool could not be run.
 ";
 
-/// What was asked for.
+/// The commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum AutomationCommand {
     Check(Strictness),
@@ -50,7 +50,7 @@ enum AutomationCommand {
 /// Why a command did not end well.
 #[derive(Debug)]
 enum TaskFailure {
-    /// Something was found; it has been reported.
+    /// Something was found. It has been reported.
     Found,
     /// A tool or a file could not be used.
     Outside(String),

@@ -5,16 +5,16 @@ use std::path::Path;
 
 use crate::{TaskFailure, print_to_stderr, print_to_stdout};
 
-/// Where the permitted ones are listed.
+/// The list of the permitted ones.
 pub(crate) const LIST: &str = "crates/xtask/permitted-skips.toml";
 
-/// What a line begins with by which a test says that it is skipped.
+/// The beginning of a line by which a test reports that it is skipped.
 const MARK: &str = "SKIPPED ";
 
 /// A test that said that it is skipped.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SkippedTest {
-    /// What this machine lacks.
+    /// The missing part of this machine.
     lacking: String,
     /// The crate and the test's path in it.
     test: String,
@@ -72,7 +72,7 @@ impl PermittedSkips {
     }
 }
 
-/// Prints how many tests were skipped and why; in CI an unlisted one is a finding.
+/// Prints how many tests were skipped and why. In CI an unlisted one is a finding.
 pub(crate) fn report_skips(
     root: &Path,
     skipped: &BTreeSet<SkippedTest>,

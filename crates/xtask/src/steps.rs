@@ -18,7 +18,7 @@ use crate::{
 /// The step that runs tests.
 const TESTS: &str = "tests";
 
-/// What shows the same as the steps that are more than one run of cargo.
+/// The command that shows the same as the steps that are more than one run of cargo.
 const REPEAT_LINTS: &str = "cargo clippy --workspace --all-targets --locked -- -D warnings";
 const REPEAT_TESTS: &str = "cargo test --workspace --locked --tests";
 
@@ -99,7 +99,7 @@ pub(crate) fn check_fast(root: &Path) -> Result<(), TaskFailure> {
     Ok(())
 }
 
-/// Builds and lints everything; the tests.
+/// Builds and lints everything. The tests.
 fn build_and_lint(root: &Path) -> Result<Vec<TestBinary>, TaskFailure> {
     let mut binaries = Vec::new();
     time_step("lints and build", REPEAT_LINTS, || {

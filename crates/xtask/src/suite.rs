@@ -1,9 +1,9 @@
 //! The tests: built and linted in one, and run side by side.
 //!
-//! `cargo clippy` and `cargo test` each read the whole workspace and its dependencies; one after the other that is a third of
-//! a check on a machine that has built nothing. Clippy's driver is a compiler that lints what it compiles, so it builds the
-//! tests. And `cargo test` runs one binary after the other, of which each leaves processors idle while it waits for its last
-//! test.
+//! `cargo clippy` and `cargo test` each read the whole workspace and its dependencies. One after the other that is a
+//! third of a check on a machine that has built nothing. Clippy's driver is a compiler that lints what it compiles, so
+//! it builds the tests. And `cargo test` runs one binary after the other, of which each leaves processors idle while it
+//! waits for its last test.
 
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -33,7 +33,7 @@ const TEST_THREADS: &str = "RUST_TEST_THREADS";
 /// A built test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TestBinary {
-    /// Whose it is.
+    /// Its package.
     pub(crate) package: String,
     /// The target's name: the crate's for tests in its sources.
     name: String,
@@ -41,7 +41,7 @@ pub(crate) struct TestBinary {
     folder: PathBuf,
 }
 
-/// Builds and lints the whole workspace, benches as well; its tests. A warning is a finding.
+/// Builds and lints the whole workspace, benches as well. Its tests. A warning is a finding.
 pub(crate) fn build_tests(root: &Path) -> Result<Vec<TestBinary>, TaskFailure> {
     let could_not = |error: io::Error| TaskFailure::Outside(format!("could not run cargo: {error}"));
     let mut build = Command::new(cargo_program())
@@ -66,8 +66,8 @@ pub(crate) fn build_tests(root: &Path) -> Result<Vec<TestBinary>, TaskFailure> {
     if status.success() && findings == 0 { Ok(binaries) } else { Err(TaskFailure::Found) }
 }
 
-/// Runs tests, a binary for each processor at a time, and shows what each printed when it has ended; the tests that were
-/// skipped. Behind one that fails no other begins.
+/// Runs tests, a binary for each processor at a time, and shows what each printed when it has ended. The tests that
+/// were skipped. Behind one that fails no other begins.
 pub(crate) fn run_tests(binaries: Vec<TestBinary>) -> Result<BTreeSet<SkippedTest>, TaskFailure> {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let threads = match env::var(TEST_THREADS) {
@@ -117,7 +117,7 @@ fn run_one(binary: &TestBinary, threads: &str) -> Result<BTreeSet<SkippedTest>, 
     Ok(SkippedTest::read(&binary.package, &String::from_utf8_lossy(&done.stderr)).collect())
 }
 
-/// What one binary printed, in one piece.
+/// Shows one binary's output, in one piece.
 fn show_output(binary: &TestBinary, done: &Output) {
     let printed = String::from_utf8_lossy(&done.stdout);
     // Rows of dots say how far a binary is, and this one is at its end.
@@ -134,7 +134,7 @@ fn is_progress(line: &str) -> bool {
     line.is_empty() || !dots.is_empty() && dots.chars().all(|c| matches!(c, '.' | 'i'))
 }
 
-/// What cargo says while it builds, as far as it is wanted.
+/// The messages of cargo while it builds, as far as they are wanted.
 #[derive(Debug, PartialEq, Eq)]
 enum BuildMessage {
     /// A test was built.

@@ -34,7 +34,7 @@ pub(crate) fn driver() -> Result<PathBuf, TaskFailure> {
     Err(TaskFailure::Outside("clippy is missing; `rustup component add clippy` installs it".to_owned()))
 }
 
-/// What a program prints; its messages go to the terminal.
+/// A program's output. Its messages go to the terminal.
 pub(crate) fn program_output(
     root: &Path,
     program: impl AsRef<OsStr>,

@@ -1,4 +1,4 @@
-//! The same work in PTC-Lisp, Lua 5.4, CPython and Clojure, by processor time; prints the ratios at the end.
+//! The same work in PTC-Lisp, Lua 5.4, CPython and Clojure, by processor time. Prints the ratios at the end.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -112,7 +112,7 @@ fn growth(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Criterion's mean in nanoseconds; `None` for what this machine has no program for.
+/// Criterion's mean in nanoseconds. `None` for what this machine has no program for.
 fn mean(id: &str) -> Option<f64> {
     let path = Path::new("target/criterion").join(id).join("new/estimates.json");
     let estimates: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()?;

@@ -1,4 +1,4 @@
-//! What the benches share: processor time, our machine, and other languages as warm processes.
+//! The common part of the benches: processor time, our machine, and other languages as warm processes.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};

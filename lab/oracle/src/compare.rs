@@ -10,7 +10,7 @@ use bpe_openai::Tokenizer;
 use proem_tokens::Vocabulary;
 use rustix::time::{ClockId, clock_gettime};
 
-/// How often every file is counted; the fastest time counts.
+/// How often every file is counted. The fastest time counts.
 const ROUNDS: usize = 3;
 /// Larger files are left out, so that no single one decides a line of the table.
 const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
@@ -28,7 +28,7 @@ struct Line {
     times: [[Duration; 2]; 2],
 }
 
-/// Prints a table by kind of file; whether nothing differs.
+/// Prints a table by kind of file. Whether nothing differs.
 pub fn folders(folders: &[&str]) -> bool {
     let mut lines: BTreeMap<String, Line> = BTreeMap::new();
     let mut skipped = 0usize;
@@ -81,7 +81,7 @@ fn processor_time() -> Duration {
     Duration::new(time.tv_sec.try_into().unwrap_or(0), time.tv_nsec.try_into().unwrap_or(0))
 }
 
-/// How many of the two encodings of a text differ; prints which.
+/// How many of the two encodings of a text differ. Prints which.
 fn mismatches(path: &Path, text: &str) -> usize {
     let differs = |(ours, peer): &(Vocabulary, &Tokenizer)| {
         let expected = peer.encode(text);
@@ -187,7 +187,7 @@ fn script(text: &str) -> &'static str {
             counts[script] += 1;
         }
     }
-    // Japanese is written in Han as well; a tenth of it in kana tells it from Chinese.
+    // Japanese is written in Han as well. A tenth of it in kana tells it from Chinese.
     if counts[22] * 10 > counts[23] {
         counts[22] += std::mem::take(&mut counts[23]);
     }
@@ -198,7 +198,7 @@ fn script(text: &str) -> &'static str {
     most.map_or("other scripts", |(script, _)| SCRIPTS[script].0)
 }
 
-/// Times of texts that are written to be slow, at three lengths; whether nothing differs.
+/// Times of texts that are written to be slow, at three lengths. Whether nothing differs.
 pub fn long() -> bool {
     let mut agrees = true;
     println!("| text | vocabulary | 1 MB | 4 MB | 16 MB | `bpe-openai`, 1 MB |\n|---|---|---|---|---|---|");

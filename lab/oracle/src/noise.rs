@@ -9,7 +9,7 @@ use crate::{
     corpus::Random,
 };
 
-/// Whether both encode every random text alike; the first that differs is printed.
+/// Whether both encode every random text alike. The first that differs is printed.
 pub fn compare(seconds: u64) -> bool {
     let end = Instant::now() + Duration::from_secs(seconds);
     let mut random = Random::of("noise", usize::try_from(seconds).unwrap_or(0));
@@ -31,7 +31,7 @@ pub fn compare(seconds: u64) -> bool {
     true
 }
 
-/// What the patterns treat in a way of its own.
+/// The signs that the patterns treat in a special way.
 const SPECIAL: &[char] = &[
     ' ', ' ', '\n', '\r', '\t', '\'', '\'', '/', 's', 'S', 'ſ', 't', 'T', 'r', 'R', 'e', 'E', 'v', 'V', 'm', 'M', 'l',
     'L', 'd', 'D', 'a', 'A', 'ǅ', 'ʰ', '日', '\u{301}', '\u{20DD}', '1', '²', 'Ⅷ', '٣', '!', '.', '\u{A0}', '\u{85}',

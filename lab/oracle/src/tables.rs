@@ -22,7 +22,7 @@ fn write_file(folder: &Path, name: &str, bytes: &[u8]) {
     println!("{name}.bin: {} bytes", bytes.len());
 }
 
-/// The numbers are those of `Class` in `proem-tokens`; later lines take characters from earlier ones.
+/// The numbers are those of `Class` in `proem-tokens`. Later lines take characters from earlier ones.
 const CLASSES: [(&str, u8); 7] = [
     (r"[\p{Lu}\p{Lt}]", 1),
     (r"\p{Ll}", 2),

@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Json};
 /// The characters of a name that messages show.
 const SHOWN: usize = 60;
 
-/// What is wrong with a file, and what was not taken as it was.
+/// The faults of a file, and the parts that were changed or ignored.
 #[derive(Debug, Default)]
 pub(super) struct FileRemarks {
     pub(super) problems: Vec<String>,
@@ -29,7 +29,7 @@ impl FileRemarks {
         }
     }
 
-    /// A list of texts; null and nothing are none.
+    /// A list of texts. Null and nothing are none.
     pub(super) fn texts(&mut self, fields: &Map<String, Json>, key: &str, place: &str) -> Option<Vec<String>> {
         let items = match fields.get(key)? {
             Json::Null => return None,
@@ -57,7 +57,7 @@ impl FileRemarks {
     }
 }
 
-/// What a value is, in words for messages.
+/// The kind of a value, in words for messages.
 pub(super) const fn json_kind_words(value: &Json) -> &'static str {
     match value {
         Json::Null => "null",

@@ -118,7 +118,7 @@ fn failure_time(
     None
 }
 
-/// What is not known counts as bad: a failure is never taken for a success.
+/// An unknown outcome counts as bad: a failure is never taken for a success.
 fn read_issue(fields: &Map<String, Json>, place: &str, found: &mut FileRemarks) -> Option<Issue> {
     found.unknown_keys(fields, &["quality", "completeness", "risks"], &format!("{place}: `issue`"));
     let before = found.problems.len();

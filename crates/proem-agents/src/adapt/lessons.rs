@@ -1,4 +1,4 @@
-//! What of a prompt was learned, for whoever is told that it is there.
+//! The learned part of a prompt, for people who should know that it is there.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -19,11 +19,11 @@ pub struct Lessons {
 /// A result that something was learned from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TaughtBy {
-    /// The id of the run that it is of; absent where that is not known.
+    /// The id of the run that it is of. Absent where that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
     /// When: RFC 3339, UTC.
     pub at: String,
-    /// What was wrong, by tags such as `schema_failed`; none where a person said that it was bad.
+    /// The failures, by tags such as `schema_failed`. None if a person said that it was bad.
     pub risks: Vec<String>,
 }

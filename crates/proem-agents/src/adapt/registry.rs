@@ -1,4 +1,4 @@
-//! A file of names that may stand in a profile.
+//! A file of names that may be in a profile.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,8 @@ use proem_engine::{Error, ErrorKind};
 
 use super::found::quote_json_name;
 
-/// Reads one name on each line, for agents and for risks; the risks that are known anyway come to the
-/// latter. Empty lines and those that start with `#` say nothing.
+/// Reads one name on each line, for agents and for risks. The risks that are known anyway come to the latter. Empty
+/// lines and those that start with `#` say nothing.
 ///
 /// # Errors
 ///

@@ -8,7 +8,7 @@ use proem_text::words::search_words;
 /// A change that a task can be about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChangeWanted {
-    /// What the work tree has and HEAD hasn't.
+    /// The changes of the work tree against HEAD.
     Uncommitted,
     /// The commit that HEAD names.
     LastCommit,
@@ -42,7 +42,7 @@ const LAST: [&str; 4] = ["last commit", "latest commit", "previous commit", "mos
 /// One more, unless it says what a commit does that is still to be made, as its message would.
 const THIS: &str = "this commit";
 
-/// What such a message goes on with.
+/// The words that follow in such a message.
 const TO_BE_MADE: [&str; 24] = [
     "adds",
     "allows",
@@ -76,7 +76,7 @@ const ID_DIGITS: usize = 7;
 /// The longest name of a revision.
 const LONGEST: usize = 100;
 
-/// The change that a task is about; `is_dirty` says whether there is something that is not committed.
+/// The change that a task is about. `is_dirty` says whether there is something that is not committed.
 #[must_use]
 pub fn change_wanted(task: &str, mode: Mode, is_dirty: IsDirty) -> Option<ChangeWanted> {
     if let Some(named) = task.split_whitespace().find_map(revision) {
@@ -95,7 +95,7 @@ pub fn change_wanted(task: &str, mode: Mode, is_dirty: IsDirty) -> Option<Change
     if says(&LAST) || is_this {
         return Some(ChangeWanted::LastCommit);
     }
-    // Who asks for a review of changes without saying which means those at hand.
+    // A request to review changes, without naming any, means those at hand.
     let is_about_changes = says(&["change", "changes", "diff", "commit"]);
     (mode == Mode::Review && is_about_changes).then_some(if dirty {
         ChangeWanted::Uncommitted

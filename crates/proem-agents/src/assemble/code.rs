@@ -1,13 +1,14 @@
 //! A file of source or documentation on the rungs of its ladder: whole, the parts that matter, an excerpt, its outline.
 //!
-//! Parts are the definitions that the task concerns, with the signatures of those around them, with the lines that call what
-//! is to be changed, and without the most of long comments. The definition that a file was chosen for is whole unless it is
-//! longer than any part may be; another is whole or a signature. An excerpt is the few definitions that are among the best of
-//! all files, and an outline signatures, or a document's headings. What is left out is said where it was, by lines and definitions, so that
-//! nobody takes a part for the whole; a line in ten has its number before it, so that all can be cited.
+//! Parts are the definitions that the task concerns, with the signatures of those around them, with the lines that call
+//! the code to change, and without the most of long comments. The definition that a file was chosen for is whole unless
+//! it is longer than any part may be. Another is whole or a signature. An excerpt is the few definitions that are among
+//! the best of all files, and an outline signatures, or a document's headings. Omissions are marked in place, by lines
+//! and definitions, so that nobody takes a part for the whole. One line in ten has its number before it, so that all
+//! can be cited.
 //!
-//! Invariants: every line that is shown is the file's own and stands in its order; every rendering is bounded; the
-//! same text and definitions give the same bytes; no input makes it panic or take longer than linear time.
+//! Invariants: every line that is shown is the file's own and is in its order. Every rendering is bounded. The same
+//! text and definitions give the same bytes. No input makes it panic or take longer than linear time.
 
 mod comments;
 mod listing;
@@ -46,7 +47,7 @@ const MAX_NAMED: usize = 32;
 const MOST_FOLLOWED: usize = 1;
 /// The most definitions that one is said to use.
 const MOST_USED: usize = 8;
-/// What is used and has at most so many lines is shown whole.
+/// The number of lines up to which a used definition is shown whole.
 const SHORT_LINES: usize = 25;
 /// So few lines between two that are shown are shown as well: they cost little more than a note on them.
 const SHORT_GAP: u32 = 6;
@@ -60,7 +61,7 @@ const AROUND_CALL: u32 = 2;
 const MAX_NEIGHBOURS: usize = 10;
 /// The most lines of an excerpt.
 const EXCERPT_LINES: usize = 60;
-/// The longest line that is shown, in characters; longer ones are data.
+/// The longest line that is shown, in characters. Longer ones are data.
 const LONGEST_LINE: usize = 400;
 /// The shortest word of a task that a line is looked at for.
 const SHORTEST_WORD: usize = 4;
@@ -68,29 +69,29 @@ const SHORTEST_WORD: usize = 4;
 /// A definition in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Definition {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// All of it.
     pub lines: LineSpan,
-    /// What says how it is used.
+    /// The lines that show how it is used.
     pub signature: LineSpan,
-    /// How well it fits the task, beside the others of its file: the best has 0; `None` if it doesn't.
+    /// How well it fits the task, beside the others of its file: the best has 0. `None` if it doesn't.
     pub rank: Option<usize>,
     /// Whether it is one of those that fit best of all files together.
     pub is_among_best: bool,
 }
 
-/// A file on each of its rungs; `None` where there is nothing of that kind, or too much.
+/// A file on each of its rungs. `None` where there is nothing of that kind, or too much.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CodeRenderings {
     /// All of it.
     pub full: Option<String>,
-    /// What matters of it; all of it where the file is small.
+    /// Its relevant parts. All of it if the file is small.
     pub parts: Option<String>,
-    /// The definitions that are among the best of all files, and places that the task names; none where that is all of
+    /// The definitions that are among the best of all files, and places that the task names. None where that is all of
     /// its parts.
     pub excerpt: Option<String>,
-    /// What it defines.
+    /// Its definitions.
     pub outline: Option<String>,
 }
 
@@ -99,14 +100,14 @@ pub struct CodeRenderings {
 pub struct FileQuestion<'q> {
     /// The definitions of the file.
     pub definitions: &'q [Definition],
-    /// The lines that speak for it, such as where a stack trace leads; without any, and without a definition that the task
-    /// concerns, lines with the task's words stand for them.
+    /// The lines that speak for it, such as where a stack trace leads; without any, and without a definition that the
+    /// task concerns, lines with the task's words represent them.
     pub places: &'q [LineSpan],
     /// The task.
     pub task: &'q str,
     /// Names of what is to be changed, here or elsewhere: who calls it has to follow.
     pub callees: &'q [String],
-    /// How many lines the parts may have; the definition that the file was chosen for has its own room.
+    /// How many lines the parts may have. The definition that the file was chosen for has its own room.
     pub room: usize,
 }
 
@@ -199,7 +200,7 @@ impl SourceFile<'_> {
     }
 
     /// Adds the definitions that are wanted: the narrowest one around each place, then those that fit the task and
-    /// `counts` holds for, the best first; behind each of the first what it uses, as far as that reaches.
+    /// `counts` holds for, the best first. Behind each of the first what it uses, as far as that reaches.
     fn add_wanted(
         &self,
         shown: &mut ShownLines,
@@ -229,7 +230,7 @@ impl SourceFile<'_> {
             }
             if shown.has_room(&body) {
                 body.into_iter().for_each(|span| shown.add(span));
-                // A place may lie in a comment that is not shown.
+                // A place may be in a comment that is not shown.
                 if let Some(hidden) = place.filter(|place| !shown.lines.contains(&place.first)) {
                     shown.add(lines_around(hidden, definition.lines));
                 }
@@ -239,7 +240,7 @@ impl SourceFile<'_> {
                     self.add_within(shown, definition, place);
                 }
             }
-            // What it stands in says what it belongs to.
+            // The enclosing definition shows where it belongs.
             for outer in *definitions {
                 if outer.lines.contains(definition.lines) && outer.lines != definition.lines {
                     shown.add(outer.signature);
@@ -264,7 +265,7 @@ impl SourceFile<'_> {
         within.into_iter().take(MAX_WITHIN).for_each(|place| shown.add(lines_around(place, definition.lines)));
     }
 
-    /// Adds the places that call what is to be changed, each with the signature of what it stands in.
+    /// Adds the places that call what is to be changed, each with the signature of what it is in.
     fn add_calls(&self, shown: &mut ShownLines) {
         let Self { lines, question: FileQuestion { definitions, callees, .. } } = *self;
         if callees.is_empty() {
@@ -319,7 +320,7 @@ fn lines_around(place: LineSpan, within: LineSpan) -> LineSpan {
     }
 }
 
-/// The definitions outside of these lines whose names stand in them, in the order of the source.
+/// The definitions outside of these lines whose names are in them, in the order of the source.
 fn used_in<'d>(lines: &[&str], span: LineSpan, definitions: &'d [Definition]) -> Vec<&'d Definition> {
     let is_in_name = |c: char| c.is_alphanumeric() || c == '_';
     let names: BTreeSet<&str> = numbered_lines(lines, span)
@@ -340,7 +341,7 @@ struct ShownLines {
     end: u32,
     /// How many lines there may be.
     room: usize,
-    /// Where the first that was added begins.
+    /// The start of the first added one.
     first: Option<u32>,
     lines: BTreeSet<u32>,
 }
@@ -421,7 +422,7 @@ fn lines_about(lines: &[&str], within: LineSpan, task: &str) -> Vec<LineSpan> {
     found
 }
 
-/// Whether a line may have one of these words, which are in lower case: in plain letters each stands there as it is, so
+/// Whether a line may have one of these words, which are in lower case: in plain letters each is there as it is, so
 /// that most lines need not be taken apart.
 fn may_have(line: &str, wanted: &BTreeSet<String>) -> bool {
     !line.is_ascii() || {
@@ -445,7 +446,7 @@ fn lines_of_span(span: LineSpan) -> usize {
     usize::try_from(span.len()).unwrap_or(usize::MAX)
 }
 
-/// Where a line stands in the list of all.
+/// The place of a line in the list of all.
 fn place_of(line: u32) -> usize {
     usize::try_from(line.saturating_sub(1)).unwrap_or(usize::MAX)
 }

@@ -1,10 +1,10 @@
-//! What was found for a task in its repository, and how it goes into the prompt.
+//! The files found for a task in its repository, and their way into the prompt.
 //!
-//! Files, differences, commits and the rule files of folders come as data, text from outside throughout. Here the
-//! guard looks at each rendering that may be shown: what it finds suspicious is replaced by less of the same file,
-//! since a mark at each word would leave code that nobody can read. What is left climbs its ladder in the engine.
+//! Files, differences, commits and the rule files of folders come as data, text from outside throughout. Here the guard
+//! looks at each rendering that may be shown: a suspicious one is replaced by less of the same file, because a mark at
+//! each word would leave code that nobody can read. The rest climbs its ladder in the engine.
 //!
-//! Invariants: nothing here is trusted but counts and shares; no rendering is offered that the guard didn't clear; no
+//! Invariants: nothing here is trusted but counts and shares. No rendering is offered that the guard didn't clear. No
 //! more is offered than the configured depth.
 
 use proem_engine::report::Report;
@@ -30,7 +30,7 @@ pub struct TaskContext {
     pub change: Option<FoundChange>,
     /// Rule files of the folders on the way to what was found, outermost first.
     pub folder_rules: Vec<RuleFile>,
-    /// What could not be found out or was cut, in the order met.
+    /// The gaps and cuts, in the order met.
     pub gaps: Vec<Gap>,
     /// Why the files are hardly to be relied on, in our words: the prompt says so. It is among the gaps, too.
     pub weak_evidence: Option<String>,
@@ -43,11 +43,11 @@ pub struct FoundFile {
     pub path: Untrusted<String>,
     /// How likely the task needs it, in percent.
     pub likely: u8,
-    /// What speaks for it, in words, strongest first. The prompt says the first: a model reads the file itself.
+    /// The evidence for it, in words, strongest first. The prompt shows the first: a model reads the file itself.
     pub evidence: Vec<Untrusted<String>>,
-    /// What it is, such as `Rust` or `a test`, in our words.
+    /// Its kind, such as `Rust` or `a test`, in our words.
     pub kind: &'static str,
-    /// How its comments are marked; `None` is prose, or not known.
+    /// How its comments are marked. `None` is prose, or not known.
     pub syntax: Option<LanguageFamily>,
     /// All of it.
     pub full: Option<Untrusted<String>>,
@@ -55,7 +55,7 @@ pub struct FoundFile {
     pub parts: Option<Untrusted<String>>,
     /// The few lines of it that matter most.
     pub excerpt: Option<Untrusted<String>>,
-    /// What it defines.
+    /// Its definitions.
     pub outline: Option<Untrusted<String>>,
 }
 
@@ -66,7 +66,7 @@ impl FoundFile {
         Untrusted::join(&self.evidence.iter().collect::<Vec<_>>(), "; ").0
     }
 
-    /// What it is, and what speaks for it most.
+    /// Its kind, and the strongest evidence for it.
     fn about(&self) -> LabelTree {
         let kind = self.kind;
         self.evidence.first().map_or_else(|| kind.into(), |why| why.clone().map(|why| format!("{kind}; {why}")).into())
@@ -76,7 +76,7 @@ impl FoundFile {
 /// The change that a task is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundChange {
-    /// What it is, in our words: `what is not committed`.
+    /// Its subject, in our words: `what is not committed`.
     pub of: String,
     /// Its files, in the order of their paths.
     pub files: Vec<ChangedFile>,
@@ -89,7 +89,7 @@ pub struct ChangedFile {
     pub path: Untrusted<String>,
     /// How many lines were added and removed, in our words.
     pub size: String,
-    /// The difference, lines of it if it is long; `None` of a binary file.
+    /// The difference, lines of it if it is long. `None` of a binary file.
     pub difference: Option<Untrusted<String>>,
     /// Its first lines.
     pub begun: Option<Untrusted<String>>,
@@ -98,12 +98,12 @@ pub struct ChangedFile {
 /// Why less of a file is shown than was offered: the budget, or its part for files, has no room.
 pub const OVER_BUDGET: &str = "over budget";
 
-/// What became of a file that was found.
+/// The account of a file that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundAccount {
     /// Its place among the files that were found.
     pub index: usize,
-    /// How much of it is in the prompt; `None` if it is not there at all.
+    /// How much of it is in the prompt. `None` if it is not there at all.
     pub shown: Option<Rung>,
     /// The most that could have been.
     pub offered: Rung,
@@ -111,12 +111,12 @@ pub struct FoundAccount {
     pub reason: Option<&'static str>,
 }
 
-/// What the guard cleared of a file: how much of it may be shown.
+/// The part of a file that the guard cleared.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Offer {
-    /// The rungs on which it may stand, best first; empty if not even its path may be named.
+    /// The rungs on which it may be, best first. Empty if not even its path may be named.
     rungs: Vec<Rung>,
-    /// What stands on a rung in the place of its own text: that without the lines in which the guard suspects something.
+    /// The replacement of its own text on a rung: the text without the lines in which the guard suspects something.
     instead: Option<(Rung, Untrusted<String>)>,
     withheld: bool,
 }
@@ -131,7 +131,7 @@ impl Offer {
     }
 }
 
-/// What may be shown of everything that was found.
+/// The offers for everything that was found.
 #[derive(Debug, Default)]
 pub(super) struct Offers {
     files: Vec<Offer>,
@@ -142,7 +142,7 @@ pub(super) struct Offers {
 struct Candidate<'c> {
     what: String,
     named: TaskPlace,
-    /// What names it.
+    /// Its name.
     about: Untrusted<String>,
     place: TaskPlace,
     /// Its renderings, the largest first.
@@ -150,7 +150,7 @@ struct Candidate<'c> {
     syntax: Option<LanguageFamily>,
 }
 
-/// What the guard says of a candidate: of what names it, and unless that is suspicious, of each rendering.
+/// The guard's results for a candidate: for its name, and unless that is suspicious, for each rendering.
 struct CandidateLooks {
     name: SourceLook,
     texts: Vec<SourceLook>,
@@ -240,7 +240,7 @@ const fn allows(depth: ContextDepth, rung: Rung) -> bool {
     }
 }
 
-/// What of a file may be shown: the renderings that the guard clears, and its name.
+/// The offer of a file: the renderings that the guard clears, and its name.
 fn offer_candidate(candidate: &Candidate<'_>, looks: CandidateLooks, screen: &mut Screen<'_, TaskPlace>) -> Offer {
     let Candidate { what, named, about, place, texts, syntax } = candidate;
     screen.looked(looks.texts.len().saturating_add(1));
@@ -259,7 +259,7 @@ fn offer_candidate(candidate: &Candidate<'_>, looks: CandidateLooks, screen: &mu
             rungs.push(*rung);
             continue;
         }
-        // A sentence that is like an attack is no reason to hide all of a file; one that is an attack is.
+        // A sentence that is like an attack is no reason to hide all of a file. One that is an attack is.
         let is_doubtful = look.verdict == Verdict::Flag && rungs.is_empty();
         if let Some(rest) = is_doubtful.then(|| screen.without_lines(place, text, *syntax)).flatten() {
             screen.keep_cleared(*place, what, &rest);
@@ -334,7 +334,7 @@ impl Offers {
             .collect()
     }
 
-    /// What became of each file: what was offered, what the fit left of it, and why.
+    /// The account of each file: its offer, the part that the fit left of it, and the reason.
     pub(super) fn account(&self, items: &[usize], report: &Report) -> Vec<FoundAccount> {
         let section = report.sections.iter().find(|section| section.name == "code");
         let is_there = section.is_some_and(|section| section.range.is_some());
@@ -370,7 +370,7 @@ fn cleared_renderings(
 ) -> impl Iterator<Item = (&'static str, LabelTree)> {
     let rendering = move |rung: &Rung| match of(*rung) {
         Some(text) => (rung.as_str(), text.into()),
-        // A name needs no more than what stands there anyway.
+        // A name needs no more than what is there anyway.
         None => (rung.as_str(), "".into()),
     };
     rungs.iter().map(rendering).collect::<Vec<_>>().into_iter()
@@ -395,7 +395,7 @@ enum Cut {
 }
 
 impl Cut {
-    /// A text that was looked at, cut; a mark that the guard asks for stays.
+    /// A text that was looked at, cut. A mark that the guard asks for stays.
     fn of(self, text: &LabelTree) -> Option<LabelTree> {
         let (LabelTree::Outside(whole) | LabelTree::Flagged(whole)) = text else { return None };
         let is_short = whole.measure(|whole| rule_text::rule_renderings(whole).full.is_some());

@@ -1,7 +1,7 @@
-//! What is known about the place a task is to be done in, as data.
+//! The known facts about the place of a task, as data.
 //!
-//! Names and contents from the repository are [`Untrusted`]; counts, states and object ids that
-//! code computed are not. What could not be found out is a [`Gap`], never a zero.
+//! Names and contents from the repository are [`Untrusted`]. Counts, states and object ids that code computed are not.
+//! A fact that could not be found out is a [`Gap`], never a zero.
 
 use proem_guard::Untrusted;
 
@@ -10,7 +10,7 @@ use super::manifest::CommandPurpose;
 /// Everything that was found out about one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlaceFacts {
-    /// The git repository around the place; `None` outside one.
+    /// The git repository around the place. `None` outside one.
     pub git: Option<Git>,
     /// The machine and folder.
     pub env: Env,
@@ -20,18 +20,18 @@ pub struct PlaceFacts {
     pub commands: Vec<CommandFact>,
     /// The repository's folders with counts and languages, sorted.
     pub outline: Vec<Untrusted<String>>,
-    /// Entries of `.proem/private/memory.jsonl`, as they stand in the file.
+    /// Entries of `.proem/private/memory.jsonl`, as they are in the file.
     pub memories: Vec<RememberedEntry>,
-    /// Entries of `.proem/private/activity.jsonl`, as they stand in the file.
+    /// Entries of `.proem/private/activity.jsonl`, as they are in the file.
     pub activity: Vec<RememberedEntry>,
-    /// What could not be read or was cut, in the order met.
+    /// The gaps and cuts, in the order met.
     pub gaps: Vec<Gap>,
 }
 
 /// A command that a file of the repository says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandFact {
-    /// What it is for.
+    /// Its purpose.
     pub purpose: CommandPurpose,
     /// The command, on one line.
     pub command: Untrusted<String>,
@@ -42,7 +42,7 @@ pub struct CommandFact {
 /// The machine and folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Env {
-    /// The folder; its name may have been chosen by whoever made the archive or repository.
+    /// The folder. Its name may have been chosen by whoever made the archive or repository.
     pub cwd: Untrusted<String>,
     /// The operating system's name, as Rust's `std::env::consts::OS` has it.
     pub os: String,
@@ -51,17 +51,17 @@ pub struct Env {
 /// The state of a git repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Git {
-    /// What is checked out.
+    /// The checked-out commit.
     pub head: GitHead,
-    /// The commit that HEAD names, 40 or 64 hexadecimal digits; `None` before the first commit.
+    /// The commit that HEAD names, 40 or 64 hexadecimal digits. `None` before the first commit.
     pub commit: Option<String>,
-    /// Commits that HEAD and its upstream don't share; `None` without an upstream.
+    /// Commits that HEAD and its upstream don't share. `None` without an upstream.
     pub upstream: Option<Divergence>,
-    /// The work tree; `None` in a bare repository.
+    /// The work tree. `None` in a bare repository.
     pub work_tree: Option<WorkTree>,
 }
 
-/// What is checked out.
+/// The checked-out commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GitHead {
     /// The branch of this name.
@@ -72,7 +72,7 @@ pub enum GitHead {
     Unborn(Untrusted<String>),
 }
 
-/// How far HEAD and its upstream stand apart, in commits.
+/// How far HEAD and its upstream are apart, in commits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Divergence {
     /// Commits on HEAD only.
@@ -81,16 +81,16 @@ pub struct Divergence {
     pub behind: u64,
 }
 
-/// The uncommitted state; a `None` could not be found out and has a [`Gap`].
+/// The uncommitted state. A `None` could not be found out and has a [`Gap`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkTree {
-    /// What is staged, against HEAD.
+    /// The staged changes, against HEAD.
     pub staged: Option<DiffStat>,
-    /// What is changed and not staged.
+    /// The unstaged changes.
     pub unstaged: Option<DiffStat>,
     /// Files that git neither tracks nor ignores.
     pub untracked: Option<u64>,
-    /// The changed and untracked paths, sorted by bytes; capped, with a gap that says so.
+    /// The changed and untracked paths, sorted by bytes. Capped, with a gap that says so.
     pub changes: Option<Vec<ChangedPath>>,
 }
 
@@ -112,13 +112,13 @@ pub struct DiffStat {
 pub struct ChangedPath {
     /// The path, relative to the repository's root, invalid UTF-8 replaced.
     pub path: Untrusted<String>,
-    /// What happened to it.
+    /// The change.
     pub status: PathStatus,
-    /// Lines added and removed, staged and unstaged together; `None` where git counts none.
+    /// Lines added and removed, staged and unstaged together. `None` where git counts none.
     pub lines: Option<(u64, u64)>,
 }
 
-/// What happened to a path.
+/// The change of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PathStatus {
     /// New in the index.
@@ -177,11 +177,11 @@ pub enum RuleText {
 /// One remembered thing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RememberedEntry {
-    /// What is remembered.
+    /// The memory.
     pub text: Untrusted<String>,
     /// Seconds since 1970-01-01T00:00:00Z, if the entry says.
     pub time: Option<i64>,
-    /// What sort of entry it claims to be.
+    /// The kind of entry that it claims to be.
     pub kind: Untrusted<String>,
     /// The line in its file, from 1.
     pub line: usize,
@@ -190,7 +190,7 @@ pub struct RememberedEntry {
 /// Something that could not be found out, or was cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gap {
-    /// What is missing, in our words, such as `changed files`.
+    /// The missing fact, in our words, such as `changed files`.
     pub what: String,
     /// Why, in our words, with what to do about it.
     pub why: String,

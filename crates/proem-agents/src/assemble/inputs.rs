@@ -46,21 +46,21 @@ pub(super) fn knows_selection(prompt: &Prompt) -> bool {
     SELECTION.iter().all(|name| prompt.file.has_input(name))
 }
 
-/// What is named in the prompt.
+/// The capabilities named in the prompt.
 pub(super) struct PromptCapabilities<'a> {
     /// Base tools of the mode, sorted.
     pub(super) tools: &'a [String],
     /// Default skills of the mode, sorted.
     pub(super) skills: &'a [String],
-    /// What selection adds.
+    /// The capabilities that selection adds.
     pub(super) selected: Option<&'a selecting::CapabilitySelection>,
 }
 
-/// What was found for the task, as far as it may be shown.
+/// The files found for the task, as far as they may be shown.
 pub(super) struct PromptContext<'a> {
-    /// What was found; `None` if nothing was looked for.
+    /// The files. `None` if nothing was searched.
     pub(super) found: Option<&'a TaskContext>,
-    /// What of it the guard cleared.
+    /// The offers that the guard cleared.
     pub(super) offers: &'a Offers,
     /// The file of each section of rule files that bears on the task.
     pub(super) rule_sections: &'a [usize],
@@ -68,7 +68,7 @@ pub(super) struct PromptContext<'a> {
     pub(super) files: Vec<LabelTree>,
 }
 
-/// What is remembered in the prompt.
+/// The memories in the prompt.
 pub(super) struct PromptMemories<'a> {
     /// Facts that bear on the task.
     pub(super) memories: &'a MemorySelection,
@@ -145,7 +145,7 @@ pub(super) fn assembly_request_inputs(
     inputs
 }
 
-/// What is known of the repository beside its state, and what was found for the task.
+/// The known facts about the repository beside its state, and the files found for the task.
 fn put_context(
     gathered: &PlaceFacts,
     context: PromptContext<'_>,
@@ -192,8 +192,8 @@ fn untrusted_rule_name(file: &RuleFile) -> Untrusted<String> {
     name_on_one_line(&Untrusted::new(file.name.clone(), label))
 }
 
-/// Puts the sections of long rule files, below what is shown of them, that bear on the task before the guard; the
-/// file of each.
+/// Puts the sections of long rule files, below what is shown of them, that bear on the task before the guard. The file
+/// of each.
 pub(super) fn admit_rule_sections(
     request: &AssemblyRequest<'_>,
     wanted: &str,
@@ -269,10 +269,10 @@ pub(super) fn admit_all(
     }
 }
 
-/// What stands for a name that stays out.
+/// The placeholder for a name that stays out.
 const WITHHELD: &str = "(withheld)";
 
-/// What a rule file is called in notes: by its name where that is one of the known ones.
+/// A rule file's name in notes: its own if that is one of the known ones.
 fn rule_file_name(file: &RuleFile, index: usize) -> String {
     let is_known = ["AGENTS.md", "CLAUDE.md", ".proem/rules.md", ".cursorrules", ".github/copilot-instructions.md"];
     if is_known.contains(&file.name.as_str()) {
@@ -350,7 +350,7 @@ pub(crate) fn diff_stat_summary(stat: DiffStat) -> String {
     text
 }
 
-/// The path with what happened to it; the line is as untrusted as the path.
+/// The path with what happened to it. The line is as untrusted as the path.
 pub(crate) fn changed_path_line(change: &ChangedPath) -> Untrusted<String> {
     let (status, lines) = (change.status.as_str(), change.lines);
     name_on_one_line(&change.path).map(|path| match lines {

@@ -3,9 +3,8 @@
 //! Light readers of lines, TOML and JSON: what a file means beyond that is its tool's matter. A command that is none
 //! of these kinds is left out, so that a release script is never offered as a way to test.
 //!
-//! Invariants: nothing is made up but what a manifest's tool documents for every project (`cargo test`); each command
-//! stands on one line and is bounded; the order is the file's; no input makes a reader panic or take longer than
-//! its text.
+//! Invariants: nothing is made up but what a manifest's tool documents for every project (`cargo test`). Each command
+//! is on one line and is bounded. The order is the file's. No input makes a reader panic or take longer than its text.
 
 mod make;
 mod package;
@@ -17,13 +16,13 @@ use std::collections::BTreeSet;
 /// The most commands of one file.
 const MAX_COMMANDS: usize = 16;
 
-/// The longest command, in characters; longer ones are scripts.
+/// The longest command, in characters. Longer ones are scripts.
 const LONGEST: usize = 160;
 
 /// A command and where it is said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ManifestCommand {
-    /// What it is for.
+    /// Its purpose.
     pub purpose: CommandPurpose,
     /// The command, on one line.
     pub command: String,
@@ -31,7 +30,7 @@ pub struct ManifestCommand {
     pub line: usize,
 }
 
-/// What a command is for, in the order in which they are named.
+/// The purpose of a command, in the order in which they are named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CommandPurpose {
     /// It builds.
@@ -56,8 +55,8 @@ impl CommandPurpose {
         }
     }
 
-    /// What a target's, script's or command's words say that it is for: the first that says anything counts, so that
-    /// `cargo test --package x` tests and `cargo fmt --check` formats.
+    /// The purpose in the words of a target, script or command: the first telling word counts, so that `cargo test
+    /// --package x` tests and `cargo fmt --check` formats.
     fn of_words(text: &str) -> Option<Self> {
         let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
         words.map(str::to_ascii_lowercase).find_map(|word| {
@@ -107,7 +106,7 @@ pub enum ManifestKind {
     Maven,
     /// `build.gradle` and `build.gradle.kts`.
     Gradle,
-    /// What a service runs after each push.
+    /// The command of a service after each push.
     Workflow,
 }
 
@@ -142,7 +141,7 @@ pub const WORKFLOWS: &str = ".github/workflows";
 /// Files at the root that only say how another one is used.
 pub const BESIDE: [&str; 6] = ["pnpm-lock.yaml", "yarn.lock", "bun.lock", "bun.lockb", "mvnw", "gradlew"];
 
-/// The commands of one file; `beside` are the files of [`BESIDE`] that are there.
+/// The commands of one file. `beside` are the files of [`BESIDE`] that are there.
 #[must_use]
 pub fn commands(kind: ManifestKind, text: &str, beside: &BTreeSet<&str>) -> Vec<ManifestCommand> {
     let found = match kind {
@@ -175,7 +174,7 @@ fn is_one_line(command: &str) -> bool {
     !command.is_empty() && !command.contains(['\n', '\r']) && command.chars().count() <= LONGEST
 }
 
-/// Cargo's own commands; of all members where there is a workspace.
+/// Cargo's own commands. Of all members where there is a workspace.
 fn cargo_commands(text: &str) -> Vec<ManifestCommand> {
     let line = text.lines().position(|line| line.trim() == "[workspace]" || line.trim().starts_with("[workspace."));
     let all = if line.is_some() { " --workspace" } else { "" };

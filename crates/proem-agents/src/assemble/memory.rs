@@ -1,11 +1,11 @@
 //! Which remembered things bear on a task.
 //!
-//! With an embedding model, an entry is put in if it shares a telling word with the task, in English words for both, and its
-//! stored vector is near the task's by the model's calibrated threshold, or if its vector is much nearer than that; nearest
-//! first. A cosine alone is poor evidence: short texts about one program are all somewhat alike. Without a model, or for an
-//! entry without a vector, shared telling words decide; newest first. Capped either way. Entries whose kind claims to
-//! instruct (`system`, `meta`, `override`) are never put in, and are counted. The guard looks at all of them,
-//! whether they have to do with the task or not: an attack that waits for its task is one today.
+//! With an embedding model, an entry is put in if it shares a telling word with the task, in English words for both,
+//! and its stored vector is near the task's by the model's calibrated threshold, or if its vector is much nearer than
+//! that. Nearest first. A cosine alone is poor evidence: short texts about one program are all somewhat alike. Without
+//! a model, or for an entry without a vector, shared telling words decide. Newest first. Capped either way. Entries
+//! whose kind claims to instruct (`system`, `meta`, `override`) are never put in, and are counted. The guard looks at
+//! all of them, whether they have to do with the task or not: an attack that waits for its task is one today.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ use super::selecting::SelectionTask;
 /// Kinds of entry that never reach a prompt.
 const INSTRUCTING: [&str; 3] = ["meta", "override", "system"];
 
-/// The shortest word that counts as shared, in characters; shorter ones are mostly grammar.
+/// The shortest word that counts as shared, in characters. Shorter ones are mostly grammar.
 const SHORTEST: usize = 4;
 
 /// The share of the model's threshold that a cosine has to reach if a telling word is shared.
@@ -34,7 +34,7 @@ const WITHOUT_WORDS: f32 = 0.25;
 pub(crate) struct MemoryTask<'r> {
     /// Its text.
     pub(crate) text: &'r str,
-    /// The weights of its words as selection has them; `None` if there is no selection.
+    /// The weights of its words as selection has them. `None` if there is no selection.
     pub(crate) selecting: Option<&'r SelectionTask<'r>>,
     /// The vectors of entries by an embedding model.
     pub(crate) meaning: Option<&'r EntryMeaning<'r>>,
@@ -51,13 +51,12 @@ impl MemoryTask<'_> {
     }
 }
 
-/// What an embedding model says about entries.
+/// An embedding model's view of entries.
 #[derive(Debug, Clone, Copy)]
 pub struct EntryMeaning<'r> {
-    /// The task's vector; `None` if it says nothing to the model.
+    /// The task's vector. `None` if it says nothing to the model.
     pub task: Option<&'r Vector>,
-    /// The stored vectors by the hash of the entry's text; `None` for one that says nothing to the
-    /// model.
+    /// The stored vectors by the hash of the entry's text. `None` for one that says nothing to the model.
     pub vectors: &'r BTreeMap<Sha256Hash, Option<Vector>>,
     /// The least cosine that counts as related.
     pub related: f32,
@@ -66,7 +65,7 @@ pub struct EntryMeaning<'r> {
 /// One entry that is put in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PickedMemory {
-    /// What is remembered.
+    /// The memory.
     pub text: Untrusted<String>,
     /// Seconds since 1970-01-01T00:00:00Z, if the entry says.
     pub time: Option<i64>,
@@ -76,7 +75,7 @@ pub struct PickedMemory {
     pub near: Option<f32>,
 }
 
-/// What was picked and what was not.
+/// The selected and the other memories.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MemorySelection {
     /// The entries to put in, the nearest first, then the newest.
@@ -96,7 +95,7 @@ pub struct MemorySelection {
 }
 
 impl MemorySelection {
-    /// Keeps those entries that `keeps` takes; the others count as withheld.
+    /// Keeps those entries that `keeps` takes. The others count as withheld.
     pub(crate) fn withhold(&mut self, keeps: impl FnMut(&PickedMemory) -> bool) {
         let before = self.kept.len();
         self.kept.retain(keeps);
@@ -151,7 +150,7 @@ pub(crate) fn pick(
             selected.unrelated = selected.unrelated.saturating_add(1);
         }
     }
-    // Without a time an entry counts as oldest; of two, the later line is newer.
+    // Without a time an entry counts as oldest. Of two, the later line is newer.
     let nearness = |kept: &PickedMemory| kept.near.unwrap_or(-1.0);
     related.sort_by(|a, b| nearness(b).total_cmp(&nearness(a)).then(b.time.cmp(&a.time)).then(b.line.cmp(&a.line)));
     for kept in related {

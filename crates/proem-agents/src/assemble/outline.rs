@@ -1,6 +1,6 @@
 //! The outline of a repository: its folders with how many files of which languages are below each.
 //!
-//! Invariants: what it says depends on nothing but the paths, not on their order; at most [`MAX_LINES`] lines; every
+//! Invariants: what it says depends on nothing but the paths, not on their order. At most [`MAX_LINES`] lines. Every
 //! file is below exactly one line.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,14 +11,14 @@ pub const MAX_LINES: usize = 28;
 /// The most languages that are named for one folder.
 const MAX_LANGUAGES: usize = 3;
 
-/// The most folders of the root that have lines of their own; the smallest of more are counted with the root, so that
+/// The most folders of the root that have lines of their own. The smallest of more are counted with the root, so that
 /// room is left for what is in the largest.
 const MAX_OF_ROOT: usize = 18;
 
 /// A folder with fewer files is not taken apart.
 const FEW: usize = 8;
 
-/// What extensions mean, as far as it helps to know.
+/// The languages of extensions, as far as it helps to know.
 const LANGUAGES: [(&str, &str); 44] = [
     ("adoc", "AsciiDoc"),
     ("bash", "shell"),
@@ -66,7 +66,7 @@ const LANGUAGES: [(&str, &str); 44] = [
     ("yml", "YAML"),
 ];
 
-/// What a file's ending says that it is written in.
+/// The language of a file's ending.
 #[must_use]
 pub fn language_by_ending(path: &str) -> Option<&'static str> {
     let name = path.rsplit('/').next().unwrap_or(path);
@@ -135,10 +135,10 @@ fn file_count_by_language(count: usize, languages: &BTreeMap<Option<&'static str
 #[derive(Debug, Default)]
 struct Folder {
     folders: BTreeMap<String, Self>,
-    /// Files below it, and those that lie in it.
+    /// Files below it, and those that are in it.
     count: usize,
     own_count: usize,
-    /// Languages of all files below it, and of those that lie in it.
+    /// Languages of all files below it, and of those that are in it.
     all: BTreeMap<Option<&'static str>, usize>,
     own: BTreeMap<Option<&'static str>, usize>,
 }
@@ -161,7 +161,7 @@ impl Folder {
         *own = own.saturating_add(1);
     }
 
-    /// Counts what is below all folders but the `most` largest as its own; how many folders that were.
+    /// Counts what is below all folders but the `most` largest as its own. How many folders that were.
     fn take_in_small(&mut self, most: usize) -> usize {
         let mut names: Vec<(usize, String)> =
             self.folders.iter().map(|(name, below)| (below.count, name.clone())).collect();

@@ -1,4 +1,4 @@
-//! What `proem assemble --json` prints: a stable core and the full account beside it.
+//! The output of `proem assemble --json`: a stable core and the full account beside it.
 
 use std::collections::BTreeMap;
 
@@ -31,33 +31,33 @@ pub struct AssembleOutput {
     pub tools: Vec<String>,
     /// The skills that are named: default skills, sorted, then selected ones, the likeliest first.
     pub skills: Vec<String>,
-    /// What selection looked at; null without a catalogue.
+    /// The selection. Null without a catalogue.
     pub selection: Option<SelectionOut>,
-    /// What is known about the place.
+    /// The known facts about the place.
     pub context: ContextOut,
-    /// What was found for the task in its repository; null if nothing was looked for.
+    /// The files found for the task in its repository. Null if nothing was searched.
     pub found: Option<FoundOut>,
     /// Sizes and counts.
     pub metrics: Metrics,
     /// Whether something was done with less than it needs, such as selection without embeddings.
     pub degraded: bool,
-    /// Why; empty if nothing was.
+    /// Why. Empty if nothing was.
     pub degraded_reasons: Vec<String>,
-    /// What was left out as configured, such as tools over `max_tools`.
+    /// The parts left out as configured, such as tools over `max_tools`.
     pub left_out: Vec<String>,
-    /// What was done otherwise than configured, such as a file that is missing.
+    /// The deviations from the configuration, such as a file that is missing.
     pub notes: Vec<String>,
     /// The request, message by message.
     pub messages: Vec<MessageOut>,
     /// The account of every token.
     pub report: Report,
-    /// What the provider's cache can do with this request; null without a known model.
+    /// The forecast of the provider's cache for this request. Null without a known model.
     pub cache: Option<Json>,
     /// Project files that this user has not approved, and what that changed.
     pub untrusted_files: Vec<UntrustedFile>,
     /// Texts from outside that the guard marked or kept out.
     pub guard: Vec<NotedOut>,
-    /// What could not be found out or was cut.
+    /// The gaps and cuts.
     pub gaps: Vec<GapOut>,
 }
 
@@ -69,18 +69,18 @@ pub struct NotedOut {
     pub what: String,
     /// `flag`: it is in the prompt with a mark at each word. `quarantine` or `block`: it is not.
     pub verdict: String,
-    /// The rules that decided, sorted; none if only the score did.
+    /// The rules that decided, sorted. None if only the score did.
     pub rules: Vec<String>,
-    /// How much of it is left, 0 to 1; null if nothing was cut out of it.
+    /// How much of it is left, 0 to 1. Null if nothing was cut out of it.
     pub content_preserved_ratio: Option<f64>,
 }
 
-/// What is known about the place.
+/// The known facts about the place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Context")]
 pub struct ContextOut {
-    /// The repository; null outside one.
+    /// The repository. Null outside one.
     pub git: Option<GitOut>,
     /// The machine and folder.
     pub env: Option<EnvOut>,
@@ -114,17 +114,17 @@ pub struct CommandOut {
     pub place: String,
 }
 
-/// What was found for a task.
+/// The files found for a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FoundOut {
     /// Files, the likeliest first, those too that are not in the prompt.
     pub files: Vec<FoundFileOut>,
-    /// The change that the task is about; null if it is about none.
+    /// The change that the task is about. Null if it is about none.
     pub change: Option<FoundChangeOut>,
     /// Commits about the same.
     pub commits: Vec<String>,
-    /// What could not be found out or was cut.
+    /// The gaps and cuts.
     pub gaps: Vec<GapOut>,
 }
 
@@ -136,15 +136,15 @@ pub struct FoundFileOut {
     pub path: String,
     /// How likely the task needs it, in percent.
     pub likely: u8,
-    /// What it is.
+    /// Its subject.
     pub kind: String,
-    /// What speaks for it.
+    /// The evidence for it.
     pub why: String,
-    /// How much of it is in the prompt: `full`, `parts`, `excerpt`, `outline` or `named`; null if it is not.
+    /// How much of it is in the prompt: `full`, `parts`, `excerpt`, `outline` or `named`. Null if it is not.
     pub shown: Option<String>,
     /// The most that could have been.
     pub offered: String,
-    /// Why it is less; null if it isn't.
+    /// Why it is less. Null if it isn't.
     pub reason: Option<String>,
 }
 
@@ -152,7 +152,7 @@ pub struct FoundFileOut {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FoundChangeOut {
-    /// What it is.
+    /// Its subject.
     pub of: String,
     /// Its files' paths.
     pub files: Vec<String>,
@@ -162,9 +162,9 @@ pub struct FoundChangeOut {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GitOut {
-    /// The branch's name; empty when none is checked out.
+    /// The branch's name. Empty when none is checked out.
     pub branch: String,
-    /// What is uncommitted, in one line; says so where it is unknown.
+    /// The uncommitted changes, in one line. Says so if they are unknown.
     pub summary: String,
 }
 
@@ -182,17 +182,17 @@ pub struct EnvOut {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Metrics {
-    /// The request's tokens; the report says how they were counted.
+    /// The request's tokens. The report says how they were counted.
     pub estimated_tokens: usize,
     /// Calls of an embedding model for this assembly: one for a new task, none for a known one.
     pub embedding_calls: usize,
-    /// Tokens of all definitions in the catalogue; null if they were not counted.
+    /// Tokens of all definitions in the catalogue. Null if they were not counted.
     pub catalogue_tokens: Option<usize>,
     /// Tokens of the sections that name tools and skills.
     pub capability_tokens: usize,
 }
 
-/// What selection looked at.
+/// The selection.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SelectionOut {
@@ -220,11 +220,11 @@ pub struct CandidateOut {
     pub score: f64,
     /// Whether it is named in the prompt.
     pub chosen: bool,
-    /// Why not; null if it is.
+    /// Why not. Null if it is.
     pub reason: Option<String>,
     /// The task's words that it has too, the most telling first.
     pub words: Vec<String>,
-    /// The example of its own that is nearest; null without one.
+    /// The example of its own that is nearest. Null without one.
     pub example: Option<String>,
     /// Each kind of evidence, 0 to about 1.
     pub evidence: BTreeMap<String, f64>,
@@ -234,7 +234,7 @@ pub struct CandidateOut {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MessageOut {
-    /// Whose words it holds.
+    /// The speaker.
     pub role: String,
     /// Its sections in order.
     pub sections: Vec<SectionOut>,
@@ -246,7 +246,7 @@ pub struct MessageOut {
 pub struct SectionOut {
     /// Its name in the prompt file.
     pub name: String,
-    /// Its text; text from outside stands contained in it.
+    /// Its text. Text from outside stands contained in it.
     pub text: String,
 }
 
@@ -256,7 +256,7 @@ pub struct SectionOut {
 pub struct UntrustedFile {
     /// Its path, relative to the repository's root.
     pub path: String,
-    /// What its being untrusted changed.
+    /// The effect of its being untrusted.
     pub effect: String,
 }
 
@@ -264,22 +264,22 @@ pub struct UntrustedFile {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GapOut {
-    /// What is missing.
+    /// The missing part.
     pub what: String,
     /// Why, and what to do about it.
     pub why: String,
-    /// The path or text it concerns; null if it concerns none.
+    /// The path or text it concerns. Null if it concerns none.
     pub about: Option<String>,
 }
 
-/// What only the caller knows.
+/// Facts that only the caller knows.
 #[derive(Debug, Clone, Default)]
 pub struct Extra {
-    /// What the provider's cache will do with the request, as JSON; `None` without a plan.
+    /// The forecast of the provider's cache for the request, as JSON. `None` without a plan.
     pub cache: Option<Json>,
     /// Project files that this user has not approved.
     pub untrusted_files: Vec<UntrustedFile>,
-    /// What was done otherwise than configured, such as a file that is missing.
+    /// The deviations from the configuration, such as a file that is missing.
     pub notes: Vec<String>,
     /// Why something was done with less than it needs.
     pub degraded: Vec<String>,
@@ -287,7 +287,7 @@ pub struct Extra {
     pub embedding_calls: usize,
     /// Tokens of all definitions in the catalogue.
     pub catalogue_tokens: Option<usize>,
-    /// What was found for the task.
+    /// The files found for the task.
     pub found: Option<TaskContext>,
 }
 
@@ -414,7 +414,7 @@ fn noted_output(noted: &ScreeningNote) -> NotedOut {
     }
 }
 
-/// Why something was done with less than it needs; empty if nothing was.
+/// Why something was done with less than it needs. Empty if nothing was.
 #[must_use]
 pub fn degraded_reasons(assembled: &AssemblyAccount, known: &[String]) -> Vec<String> {
     let mut reasons = known.to_vec();

@@ -1,10 +1,10 @@
-//! Where texts from outside stand in the prompt for a task, and what happens without the request.
+//! The places of outside texts in the prompt for a task, and the result without the request.
 
 use proem_engine::{Error, ErrorKind};
 
 use crate::screen::{self, Screen};
 
-/// Where a text stands in the prompt, in the prompt's order.
+/// The place of a text in the prompt, in the prompt's order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum TaskPlace {
     Command(usize),

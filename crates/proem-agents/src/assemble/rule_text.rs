@@ -1,15 +1,15 @@
 //! How a rule file that nobody approved gets shorter: its head, its headings, and the sections that bear on a task.
 //!
-//! What a repository tells whoever works in it helps even where it binds nobody. The head does not depend on the task,
-//! so it may stand where a provider caches; the sections below it that share words with the task stand apart.
+//! A repository's advice to the people who work in it helps even if it binds nobody. The head does not depend on the
+//! task, so a provider may cache it. The sections below it that share words with the task come apart.
 //!
-//! Invariants: what is cut is said on a line of its own; texts are cut between lines; nothing is shown twice.
+//! Invariants: what is cut is said on a line of its own. Texts are cut between lines. Nothing is shown twice.
 
 use std::collections::BTreeSet;
 
 use proem_text::words::search_words;
 
-/// The bytes of a file that are shown whole; of a longer one the head, in about as many.
+/// The bytes of a file that are shown whole. Of a longer one the head, in about as many.
 const HEAD_BYTES: usize = 6 * 1024;
 
 /// The bytes of a head that has to be shorter.
@@ -36,7 +36,7 @@ pub struct RuleRenderings {
     pub parts: String,
     /// Its first lines and its headings.
     pub outline: String,
-    /// What it begins with.
+    /// Its beginning.
     pub named: String,
 }
 
@@ -121,7 +121,7 @@ fn rule_text_sections(text: &str) -> Vec<Section<'_>> {
     sections.filter(|section| !section.text.is_empty()).collect()
 }
 
-/// The sections below a text's head that share words with a task, those that share most first; each begins with its
+/// The sections below a text's head that share words with a task, those that share most first. Each begins with its
 /// heading.
 #[must_use]
 pub fn sections_about(text: &str, task: &str) -> Vec<String> {

@@ -1,8 +1,8 @@
 //! Which tools and skills of the catalogue a prompt names, and how.
 //!
-//! Base tools and default skills stand in the prefix, sorted, whatever the task; what the task
-//! needs is named behind everything that is cached. A definition is shown as text of ours only if
-//! a person approved it; of others, the name and a generated signature, contained.
+//! Base tools and default skills are in the prefix, sorted, whatever the task; what the task needs is named behind
+//! everything that is cached. A definition is shown as text of ours only if a person approved it. Of others, the name
+//! and a generated signature, contained.
 
 use std::collections::BTreeSet;
 
@@ -14,10 +14,10 @@ use proem_select::select::{
     choose_capabilities,
 };
 
-/// What is selected from, and the task prepared for it.
+/// The catalogue to select from, and the task prepared for it.
 #[derive(Debug, Clone, Copy)]
 pub struct SelectionTask<'r> {
-    /// What may be selected.
+    /// The catalogue to select from.
     pub catalogue: &'r Catalogue,
     /// The catalogue, prepared.
     pub index: &'r CatalogueIndex,
@@ -25,11 +25,11 @@ pub struct SelectionTask<'r> {
     pub selector: &'r Selector,
     /// The task, prepared.
     pub query: &'r Query,
-    /// What the embedding model says about the task; `None` if there is none or it failed.
+    /// The embedding model's view of the task. `None` if there is none or it failed.
     pub meant: Option<TaskEmbedding<'r>>,
 }
 
-/// What was selected.
+/// The selected capabilities.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CapabilitySelection {
     /// Chosen entries and the best of the others, in the order of the ranking.
@@ -40,7 +40,7 @@ pub struct CapabilitySelection {
     pub threshold: f32,
     /// How many entries the catalogue has.
     pub entries: usize,
-    /// Why words alone decided; `None` if meaning did too.
+    /// Why words alone decided. `None` if meaning did too.
     pub degraded: Option<String>,
     /// Whether only the beginning of the task was looked at.
     pub cut: bool,
@@ -59,7 +59,7 @@ pub struct CapabilityCandidate {
     pub approval: Approval,
     /// How likely the task needs it, 0 to 1.
     pub score: f32,
-    /// Why it was not chosen; `None` if it was.
+    /// Why it was not chosen. `None` if it was.
     pub cut: Option<RejectionReason>,
     /// The task's words that it has too.
     pub words: Vec<String>,

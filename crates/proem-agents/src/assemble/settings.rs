@@ -1,4 +1,4 @@
-//! What a user configures under `[assemble]` in `config.toml` or `proem.toml`.
+//! The user's settings under `[assemble]` in `config.toml` or `proem.toml`.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,8 @@ const CODE_SHARE: u8 = 75;
 #[serde(deny_unknown_fields, default)]
 pub struct AssembleSettings {
     /// The most tokens of facts about the repository, memories and activity, trusted and untrusted together; 4000
-    /// without it. Where it is set and `code_share` isn't, it also caps them together with what `code_share` caps.
+    /// without it. If it is set and `code_share` isn't, it also caps them together with the parts that `code_share`
+    /// caps.
     pub max_context_tokens: Option<usize>,
     /// How much is shown of the files that a task needs, at the most.
     pub context: ContextDepth,
@@ -61,7 +62,7 @@ pub struct AssembleSettings {
     /// The most tokens of other layers: constitution, rules, capabilities, task.
     #[schemars(transform = keys_of::<LayerName>)]
     pub layers: BTreeMap<LayerName, usize>,
-    /// What is different in one mode.
+    /// The differences of one mode.
     #[schemars(transform = keys_of::<Mode>)]
     pub modes: BTreeMap<Mode, ModeSettings>,
 }
@@ -94,9 +95,9 @@ pub enum ContextDepth {
     None,
     /// Their paths, each with a line of why.
     Paths,
-    /// What they define.
+    /// Their definitions.
     Outline,
-    /// What of them matters; small ones whole.
+    /// Their relevant parts. Small ones whole.
     #[default]
     Parts,
     /// All of them, as far as the budget allows.
@@ -124,7 +125,7 @@ fn keys_of<K: JsonSchema>(map: &mut schemars::Schema) {
     map.insert("propertyNames".to_owned(), keys.to_value());
 }
 
-/// Files that stand in for parts of the book.
+/// Files that replace parts of the book.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BookOverrides {
@@ -141,7 +142,7 @@ pub struct BookOverrides {
 }
 
 impl BookOverrides {
-    /// The partial that each path stands in for, with the path.
+    /// The partial that each path replaces, with the path.
     #[must_use]
     pub fn named(&self) -> Vec<(&'static str, &str)> {
         let all = [
@@ -159,13 +160,13 @@ impl BookOverrides {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LayerName {
-    /// What always holds.
+    /// Rules that always hold.
     Constitution,
     /// How to work.
     Rules,
     /// Tools and skills.
     Capabilities,
-    /// What to do.
+    /// The task.
     Task,
 }
 
@@ -180,7 +181,7 @@ impl From<LayerName> for Layer {
     }
 }
 
-/// What is different in one mode.
+/// The differences of one mode.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ModeSettings {
@@ -238,7 +239,7 @@ impl AssembleSettings {
         cap_names(&own.skills, &self.skills, own.max_skills.unwrap_or(self.max_skills))
     }
 
-    /// What selection may add in a mode.
+    /// The caps of selection in a mode.
     #[must_use]
     pub fn caps(&self, mode: Mode) -> Caps {
         let own = self.mode(mode);
@@ -277,7 +278,7 @@ impl AssembleSettings {
     /// The narrower of each cap, and nothing else: what an untrusted file may change.
     #[must_use]
     pub fn restricted_by(mut self, other: &Self) -> Self {
-        // Whose cap holds for both keeps it: a share that somebody else sets would part them.
+        // A user whose cap holds for both keeps it: a share that somebody else sets would part them.
         let parts_nothing =
             self.code_share.is_some() || Mode::ALL.iter().all(|mode| self.context_tokens(*mode).is_none());
         if parts_nothing {

@@ -5,26 +5,26 @@
 //! 1. The nearest heading or tag around a paragraph whose name is known, such as `## Identity`,
 //!    `<tools>`, `**Rules**` or `Output format:`. A Markdown heading reaches to the next one of its
 //!    level, a tag to its end, any other title over one paragraph.
-//! 2. Signs in the paragraph: placeholders, code and examples are the project's; identity and grave
-//!    prohibitions are constitution; words of instruction are rules.
-//! 3. Without a sign: the project's, which stand in every prompt, so that nothing is lost.
+//! 2. Signs in the paragraph: placeholders, code and examples are the project's. Identity and grave prohibitions are
+//!    constitution. Words of instruction are rules.
+//! 3. Without a sign: the project's, which are in every prompt, so that nothing is lost.
 //!
 //! A paragraph without a title around it, placeholders or code is decided sentence by sentence, for a prompt without
 //! headings is often one paragraph about everything.
 //!
-//! Invariants: every sentence that isn't blank is in exactly one piece, unchanged and in order; a
-//! fenced block is one paragraph; a title that stands alone goes where what it announces goes.
+//! Invariants: every sentence that isn't blank is in exactly one piece, unchanged and in order. A fenced block is one
+//! paragraph. A title that is alone goes where what it announces goes.
 
 use super::RULES;
 
-/// Where a paragraph belongs.
+/// The destination of a paragraph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SplitDestination {
     /// Identity, prohibitions, safety.
     Constitution,
     /// How to work.
     Rules,
-    /// What the project says of itself: context, lists of tools, examples, and all that nothing tells.
+    /// The project's description of itself: context, lists of tools, examples, and everything that nothing else tells.
     Project,
 }
 
@@ -43,7 +43,7 @@ impl SplitDestination {
     }
 }
 
-/// What decided where a paragraph belongs.
+/// The reason for a paragraph's destination.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SplitReason {
     /// The title around it: a heading or a tag, by its name.
@@ -52,7 +52,7 @@ pub enum SplitReason {
     Sign(&'static str),
     /// It is a title and goes with what follows.
     Announces,
-    /// It closes a tag and goes with what stands before.
+    /// It closes a tag and goes with what is before.
     Closes,
     /// Neither a title nor a sign: it is taken to be about the project.
     NoSign,
@@ -63,13 +63,13 @@ pub enum SplitReason {
 pub struct SplitParagraph<'t> {
     /// The text without the blank lines around it.
     pub text: &'t str,
-    /// Where it belongs.
+    /// Its destination.
     pub part: SplitDestination,
-    /// What decided that.
+    /// The reason.
     pub reason: SplitReason,
 }
 
-/// Where a paragraph belongs by itself, and what decided that.
+/// The destination of a paragraph by itself, and the reason.
 struct Placement {
     part: SplitDestination,
     reason: SplitReason,
@@ -93,7 +93,7 @@ pub fn split_prompt(text: &str) -> Vec<SplitParagraph<'_>> {
     place_titles(placed)
 }
 
-/// Puts titles that stand alone to what they announce, and tags that close to what they close.
+/// Puts titles that are alone to what they announce, and tags that close to what they close.
 fn place_titles(placed: Vec<(&str, Option<Placement>)>) -> Vec<SplitParagraph<'_>> {
     let mut pieces: Vec<SplitParagraph<'_>> = Vec::new();
     let mut next = SplitDestination::Project;
@@ -115,7 +115,7 @@ fn place_titles(placed: Vec<(&str, Option<Placement>)>) -> Vec<SplitParagraph<'_
     pieces
 }
 
-/// The text of one part: its pieces with a blank line between them; empty without any.
+/// The text of one part: its pieces with a blank line between them. Empty without any.
 #[must_use]
 pub fn text_of_part(pieces: &[SplitParagraph<'_>], part: SplitDestination) -> String {
     let own: Vec<&str> = pieces.iter().filter(|piece| piece.part == part).map(|piece| piece.text).collect();
@@ -204,7 +204,7 @@ fn sentences_and_items(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Runs of lines that aren't blank; a fenced block belongs to one run with its blank lines.
+/// Runs of lines that aren't blank. A fenced block belongs to one run with its blank lines.
 fn prompt_paragraphs(text: &str) -> Vec<&str> {
     let mut paragraphs = Vec::new();
     let (mut start, mut end, mut at) = (None, 0usize, 0usize);
@@ -229,7 +229,7 @@ fn prompt_paragraphs(text: &str) -> Vec<&str> {
     paragraphs
 }
 
-/// What gives the lines after it a name.
+/// The kind of caption that names the lines after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CaptionKind {
     /// A Markdown heading of this level.
@@ -282,7 +282,7 @@ struct Titles<'t> {
 }
 
 impl<'t> Titles<'t> {
-    /// Opens the title that a paragraph starts with; the part and name of the nearest known one.
+    /// Opens the title that a paragraph starts with. The part and name of the nearest known one.
     fn enter(&mut self, paragraph: &'t str) -> Option<(SplitDestination, String)> {
         for (kind, name) in paragraph.lines().map_while(line_title) {
             self.push(kind, name);
@@ -292,7 +292,7 @@ impl<'t> Titles<'t> {
 
     fn push(&mut self, kind: CaptionKind, name: &'t str) {
         if let CaptionKind::Heading(level) = kind {
-            // A heading ends those of its level and below, up to the tag it stands in.
+            // A heading ends those of its level and below, up to the tag it is in.
             let tag =
                 self.open.iter().rposition(|(kind, _)| *kind == CaptionKind::Tag).map_or(0, |at| at.saturating_add(1));
             let over = |kind: &CaptionKind| matches!(kind, CaptionKind::Heading(other) if *other < level);
@@ -316,7 +316,7 @@ impl<'t> Titles<'t> {
                 self.open.truncate(at);
             }
         }
-        // A label reaches over its own lines, or over the next paragraph if it stands alone.
+        // A label reaches over its own lines, or over the next paragraph if it is alone.
         let alone = paragraph.lines().count() == titles;
         if !alone {
             self.open.retain(|(kind, _)| *kind != CaptionKind::Label);
@@ -324,7 +324,7 @@ impl<'t> Titles<'t> {
     }
 }
 
-/// Words of titles, by where what stands below them belongs.
+/// Words of titles, by where what is below them belongs.
 const EXAMPLES: &str = "example examples demonstration demonstrations sample";
 const OF_CONSTITUTION: &str = "boundaries boundary confidentiality constitution ethics forbidden guardrails identity \
     limits mission never persona privacy prohibited prohibition prohibitions refusal refusals responsibilities \
@@ -337,7 +337,7 @@ const OF_PROJECT: &str = "api apis architecture background codebase commands con
     facts files functions glossary history input inputs knowledge layout memory project question reference \
     references repository request schema skills stack structure task tool tools variables";
 
-/// Where the paragraphs below a title belong, if its words say so.
+/// The destination of the paragraphs below a title, if its words name one.
 fn title_destination(name: &str) -> Option<SplitDestination> {
     let words: Vec<String> = proem_text::words::search_words(name).collect();
     let has = |list: &str| list.split_whitespace().any(|known| words.iter().any(|word| word == known));

@@ -36,7 +36,7 @@ pub fn assembly_text(assembly: &Assembly) -> String {
         if under.peek().is_none() {
             out.push_str("(none)\n");
         }
-        // Each section ends with a blank line; the next heading brings its own.
+        // Each section ends with a blank line. The next heading brings its own.
         let sections: String = under.map(|section| section.text.as_str()).collect();
         out.push_str(sections.strip_suffix('\n').unwrap_or(&sections));
     }

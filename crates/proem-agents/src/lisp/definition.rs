@@ -1,4 +1,4 @@
-//! What an agent is, as its file says it.
+//! An agent, as its file describes it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use proem_text::{Audience, Label, Source};
 pub struct AgentDefinition {
     /// Its name.
     pub name: String,
-    /// What it is for; `{{name}}` stands for an input.
+    /// Its mission. `{{name}}` represents an input.
     pub mission: String,
     /// Its inputs and its result.
     pub signature: Signature,
@@ -76,25 +76,25 @@ impl Default for PromptLimits {
 pub struct ToolDefinition {
     /// Its parameters and its result.
     pub signature: Arc<Signature>,
-    /// What it does, in a sentence.
+    /// Its description, in a sentence.
     pub description: String,
     /// The most seconds of one attempt.
     pub timeout_seconds: u32,
     /// How often a call is made again that failed and may be.
     pub retries: u32,
-    /// What a call may do.
+    /// The effects that a call may have.
     pub power: ToolPower,
     /// The label of its results.
     pub label: Label,
     /// When a call needs no question.
     pub terms: CallTerms,
-    /// What else is said about its parameters, by name.
+    /// Further terms of its parameters, by name.
     pub parameters: BTreeMap<String, ParameterTerms>,
-    /// What carries a call out.
+    /// The carrier of a call.
     pub kind: ToolKind,
 }
 
-/// What is said about a parameter.
+/// The terms of a parameter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ParameterTerms {
     /// The trusted input whose members are the values that it may have.
@@ -103,7 +103,7 @@ pub struct ParameterTerms {
     pub may_be_option: bool,
 }
 
-/// What carries a call out.
+/// The carrier of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ToolKind {
     /// A program of this machine.
@@ -132,7 +132,7 @@ impl ToolKind {
 /// A program of this machine: it gets its arguments as JSON on standard input and prints JSON.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommandTool {
-    /// The program and its arguments; `{name}` stands for a parameter. No shell reads them.
+    /// The program and its arguments. `{name}` represents a parameter. No shell reads them.
     pub argv: Vec<String>,
     /// The folder that it runs in, relative to the project.
     pub folder: Option<String>,
@@ -179,11 +179,11 @@ pub fn argument_pieces(text: &str) -> Vec<ArgumentPiece<'_>> {
 pub struct HttpTool {
     /// How it is asked.
     pub method: HttpMethod,
-    /// The address; `{name}` stands for a parameter, in path segments and values of the query only.
+    /// The address. `{name}` represents a parameter, in path segments and values of the query only.
     pub url: String,
     /// Headers without parameters and without credentials.
     pub headers: BTreeMap<String, String>,
-    /// Where in the answer the result is, as a JSON pointer; the whole answer without one.
+    /// The place of the result in the answer, as a JSON pointer. The whole answer without one.
     pub result: Option<String>,
     /// The credential that is sent as a bearer token, by its name.
     pub credential: Option<String>,
@@ -257,7 +257,7 @@ impl AgentDefinition {
 pub(super) const LIMITS: [&str; 7] =
     ["fuel", "bytes", "collection_size", "output_bytes", "tool_calls", "parallel_branches", "memory_bytes"];
 
-/// A name with `-` and `_` taken as the same; a leading `_` stays.
+/// A name with `-` and `_` taken as the same. A leading `_` stays.
 pub(super) fn fold_name(name: &str) -> String {
     match name.strip_prefix('_') {
         Some(rest) => format!("_{}", rest.replace('-', "_")),

@@ -30,7 +30,7 @@ const ROOT: [&str; 10] =
 const TURNS: [&str; 5] = ["max_turns", "retry_turns", "mission_seconds", "max_depth", "turn_budget"];
 const PROMPT: [&str; 3] = ["list_sample", "string_truncate", "omit_reference"];
 
-/// Reads an agent's file; `name` is what messages call it. A name that ends in `.json` means JSON of the same form.
+/// Reads an agent's file. `name` is what messages call it. A name that ends in `.json` means JSON of the same form.
 ///
 /// # Errors
 ///
@@ -52,7 +52,7 @@ struct AgentReader<'r> {
 }
 
 impl AgentReader<'_> {
-    /// The agent; `None` only where a problem says why.
+    /// The agent. `None` only where a problem says why.
     fn agent(&mut self, root: &DeTable<'_>) -> Option<AgentDefinition> {
         self.reader.only(root, &ROOT);
         match root.get("version") {
@@ -121,14 +121,14 @@ impl AgentReader<'_> {
         }
     }
 
-    /// The signature that a value is; its problems have their places in the file.
+    /// The signature that a value is. Its problems have their places in the file.
     fn signature(&mut self, value: PlacedValue<'_>) -> Option<Signature> {
         let text = self.reader.text(value)?;
         let problems = match Signature::parse(text, &Limits::default()) {
             Ok(signature) => return Some(signature),
             Err(problems) => problems,
         };
-        // Behind its quote, where the file has the text as it is; the whole value where it is escaped.
+        // Behind its quote, where the file has the text as it is. The whole value where it is escaped.
         let whole = value.span();
         let inner = whole.start.saturating_add(1);
         let is_plain = self.text.get(inner..).is_some_and(|rest| rest.starts_with(text));

@@ -1,8 +1,8 @@
 //! A program as a run: its calls of tools are effects, its doubts are questions.
 //!
 //! Invariants: the program goes on only when every call of a step has its answer, and gets them in the order of its
-//! calls; a call that needs a person is not made before that person has said so; what may have happened is never
-//! done again without a word of a person's; inputs, memory and results have the labels that the agent's file gives them.
+//! calls. A call that needs a person is not made before that person has said so; what may have happened is never done
+//! again without a word of a person's. Inputs, memory and results have the labels that the agent's file gives them.
 
 mod calls;
 mod questions;
@@ -27,7 +27,7 @@ use super::definition::{AgentDefinition, source};
 /// The most questions that one run asks.
 const MAX_QUESTIONS: u32 = 5;
 
-/// What a program runs with; the same when its run is resumed or replayed.
+/// The terms of a program. The same when its run is resumed or replayed.
 #[derive(Debug, Clone)]
 pub struct ProgramTerms {
     /// The agent whose tools it calls.
@@ -38,7 +38,7 @@ pub struct ProgramTerms {
     pub context: Value,
     /// Its memory, a map.
     pub memory: Value,
-    /// What it may use.
+    /// Its limits.
     pub limits: Limits,
     /// Seals its state.
     pub key: StateKey,
@@ -72,12 +72,12 @@ pub enum ProgramEnd {
     Cancelled(CancelReason),
 }
 
-/// What became of a program.
+/// The outcome of a program.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProgramOutcome {
     /// How it ended.
     pub end: ProgramEnd,
-    /// What it printed.
+    /// Its printed text.
     pub printed: String,
     /// Units of fuel used.
     pub fuel: u64,
@@ -114,7 +114,7 @@ impl ProgramMachine {
         Self { terms, machine, state }
     }
 
-    /// A program where its state stands.
+    /// A program where its state is.
     ///
     /// # Errors
     ///
@@ -161,7 +161,7 @@ impl ProgramMachine {
         }
     }
 
-    /// What has to happen before the program can go on; `None` if all calls have their answers, which it then has.
+    /// The next step before the program can go on. `None` if all calls have their answers, which it then has.
     fn proceed(&mut self) -> Option<Step<ProgramOutcome>> {
         if self.state.calls.iter().any(|call| matches!(call.stage, CallStage::Waiting { .. })) {
             return Some(self.ask_consent());

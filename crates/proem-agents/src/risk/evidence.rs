@@ -1,13 +1,13 @@
 //! The evidence of a change within a token budget, in four levels of detail.
 //!
-//! - What changes: files, languages, lines.
-//! - One line for each signal that is not LOW, the weightiest first; LOW is counted.
+//! - The changes: files, languages, lines.
+//! - One line for each signal that is not LOW, the weightiest first. LOW is counted.
 //! - Details of what is HIGH, and what no rule speaks of for the riskiest files.
 //! - The files around a file, once that was asked for.
 //!
-//! Invariants: the lines hold our words and numbers only, every name from outside is an alias
-//! ([`Aliases`]); what the aliases stand for is a list of its own, for a section that is contained;
-//! no content of a file is in here, and of a message only the first line; what is not shown is counted.
+//! Invariants: the lines hold our words and numbers only, every name from outside is an alias ([`Aliases`]); what the
+//! aliases represent is a list of its own, for a section that is contained. No content of a file is in here, and of a
+//! message only the first line; what is not shown is counted.
 
 mod alias;
 mod words;
@@ -45,7 +45,7 @@ const MIDDLE_INCIDENTS: usize = 3;
 /// How many files get a line of what no rule speaks of.
 const MAX_BESIDE: usize = 3;
 
-/// What no rule speaks of and yet helps to judge.
+/// The metrics without a rule that still help to judge.
 const BESIDE: [MetricName; 5] = [
     MetricName::PriorFixes,
     MetricName::PriorReverts,
@@ -54,14 +54,14 @@ const BESIDE: [MetricName; 5] = [
     MetricName::RecentCommits,
 ];
 
-/// What is known at a point of an investigation.
+/// The known facts at a point of an investigation.
 #[derive(Debug, Clone, Copy)]
 pub struct KnownFacts<'k> {
     /// The assessment so far.
     pub assessment: &'k Assessment,
     /// The hops so far, each with what came of it.
     pub hops: &'k [(Hop, Sentence)],
-    /// What was found around files, by their place in the change.
+    /// The neighbours found around files, by their place in the change.
     pub neighbours: &'k [(u32, NeighbourFiles)],
     /// Changed files that are spoken of besides, whose aliases are explained too.
     pub named: &'k [u32],
@@ -74,7 +74,7 @@ pub struct PromptEvidence {
     pub items: Vec<NumberedEvidence>,
     /// The first level of detail: the change as a whole, and then its files, a line each.
     pub change: Vec<String>,
-    /// What is counted and not shown, and what could not be known.
+    /// The facts that are counted and not shown, and those that could not be known.
     pub left_out: Vec<String>,
     /// More about pieces that are HIGH, by their number.
     pub details: Vec<String>,
@@ -82,7 +82,7 @@ pub struct PromptEvidence {
     pub neighbours: Vec<String>,
     /// The steps that were taken, in order, with what each brought.
     pub chain: Vec<String>,
-    /// What each alias in all this stands for. From outside.
+    /// The name behind each alias in all this. From outside.
     pub names: Vec<String>,
     /// Why hops were chosen, in a model's words. From outside.
     pub reasons: Vec<String>,
@@ -91,20 +91,20 @@ pub struct PromptEvidence {
 /// A numbered piece of evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NumberedEvidence {
-    /// What it can be cited by.
+    /// The evidence that it can cite.
     pub given: CitableEvidence,
     /// It in our words, names as aliases.
     pub line: String,
 }
 
-/// What a citation is held against.
+/// The evidence that citations are compared with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CitableEvidence {
-    /// Its number, from 1; it is cited as `E1`.
+    /// Its number, from 1. It is cited as `E1`.
     pub number: u32,
-    /// What the rules make of it.
+    /// The rules' signal.
     pub signal: Signal,
-    /// What it is about, such as `coupling of src/auth.py`.
+    /// Its subject, such as `coupling of src/auth.py`.
     pub title: Sentence,
 }
 
@@ -281,7 +281,7 @@ fn numbered_evidence<'a>(assessment: &'a Assessment, left_out: &mut Vec<String>)
         }
     }
     found.extend(assessment.partners.iter().take(MAX_PARTNERS).map(EvidenceSource::Partner));
-    // The files stand in the order of their risk, and a stable sort keeps it.
+    // The files are in the order of their risk, and a stable sort keeps it.
     found.sort_by_key(EvidenceSource::weight);
     if low > 0 {
         left_out.push(format!("{} LOW", count_phrase(low, "further metric is", "further metrics are")));
@@ -311,7 +311,7 @@ fn numbered_evidence<'a>(assessment: &'a Assessment, left_out: &mut Vec<String>)
     found
 }
 
-/// What no rule speaks of, for the files that are not LOW.
+/// Facts without a rule, for the files that are not LOW.
 fn neighbouring_evidence(assessment: &Assessment, writer: &mut AliasWriter<'_>) -> Vec<String> {
     let files = assessment.files.iter().filter(|file| is_judged(file) && file.level > Level::Low);
     let lines = files.take(MAX_BESIDE).filter_map(|file| {
@@ -360,7 +360,7 @@ fn change_lines(assessment: &Assessment, writer: &mut AliasWriter<'_>) -> Vec<St
     all
 }
 
-/// The fourth level: what lies around a file.
+/// The fourth level: what is around a file.
 fn neighbours_line(file: u32, found: &NeighbourFiles, writer: &mut AliasWriter<'_>) -> String {
     let of = writer.changed(file);
     let far = found
@@ -379,7 +379,7 @@ fn hop_line(hop: &Hop, came: &Sentence, writer: &mut AliasWriter<'_>) -> String 
     format!("hop {}: {}{metric}{file}: {came}", hop.hop, hop.action.as_str())
 }
 
-/// What a measurement brought, for the chain of evidence.
+/// The result of a measurement, for the chain of evidence.
 #[must_use]
 pub fn came_of(metric: &Metric) -> Sentence {
     let head = match metric.signal {
@@ -391,7 +391,7 @@ pub fn came_of(metric: &Metric) -> Sentence {
     sentence
 }
 
-/// What a look at the neighbours brought.
+/// The result of a look at the neighbours.
 #[must_use]
 pub fn came_around(found: &NeighbourFiles) -> Sentence {
     let far = found
@@ -400,7 +400,7 @@ pub fn came_around(found: &NeighbourFiles) -> Sentence {
     Sentence::ours(format!("{} direct and {} transitive importers{far}", found.direct, found.transitive))
 }
 
-/// The first line of a message, on which nothing else can stand.
+/// The first line of a message, on which nothing else can be.
 #[must_use]
 pub fn first_message_line(message: &str) -> String {
     words::safe_on_one_line(message.lines().next().unwrap_or_default())

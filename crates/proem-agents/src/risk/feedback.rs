@@ -1,9 +1,9 @@
-//! What people say of assessments, counted, and what follows for the thresholds.
+//! Opinions of assessments, counted, and the consequences for the thresholds.
 //!
-//! Invariants: only what a person said counts, each run once; a threshold is suggested only from at least
-//! [`FEWEST`] verdicts on its metric, only towards fewer alarms, and never beyond a value that was seen;
-//! nothing here changes a threshold: [`apply_suggestions`] says what a person would take over. A model may explain
-//! suggestions and choose among them ([`FeedbackAnalysis`]); it can make none.
+//! Invariants: only what a person said counts, each run once. A threshold is suggested only from at least [`FEWEST`]
+//! verdicts on its metric, only towards fewer alarms, and never beyond a value that was seen. Nothing here changes a
+//! threshold: [`apply_suggestions`] says what a person would take over. A model may explain suggestions and choose
+//! among them ([`FeedbackAnalysis`]). It can make none.
 //!
 //! Reasons are people's words and from outside: they are counted and shown, and never instruct.
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a model may choose.
+/// The actions that a model may choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[schemars(rename = "Action")]
@@ -32,23 +32,23 @@ impl HopAction {
 pub struct Hop {
     /// Which, from 1.
     pub hop: u8,
-    /// What was offered.
+    /// The offer.
     pub offered: Vec<HopAction>,
-    /// What was chosen, by the model or, if it gave no usable answer, by the fallback.
+    /// The choice, by the model or, if it gave no usable answer, by the fallback.
     pub action: HopAction,
-    /// Who chose.
+    /// The chooser.
     pub by: HopChooser,
     /// The metric, if one was asked for.
     pub metric: Option<String>,
     /// The file, by its place in the change.
     pub file: Option<u32>,
-    /// What came of it, in our words with names from outside between.
+    /// The result, in our words with names from outside between.
     pub result: String,
     /// Why, in the model's words. From outside.
     pub reasoning: String,
 }
 
-/// Who chose a step.
+/// The chooser of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "By")]

@@ -5,9 +5,9 @@
 //! An answer that can't be used is asked for once more, then the prompt's fallback holds: the end of the
 //! hops, or no synthesis.
 //!
-//! Invariants: the level never falls below the rules'; it rises above them only with a citation of
-//! evidence that the model was given; no call has more tokens than the limits; the end of the time, a
-//! cancellation and a failed call all end with what is known.
+//! Invariants: the level never falls below the rules'. It rises above them only with a citation of evidence that the
+//! model was given. No call has more tokens than the limits. The end of the time, a cancellation and a failed call all
+//! end with what is known.
 
 mod asking;
 mod case;
@@ -68,7 +68,7 @@ struct InvestigationState {
     aliases: Aliases,
     exchanges: Vec<ExchangeRecord>,
     notes: Vec<String>,
-    /// Where every token of the last request went, as JSON.
+    /// The account of every token of the last request, as JSON.
     account: Option<Json>,
 }
 
@@ -87,7 +87,7 @@ enum InvestigationPhase {
 struct OpenCall {
     /// The run's number of its first effect.
     first: u32,
-    /// What it may use, with the attempt after it.
+    /// The limit of its use, with the attempt after it.
     tokens: u64,
 }
 
@@ -166,13 +166,13 @@ impl<'t> Investigation<'t> {
         u8::try_from(self.state.hops.len()).unwrap_or(u8::MAX).saturating_add(1)
     }
 
-    /// What is left of the time, in milliseconds.
+    /// The time left, in milliseconds.
     fn left(&self) -> i64 {
         i64::from(self.terms.limits.total_ms).saturating_sub(self.state.spent_ms)
     }
 
-    /// Lets the time pass. Of what lies between two events at most a hop's time counts: a call is given up by
-    /// then, so the rest went by while nobody drove the run, which was interrupted.
+    /// Lets the time pass. Of what is between two events at most a hop's time counts: a call is given up by then, so
+    /// the rest went by while nobody drove the run, which was interrupted.
     fn pass(&mut self, now: Time) {
         let passed = now.0.saturating_sub(self.state.now.0);
         let counted = passed.min(i64::from(self.terms.limits.hop_ms));
@@ -224,7 +224,7 @@ impl<'t> Investigation<'t> {
         self.decide(&offer, None)
     }
 
-    /// Asks for the next step; `wrong` is what was wrong with the last answer.
+    /// Asks for the next step. `wrong` is what was wrong with the last answer.
     fn decide(&mut self, offer: &Offer, wrong: Option<&str>) -> InvestigationStep {
         let asked = asking::ask_decision(&self.terms, &mut self.state, offer, wrong);
         let asked = match asked {
@@ -254,7 +254,7 @@ impl<'t> Investigation<'t> {
         }
     }
 
-    /// An exchange's step under the run's own numbers; its outcome if it is over.
+    /// An exchange's step under the run's own numbers. Its outcome if it is over.
     fn outer(&mut self, step: Step<Outcome>, asking: OpenCall) -> Result<InvestigationStep, Outcome> {
         let outer = |id: EffectId| EffectId(id.0.saturating_add(asking.first));
         match step {
@@ -275,7 +275,7 @@ impl<'t> Investigation<'t> {
         }
     }
 
-    /// What a call ended with.
+    /// Takes the end of a call.
     fn answered(&mut self, outcome: Outcome) -> InvestigationStep {
         self.exchange = None;
         let ended = outcome.ended.clone();
@@ -376,7 +376,7 @@ impl<'t> Investigation<'t> {
         self.state.hops.push((hop, came));
     }
 
-    /// What a measurement brought.
+    /// Takes the result of a measurement.
     fn measured(&mut self, choice: HopChoice, performed: EffectResult) -> Result<InvestigationStep, Error> {
         let came = match (performed, choice.file) {
             (EffectResult::Measured { value }, Some(file)) => match choice.metric {
@@ -581,7 +581,7 @@ const fn is_final(because: FallbackReason) -> bool {
     }
 }
 
-/// A decoded answer as it is; every text in it is from outside.
+/// A decoded answer as it is. Every text in it is from outside.
 fn exact_answer(value: &Untrusted<Json>) -> Json {
     show::exact_value(value)
 }

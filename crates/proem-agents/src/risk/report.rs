@@ -1,8 +1,8 @@
-//! What is reported of a change: the keys of `proem risk --json`, and what every other form is made from.
+//! The report of a change: the keys of `proem risk --json`, and the source of every other form.
 //!
-//! Invariants: the level is the rules', or higher where an investigation raised it; what is not known is
-//! null or named under `unknown`, never zero; names, messages and a model's words are kept apart from ours
-//! in every sentence ([`ReportSentence`]), so that each form can show them safely.
+//! Invariants: the level is the rules', or higher where an investigation raised it; what is not known is null or named
+//! under `unknown`, never zero. Names, messages and a model's words are kept apart from ours in every sentence
+//! ([`ReportSentence`]), so that each form can show them safely.
 
 mod change;
 mod file;
@@ -36,22 +36,22 @@ use crate::adapt::Lessons;
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Report")]
 pub struct RiskReport {
-    /// The run that it is recorded as, for `proem risk feedback`; null if it is not recorded.
+    /// The run that it is recorded as, for `proem risk feedback`. Null if it is not recorded.
     pub id: Option<String>,
     /// How risky the change is.
     #[schemars(schema_with = "schema::level_schema")]
     pub risk_level: Level,
-    /// How much of the evidence is there and how well the score is calibrated; null if neither is known.
+    /// How much of the evidence is there and how well the score is calibrated. Null if neither is known.
     #[schemars(schema_with = "schema::share_schema")]
     pub confidence: Option<f64>,
-    /// How sure the model says it is; null without one.
+    /// How sure the model says it is. Null without one.
     #[schemars(schema_with = "schema::share_schema")]
     pub model_confidence: Option<f64>,
     /// How the assessment came about.
     pub mode: AssessmentMode,
     /// The most important pieces of evidence, at most five: three by the rules, or what a model cited.
     pub key_evidence: Vec<ReportSentence>,
-    /// What to do, most important first, at most three; none at `LOW`.
+    /// Recommendations, most important first, at most three. None at `LOW`.
     pub recommendations: Vec<ReportSentence>,
     /// How the evidence makes the level.
     pub reasoning: ReportSentence,
@@ -59,7 +59,7 @@ pub struct RiskReport {
     pub investigation_trace: Vec<HopOut>,
     /// Why the level is what it is, most important first.
     pub reasons: Vec<ReportSentence>,
-    /// What was assessed.
+    /// The assessed change.
     pub change: ChangeOut,
     /// The score and its place in the repository.
     pub score: ScoreOut,
@@ -67,24 +67,24 @@ pub struct RiskReport {
     pub metrics: Vec<MetricOut>,
     /// Its files, most risky first.
     pub files: Vec<FileOut>,
-    /// Usual partners of the changed files that did not change, most usual first; at most 20.
+    /// Usual partners of the changed files that did not change, most usual first. At most 20.
     pub missing_partners: Vec<PartnerOut>,
     /// How many there are of them in all.
     pub missing_partners_total: u64,
     /// Metrics of Tier 1 and Tier 2 that could not be measured.
     pub unknown: Vec<UnknownOut>,
-    /// What else could not be known: gaps of the history, the files and the change.
+    /// Other unknown facts: gaps of the history, the files and the change.
     pub gaps: Vec<String>,
-    /// What went wrong on the way, such as a model's answer that could not be used.
+    /// The problems on the way, such as a model's answer that could not be used.
     pub notes: Vec<String>,
-    /// What it was compared with.
+    /// The history it was compared with.
     pub history: HistoryRead,
     /// The prompts that were used.
     pub prompts: Vec<PromptUsed>,
-    /// What prompts that were asked with showed of what they had learned; absent if they had learned nothing.
+    /// The lessons of the prompts that were used. Absent if there were none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub learned: Vec<Lessons>,
-    /// What the investigation used; null if no model was asked.
+    /// The usage of the investigation. Null if no model was asked.
     pub spent: Option<InvestigationUsage>,
 }
 
@@ -93,7 +93,7 @@ pub struct RiskReport {
 #[serde(rename_all = "UPPERCASE")]
 #[schemars(rename = "Mode")]
 pub enum AssessmentMode {
-    /// A model investigated and summed up; the level is the rules', or higher.
+    /// A model investigated and summed up. The level is the rules', or higher.
     Investigated,
     /// A model was there, and the rules needed none.
     Rules,
@@ -116,7 +116,7 @@ impl AssessmentMode {
 /// A hop of the investigation.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct HopOut {
-    /// What was offered, chosen and found.
+    /// The offer, the choice and the finding.
     #[serde(flatten)]
     pub hop: Hop,
     /// The path of the file that it looked at.
@@ -129,13 +129,13 @@ pub struct UnknownOut {
     /// The metric that has no value.
     #[schemars(with = "String")]
     pub metric: MetricName,
-    /// Of which file; null for the change.
+    /// Of which file. Null for the change.
     pub path: Option<String>,
-    /// What is missing, in a sentence.
+    /// The missing fact, in a sentence.
     pub why: ReportSentence,
 }
 
-/// What a change was compared with.
+/// The history that a change was compared with.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct HistoryRead {
     /// Commits of the history.
@@ -175,7 +175,7 @@ pub struct PromptUsed {
     pub version: String,
 }
 
-/// What an investigation used.
+/// The usage of an investigation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "Spent")]
 pub struct InvestigationUsage {
@@ -183,13 +183,13 @@ pub struct InvestigationUsage {
     pub model: String,
     /// How often the model was called.
     pub calls: u32,
-    /// Tokens of the prompts; null if that is not known.
+    /// Tokens of the prompts. Null if that is not known.
     pub input_tokens: Option<u64>,
-    /// Those of them that were read from the provider's cache; null if that is not known.
+    /// Those of them that were read from the provider's cache. Null if that is not known.
     pub cached_tokens: Option<u64>,
-    /// Tokens of the answers; null if that is not known.
+    /// Tokens of the answers. Null if that is not known.
     pub output_tokens: Option<u64>,
-    /// What it cost, in billionths of a dollar; null if that is not known.
+    /// Its cost, in billionths of a dollar. Null if it is unknown.
     pub cost_nano_dollars: Option<u64>,
 }
 
@@ -202,30 +202,30 @@ pub struct Rate {
     pub n: u64,
 }
 
-/// What a report needs beside the assessment.
+/// The context of a report beside the assessment.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ReportContext {
     /// The run that it is recorded as.
     pub id: Option<String>,
     /// Why this change was assessed, where the choice was left open, in our words.
     pub chosen: Option<String>,
-    /// The model that investigates, or would have; `None` without one.
+    /// The model that investigates, or would have. `None` without one.
     pub model: Option<String>,
     /// The prompts that were used.
     pub prompts: Vec<PromptUsed>,
-    /// What of them was learned.
+    /// The learned part of them.
     pub learned: Vec<Lessons>,
-    /// What the investigation used; `None` if no model was asked.
+    /// The usage of the investigation. `None` if no model was asked.
     pub spent: Option<InvestigationUsage>,
-    /// What the change was compared with.
+    /// The history that the change was compared with.
     pub history: HistoryRead,
     /// How often a HIGH was a false alarm, of metrics and of the score; what nobody judged is missing.
     pub false_positives: BTreeMap<Meter, Rate>,
-    /// What the caller has to say beside it, in our words, such as why no model was asked.
+    /// The caller's notes, in our words, such as the reason that no model was asked.
     pub notes: Vec<String>,
 }
 
-/// What the reports of all files of a change are made from.
+/// The basis of the reports of all files of a change.
 #[derive(Debug, Clone, Copy)]
 struct ReportBasis<'r> {
     change: &'r Change,
@@ -309,7 +309,7 @@ fn key_evidence(change: &Change, assessment: &Assessment, synthesis: Option<&Syn
     }
 }
 
-/// What a model advises, if it says anything, otherwise what the rules do; nothing at LOW.
+/// A model's recommendations, if it made any, otherwise the rules'. Nothing at LOW.
 fn recommendations(change: &Change, assessment: &Assessment, synthesis: Option<&Synthesis>) -> Vec<ReportSentence> {
     match synthesis {
         _ if assessment.level == Level::Low => Vec::new(),
@@ -384,7 +384,7 @@ fn unknown_outputs(assessment: &Assessment) -> Vec<UnknownOut> {
     own.chain(files).collect()
 }
 
-/// What the change and the assessment say could not be known, once each.
+/// The unknown facts of the change and the assessment, once each.
 fn report_gaps(change: &Change, assessment: &Assessment) -> Vec<String> {
     let mut gaps = assessment.gaps.clone();
     gaps.extend(change.gaps.iter().filter(|gap| !assessment.gaps.contains(gap)).cloned());

@@ -28,7 +28,7 @@ fn the_laws_hold_for_the_corpus() {
     assert!(seen >= 15 && read >= 8, "{seen} inputs, {read} histories");
 }
 
-/// Checks the laws; whether it was read.
+/// Checks the laws. Whether it was read.
 fn laws(name: &str, text: &str) -> bool {
     let read = match adapt::read_failure_history(text, &time) {
         Ok(read) => read.value,

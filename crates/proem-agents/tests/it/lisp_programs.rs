@@ -61,14 +61,14 @@ fn terms(program: &str, input: &str) -> ProgramTerms {
     }
 }
 
-/// Answers to what a program asks for, one after the other; each step is stored and read back.
+/// Answers to what a program asks for, one after the other. Each step is stored and read back.
 struct Script<'s> {
     outcomes: &'s [ToolOutcome],
-    /// The option that a person chooses; nobody is there for `None`.
+    /// The option that a person chooses. Nobody is there for `None`.
     choices: &'s [Option<usize>],
 }
 
-/// What a program did and how it ended.
+/// The course of a program, and its end.
 struct Course {
     steps: Vec<String>,
     questions: Vec<Question>,

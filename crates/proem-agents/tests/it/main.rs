@@ -1,4 +1,4 @@
-//! What `proem-agents` does, seen from outside: one binary, one module for each subject.
+//! The behaviour of `proem-agents`, seen from outside: one binary, one module for each subject.
 
 mod adapt_corpus;
 mod assemble;

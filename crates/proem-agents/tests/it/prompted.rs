@@ -225,7 +225,7 @@ fn a_model_that_nothing_holds_to_the_schema_is_told_it() {
         assert_eq!(last.name == "answer-format", told, "{answers:?}");
         if told {
             assert!(last.trust == Trust::Trusted && last.text.contains("\"severity\""), "{}", last.text);
-            // What is said about the answer is part of the budget.
+            // The note on the answer is part of the budget.
             assert!(request.assembly.tokens() <= 400, "{}", request.assembly.tokens());
         }
     }

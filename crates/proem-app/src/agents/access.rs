@@ -56,9 +56,9 @@ pub struct ModelAccess {
     pub also: Vec<ModelEndpoint>,
     /// The agent whose prompts it is asked with, by its folder in the book.
     pub agent: String,
-    /// What was asked for, such as `small`.
+    /// The requested role, such as `small`.
     pub role: String,
-    /// What looks at texts from outside.
+    /// The guard for text from outside.
     pub guarding: GuardSetup,
     /// The installation's key.
     pub key: InstallationKey,
@@ -68,9 +68,9 @@ pub struct ModelAccess {
     pub files: BTreeMap<String, String>,
     /// The same, as far as it is no file.
     pub basis: RunBasis,
-    /// Who carries requests from here on.
+    /// The carrier of requests from here on.
     carriage: Carriage,
-    /// What runs with the agent's prompts may not exceed, by the configuration that the access was made under.
+    /// The caps of runs with the agent's prompts, by the configuration that the access was made under.
     caps: Vec<Cap>,
     caller: Option<Caller>,
     directory: Directory,
@@ -89,22 +89,22 @@ impl fmt::Debug for ModelAccess {
     }
 }
 
-/// What a model is asked with.
+/// The options for asking a model.
 #[derive(Debug)]
 pub struct AccessOptions<'o> {
-    /// Where the prompts' files are.
+    /// The book with the prompts' files.
     pub book: &'o Book,
     /// The prompts that it is asked with.
     pub prompts: &'o [&'o Prompt],
-    /// What carries requests.
+    /// The carrier of requests.
     pub carriage: &'o Carriage,
-    /// The most requests at once, instead of the endpoint's; `None` leaves it to that.
+    /// The most requests at once, instead of the endpoint's. `None` leaves it to that.
     pub concurrency: Option<NonZeroUsize>,
     /// Other models that the same run asks.
     pub also: &'o [ModelEndpoint],
 }
 
-/// What a run of an agent tells its record, beside what its access to models says.
+/// The terms of an agent's run for its record, beside those of its access to models.
 #[derive(Debug)]
 pub struct RunTerms<'s> {
     /// The agent's kind.
@@ -117,12 +117,12 @@ pub struct RunTerms<'s> {
     pub settings: &'s Json,
     /// The hash of the rules that it is held to.
     pub policy: &'s str,
-    /// What its prompts show of what was learned and is wished for.
+    /// The lessons and wishes that its prompts show.
     pub profiles: Option<Profiles>,
 }
 
 impl ModelAccess {
-    /// What the record of a run of several requests begins with.
+    /// The beginning of the record of a run of several requests.
     pub(crate) fn start<'s>(&'s self, id: RunId, terms: RunTerms<'s>) -> Start<'s> {
         let RunTerms { kind, prompt, inputs, settings, policy, profiles } = terms;
         Start {
@@ -157,8 +157,7 @@ impl ModelAccess {
         Ok((calling::wanted_endpoint(&project.config, &providers, wanted, &Environment::inherited())?, role))
     }
 
-    /// Everything that is needed to ask a model that was [`Self::located`]. What there is to say goes to the
-    /// project's notes.
+    /// Makes everything that is needed to ask a model that was [`Self::located`]. Messages go to the project's notes.
     ///
     /// # Errors
     ///
@@ -301,7 +300,7 @@ impl ModelAccess {
         matches!(self.carriage, Carriage::Network) && window.is_some_and(is_smaller)
     }
 
-    /// What was learned of servers since this was asked for, in words.
+    /// The news about servers since the last call of this function, in words.
     #[must_use]
     pub fn take_news(&self) -> Vec<Note> {
         self.lessons.take_news()
@@ -362,14 +361,14 @@ impl ModelAccess {
         })
     }
 
-    /// What looks at texts from outside.
+    /// The guard for text from outside.
     #[must_use]
     pub const fn screening(&self) -> Screening<'_> {
         Screening { guard: &self.guarding.guard, policy: &self.guarding.policy }
     }
 
-    /// Books runs that ask this model, under the caps of configuration and those that are given. Where nothing goes
-    /// over the network, nothing is recorded. What there is to say goes to `notes`.
+    /// Books runs that ask this model, under the caps of the configuration and the given ones. If nothing goes over the
+    /// network, nothing is recorded. Messages go to `notes`.
     ///
     /// # Errors
     ///
@@ -394,8 +393,8 @@ impl ModelAccess {
         })
     }
 
-    /// What prompts learn from before they ask this model. What goes into or comes from cassettes is asked with what
-    /// is learned nowhere, so that it is the same the next time.
+    /// The history that prompts learn from before they ask this model. Requests recorded to or replayed from cassettes
+    /// show nothing learned, so that they are the same the next time.
     #[must_use]
     pub fn history<'r>(
         &self,
@@ -417,9 +416,9 @@ impl ModelAccess {
 pub struct ContractedPrompt {
     /// The prompt.
     pub prompt: Prompt,
-    /// What its answers must be: a value or calls, never any text.
+    /// The required form of its answers: a value or calls, never any text.
     pub contract: AnswerContract,
-    /// What it shows of what was learned and is wished for.
+    /// The lessons and wishes that it shows.
     pub taught: Option<PromptLessons>,
 }
 
@@ -469,14 +468,14 @@ impl ContractedPrompt {
         prompt_name(&self.prompt)
     }
 
-    /// What it shows of what was learned.
+    /// The lessons that it shows.
     #[must_use]
     pub fn profile(&self) -> Option<&Profile> {
         self.taught.as_ref().map(|taught| &taught.adapted.profile)
     }
 }
 
-/// What a prompt showed in a recorded run of what was learned.
+/// The lessons that a prompt showed in a recorded run.
 pub(crate) fn lessons_shown(prompt: &Prompt, detail: &RunDetail) -> Option<PromptLessons> {
     let profile = detail.profiles.as_ref().and_then(|profiles| profiles.of(&prompt_name(prompt)));
     profile.cloned().map(PromptLessons::again)
@@ -487,13 +486,13 @@ fn prompt_name(prompt: &Prompt) -> String {
     format!("{}/{}", prompt.id.agent, prompt.id.name)
 }
 
-/// What runs with an agent's prompts may not exceed in a project.
+/// The caps of runs with an agent's prompts in a project.
 fn agent_caps(project: &OpenProject, agent: &str) -> Result<Vec<Cap>, Error> {
     let budget = &project.config.budget;
     Ok([records::budget_caps(budget), records::agent_caps(budget, agent)?].concat())
 }
 
-/// Where the models that are asked are served.
+/// The directory of the models that are asked.
 fn directory(asked: &ModelEndpoint, also: &[ModelEndpoint]) -> Directory {
     let served = |asked: &ModelEndpoint| {
         let served = ServedModel { model: asked.model.clone(), endpoint: asked.endpoint.name.clone() };
@@ -502,7 +501,7 @@ fn directory(asked: &ModelEndpoint, also: &[ModelEndpoint]) -> Directory {
     also.iter().chain([asked]).map(served).collect()
 }
 
-/// Where requests may go, each endpoint once.
+/// The endpoints for requests, each once.
 fn endpoints(asked: &ModelEndpoint, also: &[ModelEndpoint]) -> Vec<Endpoint> {
     let mut endpoints = vec![asked.endpoint.clone()];
     for other in also {
@@ -523,7 +522,7 @@ fn secrets(asked: &ModelEndpoint, also: &[ModelEndpoint]) -> Vec<Secret> {
     loaded.collect()
 }
 
-/// Who carries requests, and the cassettes that answers come from.
+/// The carrier of requests, and the cassettes of answers.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! What a run of most agents is made of: a model, the prompts that it is asked with, and inputs.
+//! The base of most agents' runs: a model, the prompts to ask it with, and inputs.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -30,16 +30,16 @@ use crate::records::learning::{Adapting, profiles, taught_profile};
 use crate::records::writing::RecordChoice;
 use crate::run::options::Carriage;
 
-/// What most runs are made of. An agent of its own needs keeps more beside it.
+/// The base of most runs. An agent with needs of its own keeps more beside it.
 #[derive(Debug)]
 pub struct RunBase {
-    /// Who is asked.
+    /// The access to the model.
     pub access: ModelAccess,
     /// The prompts that ask, the run's own first.
     pub prompts: Vec<ContractedPrompt>,
     /// The run's inputs.
     pub inputs: OrderedJson,
-    /// What else the run was started with, as its record keeps it.
+    /// Other settings of the run, as its record keeps them.
     pub settings: Json,
     /// The longest that it may take, in seconds.
     pub seconds: NonZeroU32,
@@ -50,9 +50,9 @@ pub struct RunBase {
 pub struct AgentOptions {
     /// The model or role, instead of the prompt's own.
     pub model: Option<String>,
-    /// Whose model it is.
+    /// The model's provider.
     pub provider: Option<String>,
-    /// What carries requests.
+    /// The carrier of requests.
     pub carriage: Carriage,
     /// The longest that the run may take, in seconds.
     pub seconds: NonZeroU32,
@@ -75,8 +75,8 @@ struct BaseSettings {
 }
 
 impl RunBase {
-    /// What a run of that kind is made of, which asks with these prompts of the book, the run's own first. What there
-    /// is to say goes to the project's notes.
+    /// Makes the base of a run of that kind, which asks with these prompts of the book, the run's own first. Messages
+    /// go to the project's notes.
     ///
     /// # Errors
     ///
@@ -115,8 +115,7 @@ impl RunBase {
         Ok(Self { access, prompts, inputs, settings, seconds: options.seconds })
     }
 
-    /// Books the runs, and looks up what the prompts learned. What there is to say goes to `notes`, also where it
-    /// fails.
+    /// Books the runs, and looks up the prompts' lessons. Messages go to `notes`, also on failure.
     ///
     /// # Errors
     ///
@@ -162,7 +161,7 @@ impl RunBase {
         Ok((Self { access, prompts, inputs: texts.inputs, settings, seconds }, changed))
     }
 
-    /// What a prompt asks with these inputs, written by `given`.
+    /// A prompt's request with these inputs, written by `given`.
     ///
     /// # Errors
     ///
@@ -191,7 +190,7 @@ impl RunBase {
         prepare_prompt_call(&call, &mut CachingCounter::new(access.counter.as_ref()))
     }
 
-    /// What an exchange of a prompt is held to: its contract, its fallback, and as many attempts as there are usually.
+    /// The terms of an exchange of a prompt: its contract, its fallback, and the usual number of attempts.
     #[must_use]
     pub fn terms<'t>(&'t self, asked: &'t ContractedPrompt) -> ExchangeTerms<'t> {
         ExchangeTerms {
@@ -203,7 +202,7 @@ impl RunBase {
         }
     }
 
-    /// What the record of a run begins with, whose own prompt is `own`.
+    /// The beginning of the record of a run whose own prompt is `own`.
     #[must_use]
     pub fn start<'s>(&'s self, kind: &'s str, own: &'s ContractedPrompt, id: RunId) -> Start<'s> {
         let terms = RunTerms {
@@ -217,7 +216,7 @@ impl RunBase {
         self.access.start(id, terms)
     }
 
-    /// What the prompts show of what was learned and is wished for, as a record keeps it.
+    /// The lessons and wishes that the prompts show, as a record keeps them.
     fn profiles(&self) -> Option<Profiles> {
         profiles(self.prompts.iter().map(|shown| (&shown.prompt.id, shown.taught.as_ref())))
     }
@@ -229,12 +228,12 @@ impl RunBase {
     }
 }
 
-/// Who needs the contract of a prompt.
+/// The owner of a prompt's contract, in words.
 fn contract_need(kind: &str) -> String {
     format!("an agent of the kind `{kind}`")
 }
 
-/// What the attempts of a run count, which began then.
+/// The figures of the attempts of a run that began then.
 pub(crate) fn run_numbers(attempts: &[&Attempt], began: Instant) -> Numbers {
     let sum = |count: &dyn Fn(&Attempt) -> usize| {
         attempts.iter().fold(0_u64, |sum, attempt| sum.saturating_add(count(attempt) as u64))

@@ -1,7 +1,7 @@
-//! What the requests of a run are made from, so that its record alone makes its first request anew.
+//! The basis of a run's requests, so that its record alone makes its first request anew.
 //!
-//! Texts are kept as files by their content: the prompts' closures, the table of models, the user's files for the guard.
-//! Everything else is small and stands in the run's settings.
+//! Texts are kept as files by their content: the prompts' closures, the table of models, the user's files for the
+//! guard. Everything else is small and is in the run's settings.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -35,17 +35,17 @@ const CALIBRATION_FILE: &str = "guard/calibration.json";
 /// The folder of the prompt's files.
 const BOOK: &str = "book/";
 
-/// What the requests of a run are made from, whatever machine makes them.
+/// The basis of a run's requests, for any machine.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunBasis {
-    /// Who wrote each file of the prompts, and whether it is a template.
+    /// The author of each file of the prompts, and whether it is a template.
     book: BTreeMap<String, PromptFileOrigin>,
     /// The protocol of the endpoint.
     protocol: ServerProtocol,
-    /// What configuration said about the endpoint and its models.
+    /// The configuration of the endpoint and its models.
     provider: ProviderFile,
-    /// What an estimate of tokens is scaled by here, in hundredths.
+    /// The scale of a token estimate, in hundredths.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     token_percent: Option<usize>,
     /// The context window that the server named, where it holds.
@@ -68,9 +68,9 @@ pub struct ModelBasis {
     pub endpoint: String,
     /// The protocol of the endpoint.
     protocol: ServerProtocol,
-    /// What configuration said about the endpoint and its models.
+    /// The configuration of the endpoint and its models.
     provider: ProviderFile,
-    /// What an estimate of tokens is scaled by here, in hundredths.
+    /// The scale of a token estimate, in hundredths.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     token_percent: Option<usize>,
     /// The context window that is known of a model that isn't listed.
@@ -82,7 +82,7 @@ pub struct ModelBasis {
 }
 
 impl ModelBasis {
-    /// What is kept of a model that is asked, of which configuration says `provider`.
+    /// The record of a model whose configuration is `provider`.
     #[must_use]
     pub fn new(asked: &ModelEndpoint, provider: ProviderFile, token_percent: Option<usize>) -> Self {
         let protocol = protocol(asked.model.provider());
@@ -116,7 +116,7 @@ impl ModelBasis {
     }
 }
 
-/// What is kept of a model about which something was learned, as in [`RunBasis`] and [`ModelBasis`].
+/// The settings of a model about which something was learned, as in [`RunBasis`] and [`ModelBasis`].
 pub(crate) fn learned_settings(model: &Model) -> impl Iterator<Item = (String, Json)> {
     let window = model.context_tokens.filter(|_| model.sources.is_empty()).map(|window| json!(window));
     let way = Some(json!(model.answers)).filter(|_| model.answers_by == EnforcementSource::Found);
@@ -157,7 +157,7 @@ fn recorded_models(texts: &RecordedTexts) -> Result<Providers, String> {
     Providers::parse(table).map_err(|error| error.to_string())
 }
 
-/// Who wrote a file of the prompt, and what it is.
+/// The author of a file of the prompt, and its kind.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct PromptFileOrigin {
     by: PromptFileWriter,
@@ -181,10 +181,10 @@ enum PromptFileForm {
     Literal,
 }
 
-/// What a basis is read off.
+/// The sources of a basis.
 #[derive(Debug)]
 pub(crate) struct BasisSource<'b> {
-    /// Where the prompts' files are.
+    /// The book with the prompts' files.
     pub book: &'b Book,
     /// The prompts that it asks with.
     pub prompts: &'b [&'b Prompt],
@@ -192,11 +192,11 @@ pub(crate) struct BasisSource<'b> {
     pub guard: &'b GuardFiles,
     /// The model that is asked.
     pub model: &'b Model,
-    /// What configuration says about its endpoint.
+    /// The configuration of its endpoint.
     pub provider: ProviderFile,
-    /// What an estimate of tokens is scaled by here, in hundredths.
+    /// The scale of a token estimate, in hundredths.
     pub token_percent: Option<usize>,
-    /// What was learned of its server.
+    /// The lessons about its server.
     pub(crate) lesson: ModelLesson,
     /// The installation's key.
     pub key: &'b proem_guard::InstallationKey,

@@ -35,7 +35,7 @@ impl PersonAsk for AbsentPerson {
     }
 }
 
-/// Drives a run from its start to its end. What was answered is written down before the run goes on with it.
+/// Drives a run from its start to its end. Answers are written down before the run goes on with them.
 ///
 /// # Errors
 ///

@@ -10,11 +10,11 @@ use crate::places::Places;
 /// A record that a run is read back from.
 #[derive(Debug, Clone, Copy)]
 pub struct RunRecord<'r> {
-    /// Where it stands.
+    /// The store of the record.
     pub store: &'r Store,
-    /// What is kept of the run.
+    /// The record of the run.
     pub detail: &'r RunDetail,
-    /// Where this user's files are: the installation's key among them.
+    /// The folders of this user's files, the installation's key among them.
     pub places: &'r Places,
 }
 

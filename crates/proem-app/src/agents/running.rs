@@ -24,8 +24,8 @@ use crate::records::booking::Booking;
 use crate::records::learning::learned_before;
 use crate::records::writing::{NONE_TO_GO_ON_IN, OpenRecords, RecordChoice};
 
-/// Starts a run and drives it to its end, booked and recorded where `booking` says. `place` is its place among the runs of one
-/// command, from 1. What it asks, under the short id that is given beside, `ask` has a person answer.
+/// Starts a run and drives it to its end, booked and recorded according to `booking`. `place` is its place among the
+/// runs of one command, from 1. `ask` puts the run's questions to a person, each under the given short id.
 ///
 /// # Errors
 ///
@@ -145,13 +145,13 @@ impl Resumption {
         self.run.as_ref()
     }
 
-    /// Where it is recorded, once that is open.
+    /// The records, once they are open.
     #[must_use]
     pub fn records(&self) -> Option<&OpenRecords> {
         self.booking.as_ref()?.records()
     }
 
-    /// Opens the records for it. What there is to say goes to `notes`, also where it fails.
+    /// Opens the records for it. Messages go to `notes`, also on failure.
     ///
     /// # Errors
     ///
@@ -166,8 +166,8 @@ impl Resumption {
         Ok(())
     }
 
-    /// Goes on to the run's end, under its own id or apart. What it asks, under the short id that is given beside,
-    /// `ask` has a person answer.
+    /// Goes on to the run's end, under its own id or apart. `ask` puts the run's questions to a person, each under the
+    /// given short id.
     ///
     /// # Errors
     ///
@@ -222,7 +222,7 @@ impl Resumption {
     }
 }
 
-/// What was asked before.
+/// The earlier attempts.
 fn earlier_attempts(resumed: &ResumableRun, way: ResumeIdentity) -> EarlierAttempts {
     let attempts = resumed.detail.calls.iter().map(|call| call.attempts.len()).sum();
     let lost = match way {

@@ -1,4 +1,4 @@
-//! What the calls of one access taught about servers: requests that follow are made for it, and it is remembered.
+//! The lessons of one access's calls about servers: later requests are made for them, and they are remembered.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -15,10 +15,10 @@ use crate::message::Note;
 use crate::places::Places;
 use crate::windows::ContextWindows;
 
-/// What is learned of the servers that one access asks.
+/// The lessons about the servers that one access asks.
 #[derive(Debug, Default)]
 pub(crate) struct ServerLessons {
-    /// Where it is remembered; `None` remembers nothing.
+    /// The place of the memory. `None` remembers nothing.
     places: Option<Places>,
     /// The models that are asked: where each is, and how it is held to a schema at first.
     asked: BTreeMap<String, (Endpoint, SchemaEnforcement)>,
@@ -32,11 +32,11 @@ pub(crate) struct ServerLessons {
 struct Learned {
     /// By the model's name.
     models: BTreeMap<String, ModelLesson>,
-    /// What nobody was told yet, by model and subject.
+    /// The news, by model and subject.
     news: BTreeMap<(String, &'static str), String>,
 }
 
-/// What calls of one model taught.
+/// The lessons of one model's calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct ModelLesson {
     /// How answers are held to a schema.
@@ -66,19 +66,19 @@ impl ServerLessons {
         Self { is_taped, ..self }
     }
 
-    /// What was learned of a model.
+    /// The lesson about a model.
     pub(crate) fn of(&self, model: &str) -> ModelLesson {
         let learned = self.lock().models.get(model).copied();
         learned.filter(|_| !self.is_taped).unwrap_or_default()
     }
 
-    /// What was learned since this was asked for, and why it could not be remembered, in words.
+    /// The news since the last call of this function, and the reason that it could not be remembered, in words.
     pub(crate) fn take_news(&self) -> Vec<Note> {
         std::mem::take(&mut self.lock().news).into_values().map(Note::from).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, Learned> {
-        // What is put in is put in whole.
+        // An entry is always put in whole.
         self.learned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

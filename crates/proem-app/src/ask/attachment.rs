@@ -17,7 +17,7 @@ const MAX_FILE: usize = 1024 * 1024;
 /// The most bytes of all files together.
 const MAX_ALL: usize = 4 * 1024 * 1024;
 
-/// What a text of no known kind is called.
+/// The name for a text of no known kind.
 const PLAIN: &str = "text";
 
 /// The languages that are told to the model, by the ending of a file's name.
@@ -57,7 +57,7 @@ const LANGUAGES: [(&str, &[&str]); 28] = [
 pub struct Picture {
     /// Its path as it was named.
     pub path: String,
-    /// What it is.
+    /// Its facts.
     pub facts: MediaFacts,
     /// An address that holds it.
     pub address: String,
@@ -84,9 +84,9 @@ impl Picture {
 pub struct Attachment {
     /// Its path as it was named.
     pub path: String,
-    /// What it is written in.
+    /// Its language.
     pub language: &'static str,
-    /// What it holds.
+    /// Its text.
     pub text: String,
 }
 
@@ -150,7 +150,7 @@ fn read_file(path: &Path, name: &str) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// What a file is, if it is a picture or a document.
+/// The facts of a file, if it is a picture or a document.
 fn picture_facts(bytes: &[u8], name: &str) -> Result<Option<MediaFacts>, Error> {
     let shown = show::terminal_str(name);
     match MediaFacts::of(bytes) {
@@ -161,7 +161,7 @@ fn picture_facts(bytes: &[u8], name: &str) -> Result<Option<MediaFacts>, Error> 
         ))),
         Ok(facts) => Ok(Some(facts)),
         Err(fault @ MediaFault::Broken(_)) => Err(Error::invalid(format!("`{shown}` {}", fault.in_words()))),
-        // An empty text says as much as it has; of an empty picture something got lost.
+        // An empty text says as much as it has. Of an empty picture something got lost.
         Err(fault @ MediaFault::Empty) if is_called_a_picture(name) => {
             Err(Error::invalid(format!("`{shown}` {}", fault.in_words())))
         }

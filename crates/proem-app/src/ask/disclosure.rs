@@ -1,4 +1,5 @@
-//! Who receives what leaves the machine: said once for each endpoint, remembered in the user's state folder.
+//! The disclosure of the receiver before data leaves the machine: shown once for each endpoint, remembered in the
+//! user's state folder.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -19,14 +20,14 @@ const MAX_BYTES: usize = 64 * 1024;
 /// How much a person wants to be told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Telling {
-    /// What wasn't said before.
+    /// Show it once.
     Once,
     /// Everything, also what was.
     Always,
 }
 
-/// What there is to say before `contents` go to `endpoint`; `None` if it was said before. Where that can't be
-/// remembered, it is said each time.
+/// The disclosure to show before `contents` go to `endpoint`. `None` if it was shown before. If that can't be
+/// remembered, it is shown each time.
 #[must_use]
 pub fn disclosure(places: &Places, endpoint: &Endpoint, contents: &[String], telling: Telling) -> Option<Note> {
     let line = format!("{} {}", endpoint.name, endpoint.base_url);
@@ -59,7 +60,7 @@ fn remember_endpoints(places: &Places, known: &BTreeSet<String>) -> Result<(), S
 }
 
 fn known_endpoints(places: &Places) -> BTreeSet<String> {
-    // What can't be read was not said.
+    // An unreadable file counts as not shown.
     let bytes = match files::read_beneath(&places.state, Path::new(FILE), MAX_BYTES) {
         Ok(Some(FileContent::Whole(bytes))) => bytes,
         _ => Vec::new(),

@@ -16,9 +16,9 @@ use crate::runs::TextsByHash;
 pub struct EarlierAnswer {
     /// The run that it is from.
     pub run: RunId,
-    /// What was asked.
+    /// The question.
     pub question: String,
-    /// What was answered.
+    /// The answer.
     pub answer: String,
 }
 

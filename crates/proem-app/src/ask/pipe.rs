@@ -1,4 +1,4 @@
-//! What comes on standard input, bounded in bytes and time.
+//! Standard input, bounded in bytes and time.
 
 use std::io::Read;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -14,7 +14,7 @@ const MAX_BYTES: u64 = 4 * 1024 * 1024;
 /// How long is waited before `waiting` is told.
 const UNSAID: Duration = Duration::from_secs(1);
 
-/// Reads all that `from` gives; `None` if that is nothing. `waiting` is told once if it takes long.
+/// Reads all that `from` gives. `None` if that is nothing. `waiting` is told once if it takes long.
 ///
 /// # Errors
 ///

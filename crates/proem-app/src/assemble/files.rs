@@ -1,7 +1,7 @@
 //! The files, definitions and commits that a task needs, as they go into its prompt.
 //!
-//! What is found is rendered on every rung of its ladder here, without credentials that are told by their shape; the guard
-//! looks at each rendering later, and the budget decides which one is shown.
+//! Every file is rendered on every rung of its ladder here, without credentials that are recognised by their shape. The
+//! guard looks at each rendering afterwards, and the budget decides which one is shown.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::project::OpenProject;
 use crate::words::count_with_noun;
 
-/// The most files of code that are offered to the budget; tests and documents are a quarter as many.
+/// The most files of code that are offered to the budget. Tests and documents are a quarter as many.
 const MOST_FILES: usize = 16;
 
 /// The most lines that parts of a file have which is hardly likely.
@@ -41,11 +41,11 @@ const RULE_NAMES: [&str; 4] = ["AGENTS.md", "CLAUDE.md", ".cursorrules", "copilo
 /// How many digits of a commit's id are shown.
 const SHOWN_DIGITS: usize = 8;
 
-/// The most of the evidence that is kept beside a path, for people; the prompt says the strongest.
+/// The most of the evidence that is kept beside a path, for people. The prompt says the strongest.
 const REASONS: usize = 2;
 
-/// Finds what the task is about, and adds it to `found`. What could not be found out is a gap. Says whether it is doubtful
-/// that the task is about code at all.
+/// Finds the files that the task is about, and adds them to `found`. Facts that could not be found out are gaps.
+/// Returns whether it is doubtful that the task is about code at all.
 ///
 /// # Errors
 ///
@@ -101,9 +101,9 @@ pub(super) fn add_files(
     Ok(candidates.is_doubtful)
 }
 
-/// How much a file is needed beside the others, 0 to 1: how likely it is in its own list, and less of it for what stands
-/// beside the code. Whoever mends a function reads the function first. How much tests count, and how many lines parts have, was
-/// chosen by how much of past changes stands in prompts for them, on repositories that are not reported on (evals/context).
+/// The need for a file relative to the others, 0 to 1: its likelihood in its own list, and less of it for files beside
+/// the code. Mending a function begins with reading it. The weights of tests and the lengths of parts were chosen by
+/// the share of past changes that prompts show, on repositories that are not reported on (evals/context).
 fn relative_need(file: &ContextFile) -> f32 {
     let share = match file.used_for {
         FilePurpose::Code | FilePurpose::Foreign => 1.0,
@@ -118,7 +118,7 @@ fn without_credentials(text: &Untrusted<String>) -> Untrusted<String> {
     text.clone().map(|text| credential::redact_credentials(&text).unwrap_or(text))
 }
 
-/// A file on its rungs, and whether a credential stood in it.
+/// A file on its rungs, and whether a credential was in it.
 fn render_file(file: &ContextFile, task: &str, callees: &[String]) -> (FoundFile, bool) {
     let mut is_redacted = false;
     let path = text_for_code(&file.path);

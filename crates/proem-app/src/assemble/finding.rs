@@ -1,4 +1,4 @@
-//! What is found in a repository for one task: the change that it is about, and the rule files on the way.
+//! The parts of a repository that matter to one task: the change that it is about, and the rule files on the way.
 
 use std::time::{Duration, Instant};
 
@@ -15,10 +15,10 @@ use super::files::add_files;
 use crate::error::Error;
 use crate::project::OpenProject;
 
-/// What was found, and how long it took.
+/// The findings, and the time they took.
 #[derive(Debug)]
 pub struct TaskFinding {
-    /// What was found.
+    /// The context.
     pub context: TaskContext,
     /// How long finding took.
     pub took: Duration,
@@ -26,13 +26,13 @@ pub struct TaskFinding {
     pub is_by_path_alone: bool,
 }
 
-/// What was found out at once.
+/// The findings of one concurrent step.
 pub(super) struct Gathering<T> {
-    /// What is known about the folder.
+    /// The known facts about the folder.
     pub(super) gathered: PlaceFacts,
-    /// What the task needs of it; `None` if the settings say that nothing is looked for.
+    /// The repository's parts for the task. `None` if the settings switch the search off.
     pub(super) finding: Option<TaskFinding>,
-    /// What was made of the facts meanwhile.
+    /// The result of the work done meanwhile.
     pub(super) beside: T,
 }
 

@@ -1,7 +1,7 @@
 //! The prompt for a task, sent to a model.
 //!
-//! Invariants: only whoever asks for it sends, configuration never does; the answer is a text and nothing in it is
-//! obeyed, so the model is told that nothing can be called; the run is recorded, booked and capped like any other.
+//! Invariants: only whoever asks for it sends, configuration never does. The answer is a text and nothing in it is
+//! obeyed, so the model is told that nothing can be called. The run is recorded, booked and capped like any other.
 
 use std::num::NonZeroU32;
 
@@ -20,7 +20,7 @@ use crate::run::asking::TimedRequest;
 use crate::run::options::RunOptions;
 use crate::run::setting::RunSetting;
 
-/// What the model is told of how it answers, whatever the mode.
+/// The instruction on how to answer, for any mode.
 const NOTHING_CALLED: &str = "Nothing can be called in this conversation: no tool, no command, no file but what stands \
                               above. Where you would look something up, name it instead.";
 
@@ -39,7 +39,7 @@ pub struct SendOptions {
 }
 
 impl SendOptions {
-    /// How the run is asked for; `options` say what it is about.
+    /// How the run is asked for. `options` say what it is about.
     #[must_use]
     pub fn run(&self, options: &AssembleOptions) -> RunOptions {
         let prompt = match &options.prompt_version {
@@ -59,7 +59,7 @@ impl SendOptions {
     }
 }
 
-/// Who is asked with an assembly.
+/// The model to ask with an assembly.
 ///
 /// # Errors
 ///
@@ -102,7 +102,7 @@ impl MadeAssembly {
         TimedRequest { prepared, took: self.took }
     }
 
-    /// What of it leaves the machine, in words.
+    /// The parts of it that leave the machine, in words.
     #[must_use]
     pub fn contents(&self) -> Vec<String> {
         let sections = &self.assembled.assembly.sections;

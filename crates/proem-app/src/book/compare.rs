@@ -1,7 +1,7 @@
 //! Cases asked of several models: what it may cost, what came back, and how sure that is.
 //!
 //! Invariants: nothing is asked beyond the most that the person allows, counted by the bound of each attempt before it
-//! is made and by what was used afterwards; a model is said to do well, or not to, only where the interval of its share
+//! is made and by what was used afterwards. A model is said to do well, or not to, only where the interval of its share
 //! says so, not the share.
 
 use std::num::NonZeroU32;
@@ -17,15 +17,15 @@ use super::test::BookCaseResult;
 use crate::error::Error;
 use crate::run::setting::RunSetting;
 
-/// What asking may cost.
+/// The possible cost of asking.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LiveEstimate {
     /// How many runs there are.
     pub runs: u64,
     /// The tokens of their first requests, by our count.
     pub tokens: u64,
-    /// The most that all of it can cost, each run with all its attempts and the longest answers; `None` where a price is
-    /// not known.
+    /// The most that all of it can cost, each run with all its attempts and the longest answers. `None` where a price
+    /// is not known.
     pub most: Option<NanoDollars>,
 }
 
@@ -45,7 +45,7 @@ impl LiveEstimate {
 }
 
 impl Asking<'_> {
-    /// What asking for these cases may cost.
+    /// Estimates the cost of asking for these cases.
     ///
     /// # Errors
     ///
@@ -73,7 +73,7 @@ pub(super) fn most_of_run(
     let asked = &setting.access.asked;
     let encoded = encode_request(&prepared.request, &asked.model, &prepared.plan)?;
     let bytes = proem_text::json::compact_in_order(&encoded.wire.body).len();
-    // Whoever is asked again reads what was wrong with the first answer, which is capped, and that answer.
+    // A repeated question contains the first answer, which is capped, and its problems.
     let attempts = u64::from(attempts.get());
     let again = bytes.saturating_mul(2).saturating_add(FEEDBACK);
     let nanos =
@@ -95,7 +95,7 @@ pub enum ModelVerdict {
     Holds,
     /// The whole interval is below it.
     Fails,
-    /// The interval lies on both sides of it.
+    /// The interval is on both sides of it.
     Undecided,
     /// Nothing was asked.
     Unknown,
@@ -119,15 +119,15 @@ impl ModelVerdict {
 pub struct ModelStanding {
     /// `agent/name@version`.
     pub prompt: String,
-    /// What was asked for, such as `small`.
+    /// The requested role, such as `small`.
     pub role: String,
     /// The model.
     pub model: String,
-    /// Where it is.
+    /// Its address.
     pub endpoint: String,
     /// Its cases.
     pub cases: Vec<BookCaseResult>,
-    /// What was spent.
+    /// The spending.
     pub purse: LivePurse,
     /// Runs that were not made, since they could have cost too much.
     pub unmade: u64,
@@ -143,14 +143,14 @@ impl ModelStanding {
         })
     }
 
-    /// Wilson's interval of the share, with 95 in 100; `None` without an answer.
+    /// Wilson's interval of the share, with 95 in 100. `None` without an answer.
     #[must_use]
     pub fn interval(&self) -> Option<Interval> {
         let (times, expected) = self.counts();
         wilson(expected, times, Z95)
     }
 
-    /// How it stands to a least share, in percent.
+    /// Its state to a least share, in percent.
     #[must_use]
     pub fn verdict(&self, least: u32) -> ModelVerdict {
         if self.counts().0 == 0 { ModelVerdict::Unknown } else { model_verdict(self.interval(), least) }

@@ -1,7 +1,7 @@
 //! Two versions of a prompt side by side: tokens per section, and the lines that differ.
 //!
-//! What is counted is a section's own text, partials included, as one tokeniser counts it on every machine; what
-//! inputs will bring is not known here, so which inputs a section shows is compared by name.
+//! The count covers a section's own text, partials included, by one tokeniser that is the same on every machine. Inputs
+//! are unknown here, so the inputs that a section shows are compared by name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ pub struct BookDifference {
     pub first: String,
     /// The second.
     pub second: String,
-    /// What the second says that it changes.
+    /// The second version's own list of changes.
     pub changes: Option<String>,
     /// The sections of both, in the second's order, those that only the first has behind the one they followed.
     pub sections: Vec<SectionDifference>,
@@ -65,13 +65,13 @@ impl SectionDifference {
 pub struct FileDifference {
     /// Its name, without the version.
     pub name: String,
-    /// The first version's text; `None` if it has none.
+    /// The first version's text. `None` if it has none.
     pub first: Option<String>,
     /// The second's.
     pub second: Option<String>,
 }
 
-/// Compares two versions: `agent/name@version`, or `agent/name` for the one that is used; `@version` is another version
+/// Compares two versions: `agent/name@version`, or `agent/name` for the one that is used. `@version` is another version
 /// of the first's prompt.
 ///
 /// # Errors
@@ -172,7 +172,7 @@ fn file_differences(book: &Book, before: (&Prompt, &str), after: (&Prompt, &str)
     found
 }
 
-/// What stands for the version in the name of a prompt's own file.
+/// The placeholder for the version in the name of a prompt's own file.
 const OWN: &str = "VERSION.prompt";
 
 /// A file's name where the version does not count.

@@ -1,7 +1,7 @@
 //! Imports prompts of other tools into a book.
 //!
-//! Invariants: nothing is written if anything is refused; no file that exists is changed; no file outside the folder
-//! of a source is read, and no link is followed below it; what is written is not trusted.
+//! Invariants: nothing is written if anything is refused. No file that exists is changed. No file outside the folder of
+//! a source is read, and no link is followed below it; what is written is not trusted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -23,7 +23,7 @@ use crate::error::Error;
 use crate::places::Places;
 use crate::project::{BOOK, find_git, locate_project};
 
-/// What is imported, and where to.
+/// The source and target of an import.
 #[derive(Debug, Clone)]
 pub struct ImportOptions {
     /// The files.
@@ -34,9 +34,9 @@ pub struct ImportOptions {
     pub to: Option<PathBuf>,
     /// The folder of the book that the prompts go into.
     pub agent: String,
-    /// The kind of every file; `None` tells it from each file's name and keys.
+    /// The kind of every file. `None` tells it from each file's name and keys.
     pub kind: Option<ImportKind>,
-    /// What becomes of assertions that are programs.
+    /// The treatment of assertions that are programs.
     pub code_checks: CodeChecks,
 }
 
@@ -51,7 +51,7 @@ pub struct ImportedFile {
     pub written: WrittenPrompt,
 }
 
-/// What was imported.
+/// The imported files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BookImport {
     /// The book's folder, escaped for display.
@@ -68,7 +68,7 @@ pub struct BookImport {
 ///
 /// # Errors
 ///
-/// With everything that is refused, each with its file and line; then nothing was written.
+/// With everything that is refused, each with its file and line. Then nothing was written.
 pub fn import_prompts(options: &ImportOptions, places: &Places) -> Result<BookImport, Error> {
     let mut problems: Vec<String> = Vec::new();
     let mut prompts: Vec<ImportedFile> = Vec::new();
@@ -128,7 +128,7 @@ fn read_import_source(file: &Path, options: &ImportOptions) -> Result<Vec<Import
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut beside = BTreeMap::new();
     for wanted in files_beside_source(kind, &path, &text)? {
-        // A path that leads out of the folder is not read; the reader then refuses the file that names it.
+        // A path that leads out of the folder is not read. The reader then refuses the file that names it.
         let is_below =
             Path::new(&wanted).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
         if !is_below {
@@ -191,7 +191,7 @@ fn name_problems(prompts: &[ImportedFile], folder: &Path) -> Vec<String> {
     problems
 }
 
-/// The files that prompts share and that the book doesn't have yet; one that was changed there is a problem.
+/// The files that prompts share and that the book doesn't have yet. One that was changed there is a problem.
 fn new_shared_files<'p>(
     prompts: &'p [ImportedFile],
     folder: &Path,
@@ -216,7 +216,7 @@ fn new_shared_files<'p>(
     shared
 }
 
-/// What a check of the prompts as a book finds, so that nothing is written that `proem book check` refuses.
+/// The problems of the prompts as a book, so that nothing is written that `proem book check` refuses.
 fn book_problems(prompts: &[ImportedFile]) -> Vec<String> {
     let files = prompts.iter().flat_map(|prompt| prompt.written.files.iter().chain(&prompt.written.shared));
     let files: BTreeMap<String, PartialText> =

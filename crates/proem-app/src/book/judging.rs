@@ -75,7 +75,7 @@ impl ChosenJudges {
 
 /// A verdict, with the run that gave it.
 pub(super) struct Judgement {
-    /// What does not hold, in words; `None` if the verdict is the expected one.
+    /// The unmet expectation, in words. `None` if the verdict is the expected one.
     pub(super) problem: Option<String>,
     pub(super) ran: FinishedRun,
 }

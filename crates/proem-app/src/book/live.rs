@@ -39,11 +39,11 @@ pub struct LiveOptions {
     pub times: NonZeroU32,
     /// The model or role that is asked, instead of the prompt's own.
     pub model: Option<String>,
-    /// Whose model it is.
+    /// The model's provider.
     pub provider: Option<String>,
-    /// What carries requests.
+    /// The carrier of requests.
     pub carriage: Carriage,
-    /// What shapes prompts beside their inputs. What was learned from failures never does here.
+    /// The influences on prompts beside their inputs. Lessons from failures are never among them here.
     pub adapting: Adapting,
     /// Whether the runs are recorded.
     pub record: RecordChoice,
@@ -66,12 +66,12 @@ impl LiveOptions {
     }
 }
 
-/// What runs may cost together, and what they did.
+/// The shared budget of runs, and their spending.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LivePurse {
-    /// The most; `None` leaves it to the budgets.
+    /// The most. `None` leaves it to the budgets.
     most: Option<NanoDollars>,
-    /// What was spent, as far as it is known, and the bound of what is not.
+    /// The known spending, and the bound of the rest.
     booked: u64,
     /// Runs of which nobody said what they took.
     unknown: u64,
@@ -84,7 +84,7 @@ impl LivePurse {
         Self { most, booked: 0, unknown: 0 }
     }
 
-    /// What was spent since it was like this.
+    /// The spending since an earlier state.
     #[must_use]
     pub const fn since(&self, before: &Self) -> Self {
         Self {
@@ -94,13 +94,13 @@ impl LivePurse {
         }
     }
 
-    /// What was spent; `None` where that is not known of every run.
+    /// The spending. `None` if it is unknown for one of the runs.
     #[must_use]
     pub const fn known(&self) -> Option<NanoDollars> {
         if self.unknown == 0 { Some(NanoDollars(self.booked)) } else { None }
     }
 
-    /// What was spent, in words.
+    /// The spending, in words.
     #[must_use]
     pub fn in_words(&self) -> String {
         let dollars = |nanos: u64| format!("${}.{:05}", nanos / 1_000_000_000, nanos % 1_000_000_000 / 10_000);
@@ -144,14 +144,14 @@ pub struct OpenSuite<'a> {
 }
 
 impl<'a> Asking<'a> {
-    /// Makes everything that is needed to ask. What there is to say goes to `notes`, also where it fails.
+    /// Makes everything that is needed to ask. Messages go to `notes`, also on failure.
     ///
     /// # Errors
     ///
     /// If the project can't be read, or nobody can be asked.
     pub fn new(options: &LiveOptions, suite: &'a Suite, places: &Places, notes: &mut Vec<Note>) -> Result<Self, Error> {
         let mut project = OpenProject::open(&options.root, places, BookReading::Trusted)?;
-        // What failed on this machine must not change what a test sends.
+        // Failures on this machine must not change a test's requests.
         project.config.adapt = AdaptFile { enabled: Some(false), ..AdaptFile::default() };
         let run = options.of(suite);
         let setting = RunSetting::new(&run, &mut project);
@@ -160,7 +160,7 @@ impl<'a> Asking<'a> {
         Ok(Self { suite, times: options.times, options: run, setting: setting?, judges: judges?, project })
     }
 
-    /// Opens the records. What there is to say goes to `notes`, also where it fails.
+    /// Opens the records. Messages go to `notes`, also on failure.
     ///
     /// # Errors
     ///
@@ -200,8 +200,8 @@ impl OpenSuite<'_> {
         self.ask_within(tested, &mut LivePurse::default(), stop).await.map(|_| ())
     }
 
-    /// The same as long as `purse` has room for the most that a run can take; how many runs were not made. The most that
-    /// attempts can take is enforced by the records, where they are on.
+    /// The same as long as `purse` has room for the most that a run can take. How many runs were not made. The most
+    /// that attempts can take is enforced by the records, where they are on.
     ///
     /// # Errors
     ///
@@ -236,7 +236,7 @@ impl OpenSuite<'_> {
         Ok(unmade)
     }
 
-    /// What the case's judge finds wrong with an answer, in words; `None` if there is no judge or no fault.
+    /// The case's judge's objections to an answer, in words. `None` if there is no judge or no objection.
     async fn judged(
         &self,
         live: &AnswerExpectation,
@@ -283,7 +283,7 @@ struct JudgedRun<'r> {
     line: u32,
 }
 
-/// What a run cost; `None` where nobody said so.
+/// The cost of a run. `None` if it was not reported.
 fn run_cost(setting: &RunSetting, ran: &FinishedRun) -> Option<NanoDollars> {
     if ran.is_unreported() {
         return None;
@@ -300,7 +300,7 @@ struct LiveAnswers {
     /// Each answer as far as the case speaks of it, with how often it came.
     seen: BTreeMap<String, u32>,
     problems: Vec<String>,
-    /// What judges found wrong.
+    /// The judges' objections.
     faults: Vec<String>,
 }
 
@@ -355,7 +355,7 @@ impl LiveAnswers {
     }
 }
 
-/// What a case expects, as a predicate of answers.
+/// A case's expectation, as a predicate of answers.
 fn expectation_in_words(live: &AnswerExpectation) -> String {
     let are = (!live.answer.is_null()).then(|| format!("are {}", json::compact(&live.answer)));
     let judged = live.judge.as_ref();
@@ -363,7 +363,7 @@ fn expectation_in_words(live: &AnswerExpectation) -> String {
     are.into_iter().chain(live.checks.iter().map(AnswerCheck::in_words)).chain(judged).collect::<Vec<_>>().join(" and ")
 }
 
-/// An answer as far as a case speaks of it; all of it where a case speaks of its words only.
+/// An answer as far as a case speaks of it. All of it where a case speaks of its words only.
 fn project_onto_case(expected: &Json, found: &Json) -> Json {
     match (expected, found) {
         (Json::Object(expected), Json::Object(found)) => {

@@ -20,11 +20,11 @@ use crate::project::{BOOK, BookReading, OpenProject, read_book};
 pub struct LockTarget {
     origin: Origin,
     folder: PathBuf,
-    /// It with all that lies below it; or why it can't be read.
+    /// It with all that is below it; or why it can't be read.
     layers: Result<Vec<BookLayer>, String>,
 }
 
-/// What was locked.
+/// The locked prompts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LockSummary {
     /// The book's folder, so that it can be shown.
@@ -114,7 +114,7 @@ fn errors(book: &Book, origin: Origin) -> Result<usize, Error> {
     let has_own = |prompt: &str| -> Result<bool, Error> {
         let mut versions = book.versions()?.into_iter();
         let found = versions.find(|version| format!("{}@{}", version.prompt, version.version) == prompt);
-        // What is said of a prompt as a whole, such as its current version, is the book's that says it.
+        // A remark on a prompt as a whole, such as its current version, belongs to the book that makes it.
         Ok(found.is_none_or(|version| version.files.iter().any(|(_, by)| *by == origin)))
     };
     let mut errors = 0_usize;

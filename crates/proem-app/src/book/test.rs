@@ -1,4 +1,4 @@
-//! The cases of prompts, without a model; [`live`](super::live) asks one too.
+//! The cases of prompts, without a model. [`live`](super::live) asks one too.
 //!
 //! Nothing depends on the machine: the shipped guard, a fixed key and one tokeniser, so
 //! that a case passes everywhere or nowhere.
@@ -24,7 +24,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::Error;
 
-/// What a model answered to one case.
+/// The counts of a model's answers to one case.
 #[derive(Debug, Default, Serialize)]
 pub struct LiveCounts {
     /// How often it was asked.
@@ -53,7 +53,7 @@ impl LiveCounts {
     }
 }
 
-/// What came of one case.
+/// The result of one case.
 #[derive(Debug, Serialize)]
 pub struct BookCaseResult {
     /// `agent/name@version`.
@@ -66,9 +66,9 @@ pub struct BookCaseResult {
     pub asked: bool,
     /// The tokens of the request.
     pub tokens: Option<usize>,
-    /// What did not hold.
+    /// The unmet expectations.
     pub problems: Vec<String>,
-    /// What a model answered; `None` if none was asked.
+    /// The counts of a model's answers. `None` if none was asked.
     pub live: Option<LiveCounts>,
     #[serde(skip)]
     pub(super) inputs: Option<OrderedJson>,
@@ -107,8 +107,8 @@ pub struct UntestedPrompt {
     pub is_edited: bool,
 }
 
-/// The prompts that are tested, and those that can't be; all that have cases, or the one that is wanted, as
-/// `agent/name` or `agent/name@version`. What is wrong with one stops its own tests only.
+/// The prompts that are tested, and those that can't be: all that have cases, or the requested one, as `agent/name` or
+/// `agent/name@version`. A problem with one stops its own tests only.
 ///
 /// # Errors
 ///
@@ -150,7 +150,7 @@ pub fn suites(book: &Book, wanted: Option<&str>) -> Result<(Vec<Suite>, Vec<Unte
     Ok((suites, untested))
 }
 
-/// A prompt with its cases; `None` if it names none.
+/// A prompt with its cases. `None` if it names none.
 fn suite(book: &Book, name: String, version: String) -> Result<Option<Suite>, proem_engine::Error> {
     let prompt = book.prompt(&name, Some(&version))?;
     let Some(file) = prompt.file.strict.cases.clone() else { return Ok(None) };
@@ -162,7 +162,7 @@ fn suite(book: &Book, name: String, version: String) -> Result<Option<Suite>, pr
     Ok(Some(Suite { name, version, prompt, cases }))
 }
 
-/// What requests are made with.
+/// The parts that requests are made with.
 #[derive(Debug)]
 pub struct AssemblyState {
     guard: Guard,

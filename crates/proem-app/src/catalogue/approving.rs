@@ -11,7 +11,7 @@ use crate::operator::Operator;
 use crate::project::OpenProject;
 use crate::trust::{Before, RepositoryTrust, TrustStore};
 
-/// What this user approved of a project's catalogue, and the store that keeps it.
+/// This user's approvals of a project's catalogue, and the store that keeps them.
 #[derive(Debug)]
 pub struct Approving {
     store: TrustStore,
@@ -20,7 +20,7 @@ pub struct Approving {
 }
 
 impl Approving {
-    /// What is approved so far.
+    /// Opens the approvals.
     ///
     /// # Errors
     ///
@@ -30,7 +30,7 @@ impl Approving {
         Ok(Self { store: approval_store(&project.places)?, vouched, key: project.key.clone() })
     }
 
-    /// What was approved of an entry.
+    /// The approval of an entry.
     #[must_use]
     pub fn before(&self, entry: &Capability) -> Before {
         let name = entry.name().as_str();
@@ -74,7 +74,7 @@ pub fn wanted_entries<'c>(names: &[String], catalogue: &'c Catalogue) -> Result<
     Ok(catalogue.entries().iter().filter(|entry| names.iter().any(|name| matches(entry, name))).collect())
 }
 
-/// What a person should know about the entries, their words included.
+/// The entries' content that a person should know about, quoted.
 ///
 /// # Errors
 ///

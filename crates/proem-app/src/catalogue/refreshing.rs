@@ -8,22 +8,22 @@ use crate::embedding::EmbeddingSetup;
 use crate::error::Error;
 use crate::project::OpenProject;
 
-/// What a refresh changed.
+/// The changes of a refresh.
 #[derive(Debug)]
 pub struct CatalogueRefresh {
-    /// What is new, what changed and what is gone.
+    /// The new, changed and removed entries.
     pub changes: Changes,
-    /// What was embedded, or why nothing was.
+    /// The embedding tally, or the reason that there is none.
     pub vectors: Result<EmbeddingTally, String>,
     /// How many definitions there are.
     pub entries: usize,
     /// Why the stored manifest was not used.
     pub unread: Option<String>,
-    /// What there is to say about the embedding model.
+    /// Notes on the embedding model.
     pub notes: Vec<String>,
 }
 
-/// Stores the manifest of a catalogue; `progress` is told how many texts of how many are embedded.
+/// Stores the manifest of a catalogue. `progress` is told how many texts of how many are embedded.
 ///
 /// # Errors
 ///

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::message::Note;
 use crate::project::OpenProject;
 
-/// The stored manifest; an empty one, with the reason, if it can't be read.
+/// The stored manifest. An empty one, with the reason, if it can't be read.
 pub fn read_manifest(project: &OpenProject) -> (Manifest, Option<String>) {
     let read = files::read_beneath(&project.places.cache, &manifest_path(project), MAX_MANIFEST_BYTES);
     let bytes = match read {
@@ -73,7 +73,7 @@ pub fn write_manifest(project: &OpenProject, manifest: &Manifest) -> Result<(), 
     )?)
 }
 
-/// Below the cache folder; one for each project's root.
+/// Below the cache folder. One for each project's root.
 fn manifest_path(project: &OpenProject) -> PathBuf {
     let root = project.root.as_deref().unwrap_or_else(|| Path::new(&project.key));
     PathBuf::from("catalogue").join(format!("{}.json", Sha256Hash::of(root.as_os_str().as_encoded_bytes()).short(32)))

@@ -81,7 +81,7 @@ fn parse_whole_number(text: &str) -> Result<u64, String> {
 
 /// A number of any kind, or a text, which is read by its digits.
 struct AmountVisitor<T> {
-    /// What is expected, in words.
+    /// The expectation, in words.
     expected: &'static str,
     read: fn(&str) -> Result<T, String>,
 }
@@ -139,7 +139,7 @@ mod tests {
         config.map(|config| config.budget.user).map_err(|failure| failure.to_string())
     }
 
-    /// What a line under `[budget.user]` is refused for; the excerpt below it points at the value.
+    /// The reason for refusing a line under `[budget.user]`. The excerpt below it points at the value.
     #[track_caller]
     fn refused(line: &str, why: &str) {
         let refused = read(line).unwrap_err();

@@ -28,7 +28,7 @@ const SHORT_INTRODUCTION: &str = "\
 # Whoever changes this file changes what your models are told: run `proem trust` after a change.
 ";
 
-/// What people set first: the key, a value where it has no default, and what it is for.
+/// The settings that people change first: the key, a value if it has no default, and its purpose.
 const COMMON: [(&str, &str, &str); 8] = [
     ("model", "\"small\"", "a role or model, instead of what a prompt names"),
     ("assemble.code_share", "75", "percent of a prompt for files"),
@@ -310,7 +310,7 @@ impl<'w> Writer<'w> {
     }
 }
 
-/// The keys that a map may have, with what each stands for.
+/// The keys that a map may have, with what each represents.
 fn schema_keys(map: &Json) -> impl Iterator<Item = (&str, &str)> {
     let names = map.get("propertyNames").and_then(|names| names.get("oneOf")).and_then(Json::as_array);
     names.into_iter().flatten().filter_map(|name| {

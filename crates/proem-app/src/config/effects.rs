@@ -11,17 +11,17 @@ use serde_json::Value as Json;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct EffectsFile {
-    /// The folder that mails and requests are written to; relative to this file, or absolute. Without it, `outbox` in
+    /// The folder that mails and requests are written to. Relative to this file, or absolute. Without it, `outbox` in
     /// the folder of your records.
     pub outbox: Option<String>,
-    /// Where mails come from and how they leave.
+    /// The origin of mails, and their way out.
     pub mail: MailFile,
     /// Servers that requests go to, each under a name that you choose.
     pub servers: BTreeMap<String, TicketServerFile>,
-    /// What is asked of servers, under the names that the policy's `perform = "request:NAME"` has.
+    /// The requests to servers, under the names that the policy's `perform = "request:NAME"` has.
     pub requests: BTreeMap<String, RequestFile>,
-    /// Where credentials are, each under a name that you choose: in a `variable` of the environment, or on the one line
-    /// of a `file` that only you can read (mode 600); relative to this file, or absolute.
+    /// The places of credentials, each under a name that you choose: in a `variable` of the environment, or on the one
+    /// line of a `file` that only you can read (mode 600). Relative to this file, or absolute.
     pub credentials: BTreeMap<String, CredentialFile>,
 }
 
@@ -29,7 +29,7 @@ pub struct EffectsFile {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MailFile {
-    /// The address that mails come from, such as `projects@example.org`; no mail is made without it.
+    /// The address that mails come from, such as `projects@example.org`. No mail is made without it.
     pub from: Option<String>,
     /// The name beside that address.
     pub name: Option<String>,
@@ -49,8 +49,8 @@ pub struct MailServerFile {
     /// server on this machine.
     #[serde(default)]
     pub security: MailSecurity,
-    /// A file in PEM form with certificate authorities that count beside those of the system; relative to this file,
-    /// or absolute.
+    /// A file in PEM form with certificate authorities that count beside those of the system. Relative to this file, or
+    /// absolute.
     pub authorities: Option<String>,
     /// The name to log in with; without it, nobody logs in.
     pub user: Option<String>,
@@ -75,9 +75,9 @@ pub enum MailSecurity {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TicketServerFile {
-    /// Its origin, such as `https://tickets.example.org`; every request's address begins with it.
+    /// Its origin, such as `https://tickets.example.org`. Every request's address begins with it.
     pub origin: String,
-    /// Whether it may have an address of this machine or of a private network; it may not unless this is `true`.
+    /// Whether it may have an address of this machine or of a private network. It may not unless this is `true`.
     #[serde(default)]
     pub private: bool,
     /// The name of the credential that is sent along, one of `effects.credentials`.
@@ -86,13 +86,13 @@ pub struct TicketServerFile {
     pub user: Option<String>,
 }
 
-/// One request. `{target}` stands for what an action is aimed at, and `{NAME}` for its field of that name.
+/// One request. `{target}` represents what an action is aimed at, and `{NAME}` for its field of that name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RequestFile {
     /// The server, by its name under `effects.servers`.
     pub server: String,
-    /// What it does: `comment`, `transition` or `create`.
+    /// Its kind: `comment`, `transition` or `create`.
     #[schemars(with = "String")]
     pub kind: RequestKind,
     /// `POST`, `PUT` or `PATCH`.
@@ -110,12 +110,12 @@ pub struct RequestFile {
     pub not_done: Vec<u16>,
 }
 
-/// Where one credential is: a variable of the environment, or a file of mode 600.
+/// The place of one credential: a variable of the environment, or a file of mode 600.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "lowercase")]
 pub enum CredentialFile {
     /// The name of the environment variable that holds it.
     Variable(String),
-    /// The file that holds it on one line, readable by you alone; relative to this file, or absolute.
+    /// The file that holds it on one line, readable by you alone. Relative to this file, or absolute.
     File(String),
 }

@@ -11,7 +11,7 @@ use crate::words::count_with_noun;
 /// How many paths an error lists.
 const LISTED: usize = 3;
 
-/// What a person says of single files.
+/// A person's wishes about single files.
 #[derive(Debug, Clone, Default)]
 pub struct FileChoice {
     /// Paths that were named, each with whether it has to be there.
@@ -64,7 +64,7 @@ impl FileChoice {
     }
 
     /// The places of the files that were named among these paths, in the order of their names. `folder` is where the
-    /// person stands, from the root.
+    /// person is, from the root.
     ///
     /// # Errors
     ///
@@ -82,7 +82,7 @@ impl FileChoice {
     }
 }
 
-/// What a text names as `@path`.
+/// The paths that a text names as `@path`.
 pub(crate) fn at_mentions(text: &str) -> impl Iterator<Item = &str> {
     text.split_whitespace().filter_map(|word| {
         let path = word.trim_start_matches(['(', '"', '`', '\'']).strip_prefix('@')?;
@@ -91,7 +91,7 @@ pub(crate) fn at_mentions(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The file of this name: from where the person stands, from the root, or the only one whose path ends so.
+/// The file of this name: from where the person is, from the root, or the only one whose path ends so.
 fn named_file_place(name: &str, paths: &[&str], folder: &str) -> Option<usize> {
     let place_of = |path: &str| paths.iter().position(|other| *other == path);
     let from_here = path_from_root(folder, name);
@@ -108,7 +108,7 @@ fn paths_ending_in<'p>(name: &str, paths: &'p [&'p str]) -> impl Iterator<Item =
     paths.iter().copied().enumerate().filter(move |(_, path)| path.ends_with(&end))
 }
 
-/// A path from the root, without `.` and `..`; `None` if it leads out of the root.
+/// A path from the root, without `.` and `..`. `None` if it leads out of the root.
 fn path_from_root(folder: &str, name: &str) -> Option<String> {
     let mut parts: Vec<&str> = Vec::new();
     let path = Path::new(folder).join(name);

@@ -1,10 +1,10 @@
-//! What speaks for a file, in words.
+//! The evidence for a file, in words.
 
 use proem_risk::history::History;
 use proem_runtime::context::ContextCorpus;
 use proem_select::context::{FileEvidence, FileRecord};
 
-/// What the words are made of.
+/// The sources of the words.
 pub(super) struct EvidenceWords<'e, 't> {
     pub(super) corpus: &'e ContextCorpus<'t>,
     pub(super) history: Option<&'e History>,

@@ -1,8 +1,8 @@
 //! Tasks that name nothing of a repository: what it is, how it is built, where to start, and wishes such as "make it
 //! faster".
 //!
-//! No word of such a task stands in the files that answer it, so files are found by what they are: introductions, manifests,
-//! entry points; for a wish, the code that changes most often. A task with any other word is none of these.
+//! No word of such a task is in the files that answer it, so files are found by what they are: introductions,
+//! manifests, entry points; for a wish, the code that changes most often. A task with any other word is none of these.
 
 use proem_select::context::FilePurpose;
 use proem_text::normalise::without_accents;
@@ -10,12 +10,12 @@ use proem_text::words::search_words;
 
 use super::reply::{is_of_replies, is_program_name};
 
-/// What a general task asks.
+/// A kind of general task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum GeneralTask {
-    /// What the project is.
+    /// A description of the project.
     About,
-    /// Where to begin.
+    /// A place to begin.
     Start,
     /// How it is built, installed, run and tested.
     Build,
@@ -97,11 +97,11 @@ const ENTRIES: [&str; 11] =
 /// The rank of workflows among what says how a project is built: behind its manifests and introductions.
 const WORKFLOWS: usize = 40;
 
-/// Entry points lie at most so deep.
+/// Entry points are at most so deep.
 const DEEPEST_ENTRY: usize = 4;
 
 impl GeneralTask {
-    /// What a task asks if it names nothing.
+    /// The kind of a task that names nothing.
     pub(super) fn of(task: &str) -> Option<Self> {
         let (mut kinds, mut count) = (Vec::new(), 0_usize);
         for word in task.split_whitespace() {
@@ -123,7 +123,7 @@ impl GeneralTask {
         kinds.into_iter().max().filter(|_| count > 1)
     }
 
-    /// How well a file answers, best first; `None` if it doesn't. With it goes why, in our words.
+    /// How well a file answers, best first. `None` if it doesn't. With it goes why, in our words.
     pub(super) fn rank(self, path: &str, used_for: FilePurpose) -> Option<(usize, &'static str)> {
         if matches!(used_for, FilePurpose::Test | FilePurpose::Foreign) || self == Self::Wish {
             return None;

@@ -1,7 +1,7 @@
 //! Reads and keeps the whole of a repository after a first look, in a process of its own.
 //!
-//! Invariants: one process at a time reads a repository for this; nothing is started where nothing can be kept, or shortly
-//! after it failed; how it failed is kept for `doctor`.
+//! Invariants: one process at a time reads a repository for this. Nothing is started where nothing can be kept, or
+//! shortly after it failed. How it failed is kept for `doctor`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ const FAILURE: &str = "index-failure.txt";
 /// The longest such text that is read, in bytes.
 const FAILURE_BYTES: usize = 4096;
 
-/// What it says as long as a process reads, and after one that was ended from outside.
+/// The state of the file while a process reads, and after one that was ended from outside.
 const UNFINISHED: &str = "it was ended before it was done";
 
 /// After a failure nothing is started for so long: what failed once fails again, and costs time each time.
@@ -58,7 +58,7 @@ pub fn begin_index(program: &OwnProgram, project: &OpenProject) -> Result<IndexS
         return Ok(IndexStart::NotStarted);
     }
     match InstanceLock::acquire(&folder.join(LOCK)) {
-        // The process takes it itself; of two that come at once the second ends.
+        // The process takes it itself. Of two that come at once the second ends.
         Ok(lock) => drop(lock),
         Err(LockRefusal::Held { .. }) => return Ok(IndexStart::UnderWay),
         Err(LockRefusal::Io { .. }) => return Ok(IndexStart::NotStarted),
@@ -79,7 +79,7 @@ fn failed_lately(failure: &Path) -> bool {
 ///
 /// # Errors
 ///
-/// If the repository can't be read or what was read can't be kept; `doctor` says so, too.
+/// If the repository can't be read or what was read can't be kept. `doctor` says so, too.
 pub fn index_repository(root: &Path, project: &OpenProject) -> Result<(), Error> {
     let folder = cache_folder(project);
     let failed = |error: &dyn std::fmt::Display| Error::outside(format!("`{}`: {error}", folder.display()));
@@ -117,8 +117,8 @@ fn note_failure(folder: &Path, why: &str) -> Result<(), Error> {
     files::replace_file(folder, Path::new(FAILURE), why.as_bytes(), FileAccess::Private).map_err(Error::from)
 }
 
-/// Waits until no process reads the repository, and keeps others from beginning as long as what is returned lives; `None`
-/// where there can be no lock, or after a time in which any such process ends.
+/// Waits until no process reads the repository, and keeps others from beginning as long as what is returned lives.
+/// `None` where there can be no lock, or after a time in which any such process ends.
 pub(super) fn wait_for_index(project: &OpenProject) -> Option<InstanceLock> {
     let folder = cache_folder(project);
     fs::create_dir_all(&folder).ok()?;
@@ -132,7 +132,7 @@ pub(super) fn wait_for_index(project: &OpenProject) -> Option<InstanceLock> {
     }
 }
 
-/// How the last process that read a project's repository failed; `None` if it didn't, or is at it.
+/// How the last process that read a project's repository failed. `None` if it didn't, or is at it.
 #[must_use]
 pub fn index_failure(project: &OpenProject) -> Option<String> {
     let folder: PathBuf = cache_folder(project);

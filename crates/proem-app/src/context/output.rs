@@ -1,4 +1,4 @@
-//! What was found as a document for programs, which a published schema describes.
+//! The result of a search as a document for programs, which a published schema describes.
 
 use proem_guard::show;
 use proem_select::context::{CodeSymbol, FilePurpose};
@@ -16,11 +16,11 @@ pub struct FindOutput {
     files: Vec<FoundFileOut>,
     /// Past commits about the same, of the best files first.
     commits: Vec<FoundCommitOut>,
-    /// What could not be looked at, each in a sentence.
+    /// The parts that could not be searched, a sentence each.
     gaps: Vec<String>,
     /// How many files the repository has as far as they were listed.
     listed: u64,
-    /// How many of them were read for this answer; the others were known from an earlier one.
+    /// How many of them were read for this answer. The others were known from an earlier one.
     read: u64,
 }
 
@@ -28,17 +28,17 @@ pub struct FindOutput {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct FoundFileOut {
-    /// Its path from the root; bytes that are no UTF-8 are replaced.
+    /// Its path from the root. Bytes that are no UTF-8 are replaced.
     #[schemars(with = "String")]
     path: Json,
     /// The line to begin with, from 1: one that the task names, else that of the best definition, else the first.
     line: u32,
-    /// What it is for: `code`, `test`, `document`, `configuration` or `foreign` (generated, or somebody else's).
+    /// Its purpose: `code`, `test`, `document`, `configuration` or `foreign` (generated, or somebody else's).
     #[serde(rename = "use")]
     used_for: &'static str,
-    /// How likely the task is about it, 0 to 1 in steps of 0.0001; it is measured for code only.
+    /// How likely the task is about it, 0 to 1 in steps of 0.0001. It is measured for code only.
     probability: f64,
-    /// What speaks for it, in words, strongest first.
+    /// The evidence for it, in words, strongest first.
     #[schemars(with = "Vec<String>")]
     evidence: Vec<Json>,
     /// The definitions that fit, best first.
@@ -51,7 +51,7 @@ struct FoundFileOut {
 struct FoundDefinitionOut {
     /// Its name.
     name: String,
-    /// What it is: `function`, `method`, `type`, …
+    /// Its kind: `function`, `method`, `type`, …
     kind: &'static str,
     /// Its first line, with what is written above it.
     first_line: u32,
@@ -72,7 +72,7 @@ struct FoundCommitOut {
     subject: Json,
 }
 
-/// What a file is for, in a word.
+/// The purpose of a file, in a word.
 #[must_use]
 pub const fn purpose(used_for: FilePurpose) -> &'static str {
     match used_for {

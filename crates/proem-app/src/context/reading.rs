@@ -1,9 +1,9 @@
 //! Reads a repository for one task, by work and never by the clock.
 //!
-//! What an earlier run kept is used if it is all that is needed, or nearly. Otherwise this is a *first look*: the words of
-//! the task are counted in every file, in an order that task and history decide, and the likeliest files are read whole.
-//! Invariant: what is read follows from the task, the files, the history, and whether all was kept. A clock ends only what
-//! is far beyond its bounds, and then a gap says so.
+//! The index of an earlier run is used if it is all that is needed, or nearly. Otherwise this is a *first look*: the
+//! words of the task are counted in every file, in an order that task and history decide, and the likeliest files are
+//! read whole. Invariant: the set of files that are read follows from the task, the files, the history, and the
+//! completeness of the index. A clock ends only a reading that is far beyond its bounds, and then a gap says so.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +30,7 @@ const OF_DOCUMENTS: usize = 6;
 /// Past so many commits that changed them, files are not looked at first.
 const RECENT_COMMITS: usize = 300;
 
-/// What was read for a task.
+/// The reading of a repository for a task.
 pub(super) struct RepositoryReading {
     pub(super) tree: ContextTree,
     pub(super) past: Option<ContextPast>,
@@ -49,7 +49,7 @@ pub(super) struct RepositoryAround {
 }
 
 impl RepositoryAround {
-    /// Finds it; `None` if there is no git or no repository.
+    /// Finds it. `None` if there is no git or no repository.
     pub(super) fn find(query: &ContextQuery<'_>, project: &OpenProject) -> Result<Option<Self>, Error> {
         let answers = query.answers.cloned().unwrap_or_else(|| project.answers.branched());
         let git = match GitProgram::find(&Environment::inherited()) {
@@ -62,7 +62,7 @@ impl RepositoryAround {
     }
 }
 
-/// Where what is read of a project's repository is kept.
+/// The folder of a project's index.
 pub(super) fn cache_folder(project: &OpenProject) -> std::path::PathBuf {
     project.places.cache.join("context").join(sha256_hex(project.key.as_bytes()))
 }
@@ -240,7 +240,7 @@ impl RepositoryReading {
         ));
     }
 
-    /// Why the answer may differ from the next one; `None` if the clock ended nothing.
+    /// Why the answer may differ from the next one. `None` if the clock ended nothing.
     pub(super) fn clock_gap(&self) -> Option<String> {
         self.tree.is_out_of_time.then(|| {
             let limit = ContextLimits::default().time.as_secs();

@@ -1,14 +1,14 @@
 //! Whether a prompt is a task, or a reply in a conversation: "yes, the second", "commit it", "mach weiter".
 //!
-//! What a reply consists of is told by a table of words that say nothing of a repository: answers, courtesies, what is
-//! asked of the agent itself, and the small words of eleven languages. A task has words beside them.
+//! A table of words that have nothing to do with a repository recognises replies: answers, courtesies, questions to the
+//! agent itself, and the small words of eleven languages. A task has other words as well.
 
 use proem_text::normalise::without_accents;
 use proem_text::words::search_words;
 
 use super::{TaskCandidates, text_for_code};
 
-/// So many words beside those of replies are a task, wherever they stand.
+/// So many words beside those of replies are a task, wherever they are.
 const TASK: usize = 3;
 
 /// Letters of a script that parts no words by spaces that count as one word.

@@ -44,7 +44,7 @@ const MOST_STEPS: usize = 20;
 pub(super) struct Search {
     reading: RepositoryReading,
     weights: ContextWeights,
-    /// Where the person stands, from the root.
+    /// The person's folder, from the root.
     folder: String,
 }
 
@@ -110,7 +110,7 @@ impl Search {
         }
         let places: Vec<usize> = [&code, &tests, &documents].into_iter().flatten().map(|file| file.file).collect();
         let contents = self.contents(&places)?;
-        // A first look knows some likely files by a few words alone; they are read now.
+        // A first look knows some likely files by a few words alone. They are read now.
         let late = self.late_records(&contents);
         let contents = self.as_shown(contents);
         let read = ReadFiles { contents: &contents, late: &late };
@@ -145,7 +145,7 @@ impl Search {
         Ok(found)
     }
 
-    /// What answers a task that names nothing: files by what they are, or for a wish those that change most often.
+    /// The answer to a task that names nothing: files by their kind, or for a wish the files that change most often.
     fn general(
         &self,
         general: GeneralTask,
@@ -209,7 +209,7 @@ impl Search {
         !chosen.contains(&file.file) && !query.choice.excludes(path)
     }
 
-    /// Whether all that was to be read was: what stands in the rest may be what the task is about.
+    /// Whether all that was to be read was: what is in the rest may be what the task is about.
     fn knows_all(&self) -> bool {
         let tree = &self.reading.tree;
         tree.unread == 0
@@ -234,7 +234,7 @@ impl Search {
     fn is_about(&self, file: &RankedFile, task: &ContextTask) -> bool {
         use proem_select::context::FileEvidence as Said;
         let path = self.reading.tree.files.get(file.file).map_or("", |file| file.path.as_str());
-        // What Proem and its tools are set up with is no part of what the task is about.
+        // The set-up of Proem and its tools is never a task's subject.
         if path.starts_with(".proem/") || matches!(path, "proem.toml" | ".mcp.json") {
             return false;
         }
@@ -261,7 +261,7 @@ impl Search {
         contents.iter().filter_map(late).collect()
     }
 
-    /// Contents as they are shown, in which places are looked for: a notebook's cells stand for it.
+    /// Contents as they are shown, in which places are looked for: a notebook's cells represent it.
     fn as_shown(&self, contents: Contents) -> Contents {
         let path = |place: &usize| {
             self.reading.tree.files.get(*place).map(|file| file.raw_path.as_slice()).unwrap_or_default()
@@ -305,7 +305,7 @@ impl Search {
         ranked.into_iter().map(|ranked| (ranked.file, ranked.symbol)).collect()
     }
 
-    /// The record of a file; one that was read since has more.
+    /// The record of a file. One that was read since has more.
     fn record<'r>(&'r self, file: usize, read: ReadFiles<'r>) -> Option<&'r FileRecord> {
         read.late.get(&file).or(self.reading.tree.files.get(file)?.record.as_ref())
     }
@@ -355,7 +355,7 @@ fn commits_per_file(corpus: &ContextCorpus<'_>, files: usize) -> Vec<usize> {
     touches
 }
 
-/// Where the person stands, from the root; the root itself if that can't be said.
+/// The person's folder, from the root. The root itself if that is unknown.
 fn standing_folder(from: &Path, project: &OpenProject) -> String {
     let root = project.root.as_ref().and_then(|root| root.canonicalize().ok());
     let here = from.canonicalize().ok();
@@ -383,7 +383,7 @@ fn fitting(ranked: &[(usize, usize)]) -> Vec<(usize, usize)> {
     named.map(|(_, place)| *place).collect()
 }
 
-/// What was read of the best files.
+/// The contents of the best files.
 #[derive(Clone, Copy)]
 struct ReadFiles<'r> {
     contents: &'r Contents,
@@ -391,7 +391,7 @@ struct ReadFiles<'r> {
     late: &'r BTreeMap<usize, FileRecord>,
 }
 
-/// What a file of the result is made from.
+/// The sources of a file of the result.
 struct Looked<'s, 't> {
     search: &'s Search,
     corpus: &'s ContextCorpus<'t>,

@@ -1,4 +1,4 @@
-//! What of this installation can be looked at without a model: key, records, trust, rules, locale.
+//! The parts of this installation that can be checked without a model: key, records, trust, rules, locale.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ use crate::trust::{TrustPlace, TrustState, trust_entries};
 use crate::when;
 use crate::words::{count_with_noun, cut_to_width, group_thousands};
 
-/// How far the last recorded time may lie ahead before nothing is released any more, in milliseconds.
+/// How far the last recorded time may be ahead before nothing is released any more, in milliseconds.
 const AHEAD: i64 = 60_000;
 
 /// Looks at the installation's key, and makes none.
@@ -57,7 +57,7 @@ pub(super) fn key_line(places: &Places) -> CheckupLine {
     }
 }
 
-/// Looks at how the last reading of the whole repository ended; nothing if it is well.
+/// Looks at how the last reading of the whole repository ended. Nothing if it is well.
 pub(super) fn index_line(project: &OpenProject) -> Option<CheckupLine> {
     let why = index_failure(project)?;
     let text = format!(

@@ -1,4 +1,4 @@
-//! Which models roles stand for, where they are, and whether there is a key: named, never shown.
+//! Which models roles represent, where they are, and whether there is a key: named, never shown.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
@@ -25,13 +25,13 @@ const ROLES: [&str; 2] = ["small", "large"];
 /// A server that could be asked whether it is there, and the models that it is asked for.
 #[derive(Debug)]
 pub struct ReachableServer {
-    /// Where it is.
+    /// Its address.
     pub endpoint: Endpoint,
     /// Its models by name, each with the context window that configuration names.
     models: BTreeMap<String, Option<NonZeroUsize>>,
 }
 
-/// Looks at the models and their servers; the servers that could be asked.
+/// Looks at the models and their servers. The servers that could be asked.
 pub(super) fn check_models(
     config: &Config,
     (environment, modes): (&Environment, &AnswerModes),
@@ -82,7 +82,7 @@ pub(super) fn check_models(
     reachable.map(|endpoint| server(config, endpoint, &mut asked_models)).collect()
 }
 
-/// A server with the models that roles stand for and that configuration names.
+/// A server with the models that roles represent and that configuration names.
 fn server(config: &Config, endpoint: Endpoint, asked: &mut BTreeMap<String, BTreeSet<String>>) -> ReachableServer {
     let configured = config.providers.get(&endpoint.name).map(|file| &file.models);
     let mut names = asked.remove(&endpoint.name).unwrap_or_default();
@@ -122,8 +122,9 @@ fn endpoint_key_line(endpoint: &Endpoint) -> CheckupLine {
     }
 }
 
-/// Asks a server for the list of its models, which costs nothing: whether it can be reached and takes the key, and how
-/// large its models' context windows are, which is remembered. Whoever calls this asked first.
+/// Asks a server for the list of its models, which costs nothing. The answer shows whether the server can be reached
+/// and takes the key, and how large its models' context windows are. The windows are remembered. Callers ask the user
+/// first.
 pub async fn reach(server: &ReachableServer, places: &Places) -> CheckupLine {
     let endpoint = &server.endpoint;
     let (name, address) = endpoint_name_and_address(endpoint);

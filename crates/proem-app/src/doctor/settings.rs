@@ -17,13 +17,13 @@ use crate::trust::sha256_hex;
 /// The most bytes of a configuration.
 const MAX_BYTES: usize = 1 << 20;
 
-/// What stands in the place of something that could be a credential.
+/// The placeholder for a value that could be a credential.
 const HIDDEN: &str = "[redacted]";
 
 /// The tables whose entries are headers of requests, in which people put credentials.
 const HEADERS: &str = "headers";
 
-/// Where a setting's value comes from.
+/// The origin of a setting's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SettingOrigin {
@@ -55,21 +55,21 @@ impl SettingOrigin {
 pub struct ConfigSetting {
     /// Its name, with the tables that it is in.
     pub key: String,
-    /// Its value; nothing where it is not set and code decides.
+    /// Its value. Nothing where it is not set and code decides.
     pub value: Option<Json>,
-    /// Where the value comes from.
+    /// The origin of the value.
     pub origin: SettingOrigin,
 }
 
 /// The configurations that a value may come from.
 struct ValueSources {
-    /// What holds.
+    /// The effective values.
     effective: toml::Value,
-    /// What the user's file says.
+    /// The values in the user's file.
     user: toml::Value,
     /// The user's file with the defaults.
     whole: toml::Value,
-    /// What the project's file says, if it is trusted.
+    /// The values in the project's file, if it is trusted.
     project: toml::Value,
 }
 
@@ -132,7 +132,7 @@ impl<'l> SettingListing<'l> {
 
     fn setting(&self, path: &[String], value: Option<&toml::Value>) -> ConfigSetting {
         let ValueSources { user, whole, project, .. } = self.sources;
-        // What only the user's configuration decides was not taken from the project's.
+        // Settings that belong to the user's configuration were not taken from the project's.
         let is_users = path.first().is_some_and(|first| first == "effects") || path == ["records", "days"];
         let origin = if !is_users && value_at_path(project, path).is_some() {
             SettingOrigin::Project

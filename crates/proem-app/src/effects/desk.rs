@@ -27,7 +27,7 @@ pub struct ActionDesk<'p> {
     pub project: &'p OpenProject,
     /// The policy in force.
     pub policy: Policy,
-    /// What its effects stand at.
+    /// The state of its effects.
     pub status: EffectsStatus,
     pub(crate) guarding: LazyGuard,
     pub(crate) store: Store,
@@ -45,11 +45,11 @@ pub enum EffectsObstacle {
     NothingKept,
     /// Another installation made the records.
     ForeignRecords,
-    /// The records lie on a file system that other machines use, too, or that is not known.
+    /// The records are on a file system that other machines use, too, or that is not known.
     SharedDisk {
         /// The records.
         path: PathBuf,
-        /// What it is, if that is known.
+        /// Its kind, if that is known.
         kind: Option<&'static str>,
     },
     /// Records and witness disagree about what was sent, and no person has looked yet.
@@ -100,7 +100,7 @@ impl<'p> ActionDesk<'p> {
     ///
     /// If the policy or the records can't be read.
     pub async fn open(project: &'p OpenProject, access: StoreAccess) -> Result<WithNotes<Self>, Error> {
-        // What of a project's files does not count concerns whoever relies on it here.
+        // Files of a project that do not count concern everybody who relies on them here.
         let mut notes = project.all_notes();
         let grounds = SweepGrounds::of_desk(project);
         let WithNotes { value: policy, notes: said } = policy::policy_in_force(project)?;
@@ -125,7 +125,7 @@ impl<'p> ActionDesk<'p> {
         self.store.close().await;
     }
 
-    /// What keeps effects from happening: nothing, or everything that has to be mended.
+    /// The obstacles to effects: none, or everything that has to be mended.
     #[must_use]
     pub fn obstacles(&self) -> Vec<EffectsObstacle> {
         let mut found = self.lasting_obstacles();
@@ -135,7 +135,7 @@ impl<'p> ActionDesk<'p> {
         found
     }
 
-    /// What would keep them from happening if they were switched on.
+    /// The obstacles that there would be if effects were switched on.
     #[must_use]
     pub fn lasting_obstacles(&self) -> Vec<EffectsObstacle> {
         let mut found = Vec::new();
@@ -167,7 +167,7 @@ impl<'p> ActionDesk<'p> {
         self.level
     }
 
-    /// Proem itself, as it stands in the records.
+    /// Proem itself, as it is in the records.
     pub(crate) fn system(&self) -> Actor {
         Actor { kind: ActorKind::System, ..actor(&Environment::inherited(), self.project.places.channel) }
     }

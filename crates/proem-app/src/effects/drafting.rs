@@ -1,7 +1,7 @@
 //! The exact bytes of an action, made before it is taken up and recorded with that.
 //!
-//! Invariants: the same action at the same time makes the same bytes; whom a mail goes to is written as the policy has
-//! it and never as an agent spelled it; no credential has a part in it.
+//! Invariants: the same action at the same time makes the same bytes. Whom a mail goes to is written as the policy has
+//! it and never as an agent spelled it. No credential has a part in it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,7 +19,7 @@ use serde_json::Value as Json;
 
 use crate::config::effects::{EffectsFile, RequestFile};
 
-/// What an action will leave as.
+/// The form in which an action will leave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActionDraft {
     /// How it leaves.
@@ -50,7 +50,7 @@ pub enum DraftWay {
 }
 
 impl DraftWay {
-    /// What the bytes are; `None` for what does not leave.
+    /// The form of the bytes. `None` for an action that does not leave.
     #[must_use]
     pub const fn form(&self) -> Option<OutboxForm> {
         match self {
@@ -64,7 +64,7 @@ impl DraftWay {
 /// Why an action has no bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DraftRefusal {
-    /// The user's configuration or policy lacks something; once it is mended, the action goes as it is.
+    /// The user's configuration or policy lacks something. Once it is mended, the action goes as it is.
     Configuration(String),
     /// The action itself can't go out like this.
     Action(String),
@@ -88,7 +88,7 @@ fn configuration(problem: impl Into<String>) -> DraftRefusal {
 ///
 /// # Errors
 ///
-/// [`DraftRefusal`] if the configuration lacks what they need, or a text of the action can't stand in them.
+/// [`DraftRefusal`] if the configuration lacks what they need, or a text of the action can't be in them.
 pub fn draft_action(
     action: &ProposedAction,
     key: &EffectKey,

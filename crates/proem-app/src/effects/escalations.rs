@@ -20,13 +20,13 @@ use crate::when;
 /// A decision that was written.
 #[derive(Debug)]
 pub struct MadeDecision {
-    /// What came of it.
+    /// The result.
     pub result: DecisionResult,
-    /// Its item in the decision log; `None` in a project that is not triaged.
+    /// Its item in the decision log. `None` in a project that is not triaged.
     pub log: Option<ArtefactItemId>,
 }
 
-/// What came of a decision.
+/// The result of a decision.
 #[derive(Debug)]
 pub enum DecisionResult {
     /// The option does nothing.
@@ -155,7 +155,7 @@ impl ActionDesk<'_> {
         Err(Error::negative("nothing was decided: another process keeps changing the artefacts; try again"))
     }
 
-    /// What the option does to an action, and what is left to do once that is written.
+    /// The option's consequence for an action, and the work left after that is written.
     async fn following(
         &self,
         operator: &Operator,
@@ -212,7 +212,7 @@ pub struct OptionChoice<'c> {
     pub option: &'c str,
     /// The person's own words.
     pub words: &'c str,
-    /// What the person was shown.
+    /// The displayed page.
     pub displayed: &'c Displayed,
 }
 
@@ -237,7 +237,7 @@ fn require_displayed(
     }
 }
 
-/// What is left to do once a decision is written.
+/// The work left after a decision is written.
 enum Following {
     /// Nothing: this came of it.
     Said(DecisionResult),
@@ -247,13 +247,13 @@ enum Following {
         key: Option<EffectKey>,
         /// The action.
         action: Box<ProposedAction>,
-        /// What the policy says of it.
+        /// The policy's decision.
         decision: Box<Decision>,
     },
 }
 
 impl Following {
-    /// What comes of a decision, as the decision log says it.
+    /// The consequence of a decision, as the decision log words it.
     fn in_words(&self) -> Option<String> {
         match self {
             Self::Said(DecisionResult::Approved) => Some("The action was approved.".to_owned()),
@@ -319,19 +319,19 @@ pub(crate) const MATTER: &str = "matter";
 /// Why a person is asked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EscalationCase {
-    /// What it is about, in a few words that may be somebody else's; `None` if nothing has a name.
+    /// Its subject, in a few words that may be somebody else's. `None` if nothing has a name.
     pub heading: Option<LabelTree>,
     /// The reasons.
     pub because: LabelTree,
-    /// What an action that is written down nowhere else says; `None` for one that is, and without an action.
+    /// The content of an action that is written down nowhere else. `None` for one that is, and without an action.
     pub about: Option<LabelTree>,
     /// The signals that led to it, as far as they are written down with it.
     pub causes: Vec<SignalRevision>,
-    /// The id that all questions about one matter share; `None` if it is its own.
+    /// The id that all questions about one matter share. `None` if it is its own.
     pub matter: Option<String>,
 }
 
-/// The case of an escalation; `None` once its text is gone.
+/// The case of an escalation. `None` once its text is gone.
 #[must_use]
 pub fn escalation_case(row: &EscalationRow) -> Option<EscalationCase> {
     let tree = LabelTree::read(&row.reason).ok()?;
@@ -353,7 +353,7 @@ pub fn escalation_case(row: &EscalationRow) -> Option<EscalationCase> {
     })
 }
 
-/// What a case shows, without what speaks for and against the options of the rules, and that by option.
+/// The content of a case without the arguments about the options of the rules, and those arguments by option.
 #[must_use]
 pub fn split_option_sides(about: &LabelTree) -> (Option<LabelTree>, Vec<(String, OptionSides)>) {
     let LabelTree::Map(map) = about else { return (Some(about.clone()), Vec::new()) };
@@ -380,7 +380,7 @@ pub fn split_option_sides(about: &LabelTree) -> (Option<LabelTree>, Vec<(String,
     (rest, options.iter().filter_map(sides).collect())
 }
 
-/// What speaks for and against an option, each with the word for its side.
+/// The arguments about an option, each with the word for its side.
 pub type OptionSides = Vec<(&'static str, LabelTree)>;
 
 /// The name of the options with their reasons in a written case.

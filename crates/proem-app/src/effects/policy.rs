@@ -19,8 +19,9 @@ pub(super) const MAX_POLICY: usize = 1 << 20;
 
 /// The policy that holds in a project.
 ///
-/// The user's own takes the place of the shipped one; the project's takes the place of both if this user trusts it, and
-/// makes them narrower otherwise. A trusted project file for triage adds its people, domains and tickets. Trust while a folder is edited is not enough, for agents edit files, too.
+/// The user's own takes the place of the shipped one. The project's takes the place of both if this user trusts it, and
+/// makes them narrower otherwise. A trusted project file for triage adds its people, domains and tickets. Trust while a
+/// folder is edited is not enough, for agents edit files, too.
 ///
 /// # Errors
 ///
@@ -30,7 +31,7 @@ pub fn policy_in_force(project: &OpenProject) -> Result<WithNotes<Policy>, Error
     let own = of_user(&project.places.policy())?.knowing(&allowances);
     let Some(bytes) = project.read(PROJECT_POLICY)? else { return Ok(WithNotes { value: own, notes: Vec::new() }) };
     let text = String::from_utf8_lossy(&bytes);
-    // What a broken file was to forbid is not known, so nothing is decided, trusted or not.
+    // A broken file's prohibitions are unknown, so nothing is decided, whether the file is trusted or not.
     let theirs = Policy::parse(&text, PROJECT_POLICY)?;
     if project.vouched.has(PROJECT_POLICY, &sha256_hex(&bytes)) {
         return Ok(WithNotes { value: theirs.knowing(&allowances), notes: Vec::new() });

@@ -30,29 +30,29 @@ const SOURCE: Source = Source::named("action");
 /// A minute, in milliseconds.
 const MINUTE: i64 = 60_000;
 
-/// What became of a proposal.
+/// The outcome of a proposal.
 #[derive(Debug)]
 pub struct Proposal {
-    /// Its key; `None` for an action that no list has.
+    /// Its key. `None` for an action that no list has.
     pub key: Option<EffectKey>,
     /// The action.
     pub action: ProposedAction,
-    /// What was decided about it.
+    /// The decision about it.
     pub decision: Decision,
-    /// What came of that.
+    /// The fate of the action.
     pub fate: ProposalFate,
-    /// What keeps effects from happening.
+    /// The obstacles to effects.
     pub obstacles: Vec<EffectsObstacle>,
     /// The escalation that asks a person, if one was made.
     pub escalation: Option<EscalationId>,
 }
 
-/// Where a proposal ended up.
+/// The end of a proposal's way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProposalFate {
-    /// It is written down, and stands there.
+    /// It is written down, and is there.
     Written(ActionState),
-    /// The same action was written down before, and stands there.
+    /// The same action was written down before, and is there.
     Known(ActionState),
     /// Another action has one of its signals.
     Duplicate(EffectKey),
@@ -77,18 +77,18 @@ pub fn read_action(path: &Path) -> Result<Untrusted<Json>, Error> {
     parse_action(&bytes).map_err(|problem| Error::invalid(format!("`{shown}` is no JSON: {problem}")))
 }
 
-/// An action from the bytes of its JSON; its texts are from outside.
+/// An action from the bytes of its JSON. Its texts are from outside.
 ///
 /// # Errors
 ///
-/// What is wrong with the JSON.
+/// Parses the JSON, or returns its problem.
 pub fn parse_action(bytes: &[u8]) -> Result<Untrusted<Json>, String> {
     let json = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     Ok(Untrusted::new(json, Label::from_source(SOURCE)))
 }
 
 impl ActionDesk<'_> {
-    /// What the policy would say of an action that was proposed; nothing is written.
+    /// The policy's ruling on an action that would be proposed. Nothing is written.
     ///
     /// # Errors
     ///
@@ -99,8 +99,8 @@ impl ActionDesk<'_> {
         Ok((action, decision))
     }
 
-    /// Takes an action down the corridor. What is never allowed is refused, whether effects are on or off; otherwise
-    /// it stays a proposal while something keeps effects from happening.
+    /// Takes an action down the corridor. A forbidden action is refused, whether effects are on or off. Any other stays
+    /// a proposal while there are obstacles to effects.
     ///
     /// # Errors
     ///
@@ -110,8 +110,8 @@ impl ActionDesk<'_> {
         self.take_in_by(action, RulingTerms::proposal(self.level())).await
     }
 
-    /// The same for an action whose sources whoever read its signals has counted and compared. Whatever is refused of it
-    /// becomes a question.
+    /// The same for an action whose sources the reader of its signals has counted and compared. Every refusal becomes a
+    /// question.
     ///
     /// # Errors
     ///
@@ -126,7 +126,7 @@ impl ActionDesk<'_> {
             return Ok(Proposal { key: None, action, decision, fate, obstacles, escalation });
         }
         let mut proposal = self.take_in(action, decision).await?;
-        // What the policy never allows is no news about an agent, but a signal stands behind this: nobody else asks.
+        // A forbidden action is no news about an agent, but this one has a signal behind it, and nobody else asks.
         let is_refused = matches!(proposal.decision.ruling, Ruling::Refusal(_));
         if is_refused && proposal.escalation.is_none() && keeps_texts(self.project) {
             let key = proposal.key.filter(|_| !matches!(proposal.fate, ProposalFate::Unwritten));
@@ -152,10 +152,10 @@ impl ActionDesk<'_> {
         }
     }
 
-    /// What of an action is written down.
+    /// The record of an action.
     pub(super) fn new_action(&self, action: &ProposedAction, decision: &Decision) -> Result<NewProposal, Error> {
         let (key, claims) = match action.key(&self.owner.0, &self.policy) {
-            // A credential stands in no record, not even in that of a refusal.
+            // A credential is in no record, not even in that of a refusal.
             Ok((key, claims)) if keeps_texts(self.project) && !decision.finds_credential() => (key, claims),
             key => return Ok(NewProposal::Unwritten(key.ok().map(|(key, _)| key))),
         };
@@ -178,21 +178,21 @@ impl ActionDesk<'_> {
         })))
     }
 
-    /// What becomes of an action that is not written down.
+    /// The fate of an action that is not recorded.
     pub(super) async fn unwritten(
         &self,
         key: Option<EffectKey>,
         action: ProposedAction,
         decision: Decision,
     ) -> Result<Proposal, Error> {
-        // What no list has gets no key and is not written down; a person hears of it all the same.
+        // An action that is on no list gets no key and no record, but a person hears of it.
         let is_asked = key.is_none() && keeps_texts(self.project);
         let escalation = if is_asked { self.escalated(None, &action, &decision).await? } else { None };
         let (fate, obstacles) = (ProposalFate::Unwritten, self.obstacles());
         Ok(Proposal { key, action, decision, fate, obstacles, escalation })
     }
 
-    /// What becomes of an action that is written down.
+    /// The fate of an action that is recorded.
     pub(super) async fn taken_in(
         &self,
         key: EffectKey,
@@ -220,7 +220,7 @@ impl ActionDesk<'_> {
         Ok(Proposal { key: Some(key), action, decision, fate, obstacles, escalation })
     }
 
-    /// What is decided when an action is proposed.
+    /// The ruling when an action is proposed.
     pub(super) async fn first_ruling(&self, action: &ProposedAction) -> Result<Decision, Error> {
         self.ruling_of(action, RulingTerms::proposal(self.level())).await
     }
@@ -240,10 +240,10 @@ impl ActionDesk<'_> {
                 let now = when::time_now().max(self.status.last_seen);
                 ActionEvent::Hold { due: Time(now.0.saturating_add(wait)) }
             }
-            // Whoever is asked says so by approving it or not.
+            // The person answers by approving it or not.
             Ruling::Approval | Ruling::Escalation => ActionEvent::RequireApproval,
             Ruling::Refusal(_) => ActionEvent::Refuse,
-            // At the door nothing is permitted at once, and what stands still stays a proposal.
+            // At the door nothing is permitted at once, and what is blocked stays a proposal.
             Ruling::Permit(_) | Ruling::Standstill => return Ok(ActionState::Proposed),
         };
         match self.system_event(standing, event, decision.to_json()).await? {
@@ -351,7 +351,7 @@ impl ActionDesk<'_> {
         }
         match action.key(&self.owner.0, &self.policy) {
             Ok((key, _)) => self.store.action(&self.owner, &key).await.is_err(),
-            // What no list has is written down nowhere.
+            // An action that is on no list is recorded nowhere.
             Err(_) => true,
         }
     }
@@ -362,7 +362,7 @@ impl ActionDesk<'_> {
         EscalationId(key.unwrap_or_else(|| hex::encode_hex(action.content().0)))
     }
 
-    /// Why the offer of a refused action can't be taken up yet; `None` for any other option, or once it is allowed.
+    /// Why the offer of a refused action can't be taken up yet. `None` for any other option, or once it is allowed.
     pub(super) fn still_refused(
         &self,
         escalation: &EscalationId,
@@ -376,7 +376,7 @@ impl ActionDesk<'_> {
         is_offer.then(|| reasons.chain(refusal_remedies(decision)).collect::<Vec<_>>().join("; "))
     }
 
-    /// Whoever gave the action, as it stands in the records.
+    /// The agent that gave the action, as recorded.
     fn agent(&self) -> Actor {
         Actor { kind: ActorKind::Agent, ..self.system() }
     }
@@ -410,12 +410,12 @@ impl ToldAction<'_> {
         let about = if self.shows { self.action.tree() } else { &LabelTree::Null };
         let about = question_case(&background, about, reasons.iter().copied());
         let tree = LabelTree::map([(BECAUSE, LabelTree::from(because)), (ABOUT, about)]);
-        // What is too long for the written form is left out; the reasons never are.
+        // Text that is too long for the written form is left out. The reasons never are.
         tree.write().or_else(|_| written_label_text(because))
     }
 }
 
-/// What speaks for and against the options of an action that a person decides about.
+/// The arguments for and against the options of an action that a person decides about.
 const ESCALATED_REASONS: [(&str, OptionReasons); 2] = [
     ("A", OptionReasons { pro: "what the signals ask for is done", con: "it can't be taken back" }),
     ("B", OptionReasons { pro: "nothing leaves", con: "whoever waits for it waits on" }),
@@ -441,11 +441,11 @@ fn written_label_text(text: &str) -> Result<String, Error> {
     LabelTree::from(text).write().map_err(|error| Error::bug("a question can't be written down", error))
 }
 
-/// What of a proposal is written down.
+/// The record of a proposal.
 pub(super) enum NewProposal {
     /// The action.
     Written(Box<NewAction>),
-    /// Nothing, as nothing is kept or no list has the action; its key, if it has one.
+    /// Nothing, as nothing is kept or no list has the action. Its key, if it has one.
     Unwritten(Option<EffectKey>),
 }
 

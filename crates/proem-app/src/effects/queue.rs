@@ -1,7 +1,7 @@
-//! What waits, and what a person says to it.
+//! Waiting actions, and a person's answers to them.
 //!
 //! Invariants: an approval is for exactly what was shown, under the policy that was in force then; whatever changes an
-//! action takes an operator; two operators at once can't both be right, for each decides on the version that he saw.
+//! action takes an operator. Two operators at once can't both be right, for each decides on the version that he saw.
 
 use std::collections::BTreeMap;
 
@@ -34,17 +34,18 @@ const SHORTEST_ID: usize = 4;
 pub struct QueuedAction {
     /// The action with all that happened to it.
     pub detail: ActionDetail,
-    /// What it says; `None` once its texts are gone.
+    /// Its content. `None` once its texts are gone.
     pub action: Option<ProposedAction>,
-    /// What the policy of now says; `None` once its texts are gone.
+    /// The current policy's decision. `None` once its texts are gone.
     pub decision: Option<Decision>,
     /// The bytes that would leave now, or why there are none.
     pub draft: Option<Result<ActionDraft, DraftRefusal>>,
-    /// What its signals say, one for each of its causes; `None` for one that was not taken in here, or whose text is gone.
+    /// The content of its signals, one for each of its causes. `None` for one that was not taken in here, or whose text
+    /// is gone.
     pub causes: Vec<Option<LabelTree>>,
 }
 
-/// What a person says to an action.
+/// A person's answer to an action.
 #[derive(Debug, Clone, PartialEq)]
 pub enum QueueVerdict {
     /// It may happen as it was displayed.
@@ -53,7 +54,7 @@ pub enum QueueVerdict {
     Release(Displayed),
     /// It must not happen.
     Cancel {
-        /// Why, in the person's own words; empty if there are none.
+        /// Why, in the person's own words. Empty if there are none.
         why: String,
     },
     /// It says something else from here on, as was displayed.
@@ -72,7 +73,7 @@ pub enum QueueVerdict {
     Resend(Displayed),
 }
 
-/// What a person says of a field in quarantine.
+/// A person's verdict on a field in quarantine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QuarantineVerdict {
     /// It comes in as it was displayed, as text from outside like any other.
@@ -101,7 +102,7 @@ impl ActionDesk<'_> {
         Ok(causes)
     }
 
-    /// Actions by the time at which something is due, one line of each; those that have not ended, if no states are
+    /// Actions by the time at which something is due, one line of each. Those that have not ended, if no states are
     /// named.
     ///
     /// # Errors
@@ -117,7 +118,7 @@ impl ActionDesk<'_> {
         Ok(self.store.queue_lines(&wanted, depth).await?)
     }
 
-    /// What an action is aimed at, as it is written; `None` once its texts are gone, or if the line was read without.
+    /// An action's target, as written. `None` once its texts are gone, or if the line was read without.
     #[must_use]
     pub fn target(&self, line: &QueueLine) -> Option<Untrusted<String>> {
         let action = ProposedAction::stored(line.form.as_deref()?, &self.policy).ok()?;
@@ -185,7 +186,7 @@ impl ActionDesk<'_> {
     ///
     /// # Errors
     ///
-    /// If it changed meanwhile, or this can't be said of it where it stands, with what to do instead.
+    /// If it changed meanwhile, or this can't be said of it where it is, with what to do instead.
     pub async fn say(
         &self,
         operator: &Operator,
@@ -206,7 +207,7 @@ impl ActionDesk<'_> {
         }
     }
 
-    /// What a person says to an action, as it is written.
+    /// A person's answer to an action, as recorded.
     pub(super) fn spoken_of(
         &self,
         operator: &Operator,
@@ -324,7 +325,7 @@ impl ActionDesk<'_> {
 }
 
 impl QueuedAction {
-    /// What the last edit changed, from the form before it; nothing if nobody edited it.
+    /// The form before the last edit. Nothing if nobody edited it.
     #[must_use]
     pub fn before_edit(&self, policy: &Policy) -> Option<ProposedAction> {
         let replaced = self.detail.transitions.iter().rev().find_map(|made| made.replaced.as_deref())?;
@@ -338,7 +339,7 @@ impl QueuedAction {
     }
 }
 
-/// What a signal says, of its written form.
+/// The content of a signal, from its written form.
 fn cause_tree(written: &str) -> Option<LabelTree> {
     let signal = ProjectSignal::read(written).ok()?;
     let texts = [("ticket", signal.ticket), ("summary", signal.summary)];
@@ -353,7 +354,7 @@ pub(super) fn approved_at(detail: &ActionDetail) -> Option<AutonomyLevel> {
     detail.transitions.iter().rev().find_map(|made| level(&made.details))
 }
 
-/// Where two versions of an action differ.
+/// The places at which two versions of an action differ.
 #[must_use]
 pub fn action_differences<'t>(before: &'t ProposedAction, after: &'t ProposedAction) -> Vec<TreeDifference<'t>> {
     before.differences(after)

@@ -1,12 +1,12 @@
-//! What a person would have to do to allow an action that was refused.
+//! The steps with which a person can allow a refused action.
 
 use std::collections::BTreeSet;
 
 use proem_engine::policy::{Decision, DecisionReason};
 use proem_guard::check::{ActionRule, ReferentKind};
 
-/// How each reason of a refusal is lifted, with the command that does it, in the order of the reasons; nothing for reasons
-/// that no file lifts.
+/// How each reason of a refusal is lifted, with the command that does it, in the order of the reasons. Nothing for
+/// reasons that no file lifts.
 pub(super) fn refusal_remedies(decision: &Decision) -> Vec<String> {
     let mut known = BTreeSet::new();
     let remedies = decision.reasons.iter().filter_map(reason_remedy);

@@ -1,4 +1,4 @@
-//! What is known around an action, and what the policy makes of it.
+//! The facts around an action, and the policy's ruling on it.
 
 use proem_engine::effect::key::EffectKey;
 use proem_engine::policy::{
@@ -13,14 +13,14 @@ use proem_store::record::CreditScope;
 use super::desk::{ActionDesk, EffectsObstacle};
 use crate::error::Error;
 
-/// What decides beside the action itself.
+/// The terms that decide beside the action itself.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RulingTerms {
     /// The level of autonomy.
     pub(super) level: AutonomyLevel,
     /// Which decision it is.
     pub(super) moment: DecisionMoment,
-    /// How many principals stand behind the action, and whether one contradicts; `None` if nobody has counted.
+    /// How many principals are behind the action, and whether one contradicts. `None` if nobody has counted.
     pub(super) sources: Option<SourceAgreement>,
 }
 
@@ -31,10 +31,10 @@ impl RulingTerms {
     }
 }
 
-/// What can be said of an action before the records are asked: it stays so whatever happens meanwhile.
+/// The facts about an action that hold before the records are asked, whatever happens meanwhile.
 #[derive(Debug)]
 pub(super) struct ActionReading {
-    /// What a person typed of it.
+    /// The texts in it that a person typed.
     typed: Vec<String>,
     /// The worst verdict of its own texts.
     verdict: CauseVerdict,
@@ -48,7 +48,7 @@ pub(super) struct ReadAction<'a> {
 }
 
 impl ActionDesk<'_> {
-    /// What the policy of this moment says of an action.
+    /// The current policy's ruling on an action.
     ///
     /// # Errors
     ///
@@ -64,7 +64,7 @@ impl ActionDesk<'_> {
         Ok(self.ruled(read, key, terms, &evidence))
     }
 
-    /// What the records are asked about an action.
+    /// The question to the records about an action.
     pub(super) fn evidence_wanted(&self, action: &ProposedAction) -> EvidenceWanted {
         EvidenceWanted {
             project: self.owner.clone(),
@@ -76,7 +76,7 @@ impl ActionDesk<'_> {
 
     /// Reads an action without the records.
     ///
-    /// Behind this door nobody has looked at the signals that an action names, so its own texts stand for them: they
+    /// Behind this door nobody has looked at the signals that an action names, so its own texts represent them: they
     /// are put before the guard, and the worst verdict counts.
     ///
     /// # Errors
@@ -91,7 +91,7 @@ impl ActionDesk<'_> {
         Ok(ActionReading { typed: typed_texts(action.tree()), verdict })
     }
 
-    /// What the policy says of an action with this evidence. What of its signals is in quarantine counts, too.
+    /// The policy's ruling on an action with this evidence. Quarantined parts of its signals count, too.
     pub(super) fn ruled(
         &self,
         read: ReadAction<'_>,
@@ -108,8 +108,8 @@ impl ActionDesk<'_> {
             typed.iter().map(|text| TrustedExcerpt::whole("what a person typed", text)).collect();
         let quarantined = evidence.quarantine.filter(|worst| *worst > verdict.worst);
         let verdict = quarantined.map_or(*verdict, |worst| CauseVerdict { worst, basis: VerdictBasis::Rule });
-        // An action that stands on two sources says so by two signals of different origin, which only whoever read them
-        // can count; without that nobody vouches for more than one.
+        // An action that is on two sources says so by two signals of different origin, which only whoever read them can
+        // count; without that nobody vouches for more than one.
         let uncounted =
             || SourceAgreement { agreeing: u32::from(!action.causes().is_empty()), conflict: SourceConflict::Absent };
         let sources = terms.sources.unwrap_or_else(uncounted);
@@ -133,7 +133,7 @@ impl ActionDesk<'_> {
         })
     }
 
-    /// What credit and precedents of an action are counted by.
+    /// The scope of an action's credit and precedents.
     pub(super) fn scope(&self, action: &ProposedAction) -> CreditScope {
         CreditScope {
             name: action.name().unwrap_or_default().to_owned(),
@@ -154,7 +154,7 @@ impl ActionDesk<'_> {
 /// A verdict that nothing speaks against.
 const CLEAN: CauseVerdict = CauseVerdict { worst: Verdict::Allow, basis: VerdictBasis::ScoreAlone };
 
-/// What a scan says, and whether a rule or what was not looked at says so, or the learned score alone.
+/// The verdict of a scan, and whether a rule or an unread part is behind it, or the learned score alone.
 fn cause_verdict(bar: &Bar, scan: &Scan) -> CauseVerdict {
     let worst = bar.judge(scan);
     let of_rule = scan.findings.iter().any(|finding| {
@@ -168,7 +168,7 @@ fn saturate_to_u32(count: u64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// What a person typed of an action, which vouches for what it names.
+/// The texts of an action that a person typed, which vouch for the things they name.
 fn typed_texts(tree: &LabelTree) -> Vec<String> {
     match tree {
         LabelTree::Map(fields) => match fields.get("fields") {

@@ -1,10 +1,10 @@
 //! Performs what is due: the one place that holds the performer's lock, loads credentials and sends.
 //!
-//! Invariants: nothing is sent before its exact bytes are on the disk with the intent, and the intent in the witness;
-//! policy, level, trust, configuration, switch and epoch are read anew right before each effect, and what has changed
-//! since the permit was made stops it and the rest of the sweep; what became of an action is written before or
-//! with the next thing that is; whatever an earlier performer left is unknown before anything new begins; one action that can't be
-//! performed keeps no other from it.
+//! Invariants: nothing is sent before its exact bytes are on the disk with the intent, and the intent in the witness.
+//! Policy, level, trust, configuration, switch and epoch are read anew right before each effect, and what has changed
+//! since the permit was made stops it and the rest of the sweep; what became of an action is written before or with the
+//! next thing that is; whatever an earlier performer left is unknown before anything new begins. One action that can't
+//! be performed keeps no other from it.
 
 mod gate;
 mod grounds;
@@ -27,10 +27,10 @@ use super::desk::{ActionDesk, EffectsObstacle};
 use crate::error::Error;
 use crate::when;
 
-/// What a sweep did.
+/// The report on a sweep.
 #[derive(Debug, Default)]
 pub struct SweepReport {
-    /// What kept effects from happening, so that nothing was looked at.
+    /// The obstacles to effects, because of which nothing was looked at.
     pub obstacles: Vec<EffectsObstacle>,
     /// Everything that changed, and what should have and could not, in order.
     pub changes: Vec<SweptAction>,
@@ -50,14 +50,14 @@ pub enum SweepCourse {
     Stopped,
 }
 
-/// What became of one action.
+/// The outcome for one action.
 #[derive(Debug, Clone)]
 pub struct SweptAction {
     /// The action as it was.
     pub row: ActionRow,
-    /// Where it stands.
+    /// Its state.
     pub state: ActionState,
-    /// Why, in our words, with what a receiver said escaped; empty if the state says all.
+    /// Why, in our words, with what a receiver said escaped. Empty if the state says all.
     pub why: String,
     /// Whether it was to be performed, and was.
     pub attempt: SweepAttempt,
@@ -66,7 +66,7 @@ pub struct SweptAction {
 /// Whether a sweep was to perform an action, and did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SweepAttempt {
-    /// It was decided about, or its time was over; there was nothing to perform.
+    /// It was decided about, or its time was over. There was nothing to perform.
     Undue,
     /// It was performed.
     Performed,
@@ -83,7 +83,7 @@ impl SweepReport {
 }
 
 impl SweptAction {
-    /// One that was to be performed and stands in a state all the same.
+    /// One that was to be performed and is in a state all the same.
     fn stuck(row: &ActionRow, state: ActionState, why: String) -> Self {
         Self { row: row.clone(), state, why, attempt: SweepAttempt::Missed }
     }

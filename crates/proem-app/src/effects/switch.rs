@@ -1,4 +1,4 @@
-//! What effects need before they happen: a person who switches them on, and the record of what happened.
+//! The conditions of effects: a person who switches them on, and the record of their events.
 
 use proem_engine::run::Time;
 use proem_store::query::TransitionRow;
@@ -26,7 +26,7 @@ impl ActionDesk<'_> {
         Ok(self.store.switch_effects(EffectsSwitch { project, actor, at: when::time_now(), power: position }).await?)
     }
 
-    /// What happened to actions, the newest first.
+    /// The transitions of actions, newest first.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What a coding agent is told, piece by piece.
+//! The context for a coding agent, piece by piece.
 
 use proem_guard::{Guard, LanguageFamily, Scan, Untrusted, credential};
 use proem_select::context::LineSpan;
@@ -28,7 +28,7 @@ impl HookPiece {
         &self.text
     }
 
-    /// What the guard finds in it.
+    /// The guard's findings in it.
     pub(super) fn scan(&self, guard: &Guard) -> Scan {
         match self.syntax {
             Some(syntax) => guard.scan_source(&self.text, syntax),
@@ -48,7 +48,8 @@ impl HookPiece {
     }
 }
 
-/// Where each file begins to be about the task, likeliest first, then the source of the best definitions.
+/// The place in each file at which it begins to be about the task, likeliest first, then the source of the best
+/// definitions.
 pub(super) fn hook_pieces(found: &TaskCandidates) -> Vec<HookPiece> {
     let places = found.all().map(|file| HookPiece::of(file, file_place(file), None));
     let sources = found.code.iter().filter_map(|file| {

@@ -1,4 +1,4 @@
-//! What a coding agent was told in this session.
+//! The context that a coding agent got in this session.
 //!
 //! A file for each session in the state folder, without texts of the repository: a hash of each path and one of the content that the file had.
 
@@ -17,7 +17,7 @@ use crate::trust::sha256_hex;
 /// The folder in the state folder.
 const FOLDER: &str = "hook";
 
-/// How many sessions are remembered; the oldest are forgotten first.
+/// How many sessions are remembered. The oldest are forgotten first.
 const SESSIONS: usize = 64;
 
 /// The most bytes of a session that are read: more than four thousand pieces.
@@ -26,15 +26,15 @@ const MAX_BYTES: usize = 1 << 20;
 /// The files that an agent knows of.
 #[derive(Debug)]
 pub(super) struct ToldFiles {
-    /// The state folder, and the session's file in it; `None` if nothing is remembered.
+    /// The state folder, and the session's file in it. `None` if nothing is remembered.
     place: Option<(PathBuf, PathBuf)>,
     /// Contents by path, each as a hash.
     told: BTreeMap<String, String>,
 }
 
 impl ToldFiles {
-    /// What the agent was told in the session of this id. A file that can't be read counts as empty: at worst something
-    /// is said twice.
+    /// The context that the agent got in the session of this id. A file that can't be read counts as empty: at worst
+    /// something is repeated.
     pub(super) fn of(session: Option<&str>, project: &OpenProject) -> Self {
         let place = session.map(|id| {
             let name = sha256_hex(format!("{}\n{id}", project.key).as_bytes());

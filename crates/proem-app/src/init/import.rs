@@ -19,18 +19,18 @@ const PROJECT: &str = ".proem/rules.md";
 /// The prompt as it was.
 pub const BASELINE: &str = ".proem/prompts/monolithic.md";
 
-/// What becomes of an existing prompt.
+/// The result for an existing prompt.
 #[derive(Debug)]
 pub struct PromptImport {
     /// The files to write.
     pub(super) planned: Vec<PlannedFile>,
-    /// What `proem.toml` has to say about them.
+    /// The settings for `proem.toml`.
     pub(super) values: KeyValues,
     /// The prompt as it was.
     pub text: String,
-    /// Its constitution with what was added; empty if nothing in it reads like one.
+    /// Its constitution with what was added. Empty if nothing in it reads like one.
     pub constitution: String,
-    /// What was added to the constitution, which must say it.
+    /// The additions to the constitution, which must say so.
     pub added: Vec<String>,
     /// Whether something in it reads like rules of work.
     pub has_rules: bool,
@@ -98,7 +98,7 @@ fn template_tag(text: &str) -> Option<(usize, &str)> {
         if is_code {
             continue;
         }
-        // Every second part stands in backticks.
+        // Every second part is in backticks.
         for part in line.split('`').step_by(2) {
             for (open, close) in [("{{", "}}"), ("{%", "%}")] {
                 let Some((before, behind)) = part.split_once(open) else { continue };

@@ -1,7 +1,7 @@
 //! Agents as files: found, trusted, and what their tools need.
 //!
 //! Invariants: an agent's file inside a project counts for nothing before this user has trusted exactly its bytes, and
-//! those of each of the project's files that its tools run or answer with; a credential is loaded only for a tool that
+//! those of each of the project's files that its tools run or answer with. A credential is loaded only for a tool that
 //! names it.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,7 +35,7 @@ const MAX_AGENTS: usize = 200;
 pub struct LoadedAgent {
     /// Its file, as it was found.
     pub path: PathBuf,
-    /// What it says.
+    /// Its definition.
     pub definition: AgentDefinition,
     /// Its text.
     pub text: String,
@@ -83,7 +83,7 @@ pub fn named_files(path: &str, text: &str, root: &Path) -> BTreeSet<String> {
     parse_agent(path, text).map_or_else(|_| BTreeSet::new(), |agent| project_files(&agent, Path::new(path), root))
 }
 
-/// The files beneath `root` that tools name; `file` is the agent's own, relative to the root.
+/// The files beneath `root` that tools name. `file` is the agent's own, relative to the root.
 fn project_files(agent: &AgentDefinition, file: &Path, root: &Path) -> BTreeSet<String> {
     let mut named = BTreeSet::new();
     for tool in agent.tools.values() {
@@ -138,7 +138,7 @@ pub fn find_agent(project: &OpenProject, named: &Path) -> Result<PathBuf, Error>
     Err(Error::invalid(format!("there is no agent `{shown}`: neither a file nor a name in {}", places.join(" or "))))
 }
 
-/// Reads an agent's file with what its tools answer with; nothing is trusted by that.
+/// Reads an agent's file with what its tools answer with. Nothing is trusted by that.
 ///
 /// # Errors
 ///
@@ -175,7 +175,7 @@ pub fn read_agent(path: &Path) -> Result<LoadedAgent, Error> {
 ///
 /// # Errors
 ///
-/// As [`read_agent`]; if it lies in the project and isn't trusted, or something that its tools run isn't.
+/// As [`read_agent`]; if it is in the project and isn't trusted, or something that its tools run isn't.
 pub fn load_agent(project: &OpenProject, path: &Path) -> Result<LoadedAgent, Error> {
     let mut agent = read_agent(path)?;
     let Some(root) = &project.root else { return Ok(agent) };
@@ -206,7 +206,7 @@ pub fn load_agent(project: &OpenProject, path: &Path) -> Result<LoadedAgent, Err
         texts.push(text);
     }
     texts.extend(agent.results.values().cloned());
-    // What a tool runs decides what it does, as its definition does.
+    // The scripts of a tool decide its effects, as its definition does.
     agent.policy = policy_hash(&texts.iter().map(String::as_str).collect::<Vec<_>>());
     Ok(agent)
 }

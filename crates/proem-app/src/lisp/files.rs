@@ -1,4 +1,4 @@
-//! What programs are read from: sources, inputs, and the memory that they leave.
+//! The files of programs: sources, inputs, and the memory that they leave.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -133,7 +133,7 @@ pub struct MemoryFile {
     folder: PathBuf,
     name: PathBuf,
     limits: Limits,
-    /// What it held when it was last read or written.
+    /// Its contents when it was last read or written.
     before: Option<Vec<u8>>,
 }
 
@@ -153,7 +153,7 @@ pub(super) fn read_memory_text(text: &str, limits: &Limits) -> Result<Value, Err
 }
 
 impl MemoryFile {
-    /// Reads the memory; a file that isn't there is an empty one. No link is followed.
+    /// Reads the memory. A file that isn't there is an empty one. No link is followed.
     ///
     /// # Errors
     ///
@@ -241,7 +241,7 @@ mod tests {
             refused,
             "the memory is not kept: another program has changed `kept.clj` meanwhile; run this one again"
         );
-        // Who wrote it last may go on.
+        // The last writer may go on.
         first.store(&memory(3)).unwrap();
         assert_eq!(MemoryFile::open(&path, &limits).unwrap().1, memory(3));
     }

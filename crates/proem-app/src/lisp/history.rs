@@ -16,20 +16,20 @@ const MOST: usize = 1_000;
 const MOST_BYTES: usize = 1 << 20;
 const MOST_OF_ENTRY: usize = 16 << 10;
 
-/// What a person typed in earlier sessions and this one.
+/// The lines that a person typed in earlier sessions and this one.
 #[derive(Debug)]
 pub struct LineHistory {
     state: PathBuf,
 }
 
 impl LineHistory {
-    /// The history of this user; nothing is read or written yet.
+    /// The history of this user. Nothing is read or written yet.
     #[must_use]
     pub fn of_user(places: &Places) -> Self {
         Self { state: places.state.clone() }
     }
 
-    /// The entries, the oldest first; lines that are no entry are left out.
+    /// The entries, the oldest first. Lines that are no entry are left out.
     ///
     /// # Errors
     ///

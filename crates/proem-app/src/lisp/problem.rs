@@ -8,9 +8,9 @@ use proem_text::line_column;
 pub struct ProgramProblem {
     /// Its kind, such as `type_error`.
     pub reason: &'static str,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// What to do about it.
+    /// The remedy.
     pub help: Option<String>,
     /// Line and column from 1, the column in characters.
     pub place: Option<(usize, usize)>,

@@ -1,7 +1,7 @@
 //! Programs with an agent's tools, as runs that are recorded, replayed and gone on with.
 //!
 //! Invariants: a run goes on only under the definitions that it began with, which this user trusts today; what it was
-//! made from is in its record, so that a replay needs nothing else; a replay calls nothing.
+//! made from is in its record, so that a replay needs nothing else. A replay calls nothing.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -71,14 +71,14 @@ pub struct ProgramJob {
     has_hidden: bool,
 }
 
-/// What a caller gets of a program's run.
+/// The report of a program's run.
 #[derive(Debug)]
 pub struct ProgramReport {
     /// Its id, if it is recorded.
     pub run: Option<RunId>,
-    /// What could not be recorded after something was called, in words.
+    /// Failures to record after something was called, in words.
     pub trouble: Option<String>,
-    /// What became of the program.
+    /// The outcome of the program.
     pub outcome: ProgramOutcome,
 }
 
@@ -108,7 +108,7 @@ impl ProgramJob {
         };
         let unwritten = |fault: proem_lisp::Fault| Error::invalid(fault.message().to_owned());
         let meter = || Meter::new(session.limits);
-        // What is secret is written as `[Hidden]`.
+        // Secrets are written as `[Hidden]`.
         let shown = label_secret_fields(session.context.clone());
         let has_hidden = shown.label().is_secret();
         let input = write_json(&shown, &mut meter()).map_err(unwritten)?;
@@ -179,8 +179,8 @@ impl ProgramJob {
         Ok(opened.collect(notes))
     }
 
-    /// Runs the program to its end. What it asks `ask` has a person answer; an answer without an option is nobody's.
-    /// What there is to say goes to `notes`.
+    /// Runs the program to its end. `ask` puts its questions to a person. An answer without an option is nobody's.
+    /// Messages go to `notes`.
     ///
     /// # Errors
     ///
@@ -260,7 +260,7 @@ fn recorded_end(outcome: &ProgramOutcome, terms: &ProgramTerms) -> RunEndOutcome
         MachineEnd::Value(value) => {
             let text = write_json(value, &mut Meter::new(terms.limits)).ok();
             let json = text.and_then(|text| serde_json::from_str(&text).ok());
-            // What has no form in JSON, such as a function, is a value all the same.
+            // A value without a form in JSON, such as a function, is a value all the same.
             let value = json.unwrap_or_else(|| Json::String("a value that JSON has no form for".to_owned()));
             ExchangeEnd::Answered { value: Untrusted::new(value, outcome.label.clone()) }
         }
@@ -272,7 +272,7 @@ fn recorded_end(outcome: &ProgramOutcome, terms: &ProgramTerms) -> RunEndOutcome
     RunEndOutcome { ended, attempts: Vec::new() }
 }
 
-/// What a recorded program was made from.
+/// The sources of a recorded program.
 #[derive(Debug)]
 pub struct RecordedProgram {
     /// The values that it began with.
@@ -322,7 +322,7 @@ pub fn agent_session(session: LispSession, agent: &AgentDefinition) -> LispSessi
 /// A recorded program with all that it goes on with.
 #[derive(Debug)]
 pub struct ResumedProgram {
-    /// What it was made from.
+    /// Its sources.
     pub recorded: RecordedProgram,
     job: ProgramJob,
     detail: RunDetail,
@@ -350,7 +350,7 @@ impl ResumedProgram {
         Ok(Self { recorded, job, detail })
     }
 
-    /// Goes on to the run's end, under its own id or apart. What it asks `ask` has a person answer.
+    /// Goes on to the run's end, under its own id or apart. `ask` puts its questions to a person.
     ///
     /// # Errors
     ///
@@ -393,7 +393,7 @@ impl ResumedProgram {
     }
 }
 
-/// Feeds a recorded program its recorded events and compares every call and the end; nothing is called.
+/// Feeds a recorded program its recorded events and compares every call and the end. Nothing is called.
 ///
 /// # Errors
 ///

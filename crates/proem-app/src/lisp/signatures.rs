@@ -66,7 +66,7 @@ fn is_same_name(a: &str, b: &str) -> bool {
     a.replace('-', "_") == b.replace('-', "_")
 }
 
-/// The signature of one tool, or its problems as excerpts; `file` is where it is.
+/// The signature of one tool, or its problems as excerpts. `file` is where it is.
 fn parse_tool(file: &str, name: &str, text: &str, limits: &Limits) -> Result<Signature, String> {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     if name.is_empty() || name.len() > NAME_CHARACTERS || !name.chars().all(is_letter) {

@@ -1,7 +1,7 @@
-//! What a person sees to its end before deciding.
+//! The page that a person sees to its end before deciding.
 //!
-//! Invariants: only [`Operator::display`] makes a [`Displayed`], once the last row is written and every screen before it
-//! was left by a key; texts from outside stand on a page as a whole; a terminal that is too small shows nothing.
+//! Invariants: only [`Operator::display`] makes a [`Displayed`], once the last row is written and every screen before
+//! it was left by a key. Texts from outside are on a page as a whole. A terminal that is too small shows nothing.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::{Operator, terminal};
 use crate::effects::queue::action_fields;
 use crate::error::Error;
 
-/// What the note of an action is called where a person decides about it.
+/// The label of an action's note on the page of its decision.
 pub const NOTE: &str = "said with it, and not sent";
 
 /// The cells of the longest prompt below a full screen, with room for the cursor.
@@ -32,7 +32,7 @@ const LEAST_ROWS: usize = 6;
 /// The rows of a text on a terminal of so many columns. None of the text may be left out.
 pub type RowsOf<'r> = &'r (dyn Fn(&str, usize) -> Vec<String> + Sync);
 
-/// What a person decides about, as it is displayed: first what it says, then our words beside the question.
+/// The subject of a person's decision as it is displayed: first its content, then our words beside the question.
 #[derive(Debug, Default)]
 pub struct ApprovalPage {
     text: String,
@@ -156,7 +156,7 @@ impl Operator {
         Ok(Some(Displayed::of(pages)))
     }
 
-    /// The same, waiting no longer than until `stop` is cancelled; `None` then, too.
+    /// The same, waiting no longer than until `stop` is cancelled. `None` then, too.
     ///
     /// # Errors
     ///
@@ -189,7 +189,7 @@ fn asks_for_next_screen(answer: Option<&str>) -> bool {
     answer.is_some_and(|answer| answer.trim_ascii().is_empty())
 }
 
-/// What is left to show.
+/// The screens left to show.
 struct Screens {
     blocks: VecDeque<PageBlock>,
     size: Option<ScreenSize>,
@@ -241,7 +241,7 @@ pub(super) struct ScreenSize {
     pub(super) rows: usize,
 }
 
-/// What a terminal is taken to be that doesn't know its size, as terminals have been since the VT100.
+/// The assumed size of a terminal that doesn't know its size: the size of terminals since the VT100.
 const USUAL: ScreenSize = ScreenSize { columns: 80, rows: 24 };
 
 fn screen_size(known: Option<ScreenSize>) -> Result<ScreenSize, Error> {
@@ -260,7 +260,7 @@ fn screen_size(known: Option<ScreenSize>) -> Result<ScreenSize, Error> {
 #[derive(Debug, Clone)]
 struct PageBlock {
     rows: VecDeque<String>,
-    /// Whether it stands on one screen where it fits there.
+    /// Whether it is on one screen where it fits there.
     is_one: bool,
 }
 

@@ -61,8 +61,8 @@ pub(super) fn discard_input(terminal: &File) {
 #[cfg(not(unix))]
 pub(super) fn discard_input(_: &File) {}
 
-/// The user that this process belongs to: the name in the system's table, or else the number. What the environment
-/// says is anybody's word.
+/// The user that this process belongs to: the name in the system's table, or else the number. Anybody could have set
+/// the environment.
 #[cfg(unix)]
 pub(super) fn user() -> String {
     let id = rustix::process::getuid().as_raw();

@@ -1,4 +1,4 @@
-//! What an untrusted configuration may do: lower caps, and keep less of runs.
+//! The permissions of an untrusted configuration: lowering caps, and keeping less of runs.
 
 use proem_agents::assemble::settings::{AssembleSettings, ContextDepth};
 
@@ -42,7 +42,7 @@ fn restrict_budget(budget: &mut BudgetFile, table: &toml::Table) -> Vec<String> 
         lowered.extend(theirs(scope).into_iter().flat_map(|theirs| restrict_limits(scope, limits, theirs)));
     }
     for (agent, theirs) in theirs("agent").and_then(toml::Value::as_table).into_iter().flatten() {
-        // What ships with an agent holds where the user says nothing, so that is what may be lowered.
+        // The budget that ships with an agent holds if the user sets none, so that is the one that may be lowered.
         let Ok(usual) = crate::records::agent_budget(budget, agent) else { continue };
         let mut limits = usual.limits();
         let changed = restrict_limits(&format!("agent.{agent}"), &mut limits, theirs);
@@ -72,7 +72,7 @@ fn restrict_limits(scope: &str, limits: &mut SpendLimits, theirs: &toml::Value) 
     lowered
 }
 
-/// Puts `value` into a cap that is higher, or isn't there; the value if it did.
+/// Puts `value` into a cap that is higher, or isn't there. The value if it did.
 fn lower_cap<T: Copy + PartialOrd>(slot: &mut Option<T>, value: Option<T>) -> Option<T> {
     let value = value.filter(|value| slot.is_none_or(|current| *value < current))?;
     *slot = Some(value);

@@ -1,4 +1,4 @@
-//! Where runs are booked before they ask a model.
+//! The booking of runs before they ask a model.
 //!
 //! Invariant: a model is asked only by a run whose attempts are booked in records, or where no budget is configured,
 //! or where nothing leaves this machine.
@@ -12,7 +12,7 @@ use crate::config::{BudgetFile, SpendLimits};
 use crate::error::Error;
 use crate::message::{Hint, Note};
 
-/// Where the attempts of runs are booked. [`ModelAccess::book`](crate::agents::access::ModelAccess::book) makes one.
+/// The booking of runs' attempts. [`ModelAccess::book`](crate::agents::access::ModelAccess::book) makes one.
 #[derive(Debug)]
 pub enum Booking {
     /// In records: each attempt is written down and booked before it is sent.

@@ -10,7 +10,7 @@ use crate::message::{Hint, Note};
 use crate::project::OpenProject;
 use crate::when;
 
-/// The failures of an agent, or of all. What there is to say goes to `notes`, also where it fails.
+/// The failures of an agent, or of all. Messages go to `notes`, also on failure.
 ///
 /// # Errors
 ///
@@ -24,8 +24,8 @@ pub async fn list_failures(
     Ok(store.failures(&records_owner(project), agent).await?)
 }
 
-/// Clears the failures of an agent, or of all, or undoes that; how many there were. What there is to say goes to
-/// `notes`, also where it fails.
+/// Clears the failures of an agent, or of all, or undoes that. Returns their number. Messages go to `notes`, also on
+/// failure.
 ///
 /// # Errors
 ///

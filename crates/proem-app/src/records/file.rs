@@ -14,9 +14,9 @@ use crate::when;
 /// The file of the records, open.
 #[derive(Debug)]
 pub struct RecordsFile {
-    /// Who made it.
+    /// The store's creator.
     pub origin: StoreCreator,
-    /// What is in it.
+    /// Its contents.
     pub status: StatusRow,
     /// The effects that its witness knows.
     pub witness: WitnessList,
@@ -24,7 +24,7 @@ pub struct RecordsFile {
 }
 
 impl RecordsFile {
-    /// Opens it; `None` if there is none. What there is to say goes to `notes`, also where it fails.
+    /// Opens it. `None` if there is none. Messages go to `notes`, also on failure.
     ///
     /// # Errors
     ///

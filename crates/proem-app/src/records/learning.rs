@@ -1,4 +1,4 @@
-//! What a prompt learns: its own results and what the caller wishes, as a profile.
+//! The lessons of a prompt: its own results and the caller's wishes, as a profile.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
@@ -24,7 +24,7 @@ use crate::project::OpenProject;
 use crate::when;
 use crate::words::count_with_noun;
 
-/// Where failures are looked up.
+/// The source of failures.
 #[derive(Debug, Clone, Copy)]
 pub enum FailureHistory<'h> {
     /// In these records.
@@ -37,25 +37,25 @@ pub enum FailureHistory<'h> {
     Fixed,
 }
 
-/// What a prompt shows of what was learned and is wished for.
+/// The lessons and wishes that a prompt shows.
 #[derive(Debug, Clone)]
 pub struct PromptLessons {
     /// The profile, and what of it follows from which signals.
     pub adapted: Adaptation,
-    /// What of it was learned; `None` if nothing was.
+    /// The learned part. `None` if nothing was learned.
     pub lessons: Option<Lessons>,
     /// The same in one line: nobody finds learned words in a request unawares.
     pub said: Option<Note>,
 }
 
 impl PromptLessons {
-    /// What a prompt of a recorded run showed.
+    /// The lessons that a prompt of a recorded run showed.
     pub fn again(profile: Profile) -> Self {
         let (rules, signals) = (profile.rules(), Signals::default());
         Self { adapted: Adaptation { profile, signals, rules, notes: Vec::new() }, lessons: None, said: None }
     }
 
-    /// What is shown of it where nothing is said of an empty profile.
+    /// The shown part. An empty profile shows nothing.
     pub fn shown(&self) -> Option<&Adaptation> {
         Some(&self.adapted).filter(|adapted| !adapted.profile.is_empty())
     }
@@ -71,7 +71,7 @@ pub fn learned_before(run: &RunDetail) -> Option<Note> {
     (lines > 0).then(|| Note::Learned(Message { text, hint: Some(Hint::SeeRun { run: id.to_string() }) }))
 }
 
-/// The profile that a prompt shows; `None` where nothing is adapted.
+/// The profile that a prompt shows. `None` where nothing is adapted.
 ///
 /// # Errors
 ///
@@ -131,9 +131,9 @@ pub async fn taught_profile(
     Ok(WithNotes { value: Some(PromptLessons { adapted, lessons, said }), notes })
 }
 
-/// What of a derivation teaches a prompt anything: failures whose part the contract names now. A rating and a failure of
-/// another kind name none, so a line about them could only repeat the contract. Steps to recover are for the same input,
-/// which the second question of a run has with what was wrong; a later run is about another one.
+/// The part of a derivation that teaches a prompt anything: failures whose part the contract names now. A rating, or a
+/// failure of another kind, names none, so a line about it could only repeat the contract. Steps to recover are for the
+/// same input, and the second question of a run already has that input with its problems. A later run has another one.
 fn teaching(mut derived: SignalDerivation, schema: Option<&Json>) -> SignalDerivation {
     let is_named = |risk: &String| {
         let part = schema.map(|schema| contract_parts(schema, [risk]));
@@ -151,7 +151,7 @@ fn teaching(mut derived: SignalDerivation, schema: Option<&Json>) -> SignalDeriv
     derived
 }
 
-/// What of a profile was learned, and from which results.
+/// The learned part of a profile, and its sources.
 fn profile_lessons(prompt: &str, derived: &SignalDerivation, profile: &Profile, ageing: Ageing) -> Option<Lessons> {
     let taught_by = |recorded: &ResultRecord| TaughtBy {
         run: recorded.run.clone(),
@@ -177,7 +177,7 @@ fn results_prompt_name(id: &PromptId) -> String {
     format!("{}/{}", id.agent, id.name)
 }
 
-/// What is recorded of a prompt; what is too old is left out by the rules, which say so.
+/// The recorded results of a prompt. The rules leave out old ones and say so.
 async fn prompt_results(
     store: &Store,
     project: &OpenProject,
@@ -200,7 +200,7 @@ pub fn ageing(config: &AdaptFile) -> Ageing {
     }
 }
 
-/// What a caller wishes of an answer, before configuration adds to it.
+/// A caller's wishes for an answer, before configuration adds to them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CallerWishes {
     /// A short answer.
@@ -211,10 +211,10 @@ pub struct CallerWishes {
     pub preferred_format: Option<(String, &'static str)>,
 }
 
-/// What shapes a prompt beside its inputs.
+/// The influences on a prompt beside its inputs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Adapting {
-    /// What the caller wishes.
+    /// The caller's wishes.
     pub wishes: CallerWishes,
     /// Whether the model is shown no profile at all.
     pub is_off: bool,
@@ -231,7 +231,7 @@ impl CallerWishes {
     ///
     /// # Errors
     ///
-    /// If the format is none; its option is named.
+    /// If the format is none. Its option is named.
     pub fn over(&self, config: &AdaptFile) -> Result<Wishes, Error> {
         let own = self.preferred_format.as_ref().map(|(name, option)| (name, *option));
         let named = own.or_else(|| Some((config.preferred_format.as_ref()?, "adapt.preferred_format")));
@@ -247,7 +247,7 @@ impl CallerWishes {
     }
 }
 
-/// What one prompt, or all of a run, show, as a record keeps it.
+/// The lessons and wishes that one prompt, or all of a run, show, as a record keeps them.
 pub fn profiles<'t>(all: impl IntoIterator<Item = (&'t PromptId, Option<&'t PromptLessons>)>) -> Option<Profiles> {
     let profile = |(id, taught): (&PromptId, Option<&PromptLessons>)| {
         Some((results_prompt_name(id), taught?.adapted.profile.clone()))

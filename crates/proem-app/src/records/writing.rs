@@ -1,8 +1,8 @@
 //! Records that a command writes into: when they may be missing, and when not.
 //!
-//! Records that are on and can't be kept stop whatever sends: what nobody can look at later is sent only by who
-//! says so, with `--no-record`, and where a budget is configured not even then, since it could not be booked. What
-//! sends nothing says once that nothing is recorded and goes on.
+//! Records that are on and can't be kept stop everything that sends: a request that nobody can look at afterwards
+//! leaves only with `--no-record`, and not even then if a budget is configured, because it could not be booked. A
+//! command that sends nothing says once that nothing is recorded and goes on.
 
 use std::path::{Path, PathBuf};
 
@@ -24,14 +24,14 @@ use crate::project::OpenProject;
 use crate::when;
 use crate::words::count_with_noun;
 
-/// What is said where a run would go on in records, and none are kept.
+/// The message when a run would go on in records, and none are kept.
 pub const NONE_TO_GO_ON_IN: &str =
     "resuming a run needs records, and none are kept; change `records.keep` in your configuration";
 
 /// The most that the file with a day may have, in bytes.
 const STAMP_BYTES: usize = 64;
 
-/// What the caller says about records.
+/// The caller's choice about records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordChoice {
     /// Nothing: configuration decides.
@@ -42,17 +42,17 @@ pub enum RecordChoice {
     Needed,
 }
 
-/// What asking somebody depends on.
+/// The terms of a call.
 #[derive(Debug)]
 pub struct CallTerms {
     /// The caps that hold.
     pub ledger: Ledger,
-    /// What must not be written down.
+    /// The texts that must not be written down.
     pub secrets: Vec<Secret>,
 }
 
 impl CallTerms {
-    /// What is asked costs nothing and needs no credential that is known here.
+    /// The terms of a call that costs nothing and needs no known credential.
     pub const fn free() -> Self {
         Self { ledger: Ledger { caps: Vec::new(), priced: Pricing::Free }, secrets: Vec::new() }
     }
@@ -69,21 +69,21 @@ pub struct OpenRecords {
     owner: Owner,
     actor: Actor,
     days: u32,
-    /// Where the day of the last deletion stands.
+    /// The file with the day of the last deletion.
     stamp: PathBuf,
 }
 
-/// What is booked for a run.
+/// The booking of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BookedCost {
-    /// The most that its attempts could take; `None` where a price is unknown.
+    /// The most that its attempts could take. `None` where a price is unknown.
     pub reserved: Option<NanoDollars>,
-    /// What they were settled for; `None` where that is unknown.
+    /// The amount they were settled for. `None` if it is unknown.
     pub settled: Option<NanoDollars>,
 }
 
 impl OpenRecords {
-    /// Opens the records for runs that ask somebody, or nobody; `None` if none are kept.
+    /// Opens the records for runs that ask somebody, or nobody. `None` if none are kept.
     ///
     /// # Errors
     ///
@@ -158,7 +158,7 @@ impl OpenRecords {
         }
     }
 
-    /// Where failures are looked up by who wanted to record like that.
+    /// The source of failures, according to the choice about recording.
     pub fn history<'w>(records: Option<&'w Self>, record: RecordChoice, project: &OpenProject) -> FailureHistory<'w> {
         match (records, record, project.config.records.keep) {
             (Some(records), ..) => FailureHistory::Open(&records.store),
@@ -172,12 +172,12 @@ impl OpenRecords {
         &self.store
     }
 
-    /// What may not be exceeded.
+    /// The caps.
     pub(super) fn caps(&self) -> &[Cap] {
         &self.ledger.caps
     }
 
-    /// What all recordings share.
+    /// The common part of all recordings.
     pub fn kept(&self) -> RecordingContext<'_> {
         RecordingContext {
             store: &self.store,
@@ -202,7 +202,7 @@ impl OpenRecords {
         Ok(RunId::new(random))
     }
 
-    /// What is booked for a run that is over.
+    /// The booking of a finished run.
     ///
     /// # Errors
     ///
@@ -226,12 +226,12 @@ impl OpenRecords {
         retained.unwrap_or_else(|why| Some(format!("old runs were not deleted: {why}").into()))
     }
 
-    /// What was deleted, if anything was.
+    /// The note on deleted runs, if any were deleted.
     async fn retain(&self) -> Result<Option<Note>, String> {
         let now = when::time_now();
         let (stamp, today) = (&self.stamp, now.0.div_euclid(when::DAY));
         let last = match files::read_text(stamp, STAMP_BYTES) {
-            // What can't be read is no day on which anything may be deleted.
+            // An unreadable file is no day on which anything may be deleted.
             Ok(day) => Some(day.trim().parse().unwrap_or(0)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
             Err(error) => return Err(format!("`{}` can't be read: {error}", stamp.display())),

@@ -85,7 +85,7 @@ struct RecordedInvestigation {
     policy: String,
     /// How often a HIGH was said to be a false alarm.
     false_positives: BTreeMap<Meter, Rate>,
-    /// Its change as it is today; `None` where nobody looked.
+    /// Its change as it is today. `None` where nobody looked.
     today: Option<(AssessedRepository, ChangeAssessment)>,
 }
 
@@ -120,7 +120,7 @@ impl RecordedInvestigation {
         if content_hash(subject_inputs(&today)?.compact().as_bytes()) == recorded {
             return Ok((assessing, looked));
         }
-        // Where the rules of before are meant, metrics were counted otherwise too; the change itself must be the same.
+        // The older rules counted metrics otherwise, too. The change itself must be the same.
         let different = if self.assessed.grounds.level_rules.are_of_before() {
             difference::change_difference(&self.subject, &today)
         } else {

@@ -30,13 +30,13 @@ const MOST_CHANGES: usize = 2_000;
 pub struct AssessedRepository {
     assessor: Assessor,
     changes: Vec<(Change, ResolvedChange)>,
-    /// What was left out of a range, in our words.
+    /// The commits left out of a range, in our words.
     pub left_out: Vec<String>,
-    /// What they are assessed from.
+    /// The basis of their assessment.
     pub(super) grounds: AssessmentBasis,
 }
 
-/// What changes are looked for in.
+/// The places to look for changes.
 struct ChangeScope<'f> {
     git: &'f GitProgram,
     repository: &'f Repository,
@@ -55,7 +55,7 @@ pub struct ChangeAssessment {
     pub(super) first: Assessment,
     /// With both tiers: what the rules make of everything.
     pub(super) full: Assessment,
-    /// What no metric counts of its past.
+    /// The commits of its past that no metric counts.
     pub(super) left_out: UncountedCommits,
     /// How many past commits it is compared with, and how many they were drawn from.
     pub(super) sampled: (usize, u32),
@@ -106,7 +106,7 @@ impl AssessedRepository {
         Ok(found.open(&[change], project, progress)?)
     }
 
-    /// What the changes are put before.
+    /// The assessor of the changes.
     pub(super) const fn assessor(&self) -> &Assessor {
         &self.assessor
     }
@@ -138,12 +138,12 @@ impl AssessedRepository {
     ///
     /// # Errors
     ///
-    /// If what it stands on can't be read.
+    /// If what it is on can't be read.
     pub(super) fn look_at(&self, index: usize) -> Option<Result<ChangeView<'_>, Error>> {
         self.change(index).map(|(change, _)| self.assessor.look(change).map_err(Error::from))
     }
 
-    /// Assesses every change, several at once. What there is to say goes to `notes`, also where it fails.
+    /// Assesses every change, several at once. Messages go to `notes`, also on failure.
     ///
     /// # Errors
     ///
@@ -169,7 +169,7 @@ impl AssessedRepository {
         Ok(looked)
     }
 
-    /// Assesses the change at a place; `None` behind the last.
+    /// Assesses the change at a place. `None` behind the last.
     pub(super) fn look_one(&self, index: usize) -> Option<Result<ChangeAssessment, Error>> {
         let look = self.look_at(index)?;
         let assess = || {
@@ -214,7 +214,7 @@ impl ChangeScope<'_> {
     }
 }
 
-/// How many threads assess; one for a single change.
+/// How many threads assess. One for a single change.
 fn workers(wanted: NonZeroUsize, changes: usize) -> usize {
     let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     wanted.get().min(cores.max(1)).min(changes.max(1))

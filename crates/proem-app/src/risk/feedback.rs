@@ -1,4 +1,4 @@
-//! What persons say of assessments, counted; thresholds that follow from it, taken over and taken back.
+//! Persons' opinions of assessments, counted, and thresholds that follow from them, taken over and taken back.
 //!
 //! Only this changes thresholds, and it reads none of the assessed repository's files: a change can't configure
 //! its own review.
@@ -30,25 +30,25 @@ use crate::{records, when};
 /// The most runs that `last~N` looks back.
 const MOST_RUNS: u32 = 1_000;
 
-/// What was said over a period, and what follows.
+/// The opinions of a period, and the consequences.
 #[derive(Debug)]
 pub struct FeedbackSummary {
     /// The first day of the period.
     pub since: String,
-    /// What was said, counted.
+    /// The opinions, counted.
     pub tally: FeedbackTally,
     /// Thresholds that follow from it.
     pub suggestions: Vec<Suggestion>,
 }
 
-/// What a person says of an assessment.
+/// A person's opinion of an assessment.
 #[derive(Debug, Clone, Copy)]
 pub struct Opinion<'o> {
     /// Whether it was right.
     pub said: AssessmentOpinion,
     /// The metrics that are meant; without any, all that were HIGH.
     pub about: &'o [Meter],
-    /// Why it was not; empty where it was.
+    /// Why it was not. Empty where it was.
     pub reason: &'o str,
 }
 
@@ -74,7 +74,7 @@ pub(super) fn thresholds(project: &OpenProject) -> Result<Thresholds, Error> {
 ///
 /// # Errors
 ///
-/// What the store says.
+/// The rates in the store.
 pub(super) async fn rates(store: &Store, project: &OpenProject, since: Time) -> Result<BTreeMap<Meter, Rate>, Error> {
     let tally = tally_verdicts(&verdicts(&store.judged(&records::records_owner(project), KIND, since).await?));
     let judged = tally.metrics.iter().filter(|metric| metric.n > 0);
@@ -96,7 +96,7 @@ fn verdicts(rows: &[JudgedRow]) -> Vec<FeedbackVerdict> {
     rows.iter().filter_map(verdict).collect()
 }
 
-/// What was said since a day such as `2026-11-01`, or since `90d` ago, and what follows.
+/// The opinions since a day such as `2026-11-01`, or since `90d` ago, and the consequences.
 ///
 /// # Errors
 ///
@@ -138,7 +138,7 @@ async fn write_opinion(store: &Store, project: &OpenProject, run: &str, opinion:
     Ok(run)
 }
 
-/// The assessment whose id begins like that; `last` counts assessments only.
+/// The assessment whose id begins like that. `last` counts assessments only.
 async fn find_assessment(store: &Store, project: &OpenProject, id: &str) -> Result<RunId, Error> {
     let wanted =
         RunsWanted { project: Some(records::records_owner(project)), limit: Some(MOST_RUNS), ..RunsWanted::default() };

@@ -1,4 +1,4 @@
-//! What changes are assessed from, so that their record says how to find the same again.
+//! The basis of assessments, so that their record says how to find the same again.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -25,7 +25,7 @@ const MOST_BYTES: u64 = 64 * 1024 * 1024;
 /// How many digits of a commit's id are shown.
 const SHOWN_DIGITS: usize = 8;
 
-/// What changes are assessed from, beside their repository.
+/// The basis of assessments, beside their repository.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct AssessmentBasis {
@@ -35,11 +35,11 @@ pub(super) struct AssessmentBasis {
     pub(super) window_months: u16,
     /// Whether only first parents are followed.
     pub(super) first_parent: bool,
-    /// What is kept of the history between commands.
+    /// The part of the history that is kept between commands.
     pub(super) caching: HistoryCaching,
-    /// Where signals begin.
+    /// The thresholds of signals.
     pub(super) thresholds: Thresholds,
-    /// What decides the level.
+    /// The rules for the level.
     #[serde(default, skip_serializing_if = "LevelRules::are_of_before")]
     pub(super) level_rules: LevelRules,
     /// Incidents of the caller's.
@@ -48,7 +48,7 @@ pub(super) struct AssessmentBasis {
     coverage: Option<CallerFile>,
 }
 
-/// What the caller's own files hold.
+/// The contents of the caller's own files.
 #[derive(Debug)]
 pub(super) struct Corpora {
     pub(super) incidents: Option<Vec<Incident>>,
@@ -56,7 +56,7 @@ pub(super) struct Corpora {
 }
 
 impl AssessmentBasis {
-    /// What a command assesses from.
+    /// The basis of a command's assessments.
     ///
     /// # Errors
     ///
@@ -149,7 +149,7 @@ pub(super) struct AssessmentRecord {
     pub(super) grounds: AssessmentBasis,
 }
 
-/// Where a change is in its repository.
+/// The place of a change in its repository.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ChangeLocation {
     kind: ChangeKind,
@@ -158,17 +158,17 @@ pub(super) struct ChangeLocation {
 }
 
 impl ChangeLocation {
-    /// Where a change was found.
+    /// The place of a resolved change.
     pub(super) fn of(resolved: &ResolvedChange) -> Self {
         let digits = |id: Option<ObjectId>| id.map(|id| id.to_string());
         Self { kind: resolved.kind, id: digits(resolved.id), base: digits(resolved.base) }
     }
 
-    /// The change in the repository of today; `now` is the clock that it was found by.
+    /// The change in the repository of today. `now` is the clock that it was found by.
     ///
     /// # Errors
     ///
-    /// In words, if it isn't there, or stands on another commit.
+    /// In words, if it isn't there, or is on another commit.
     pub(super) fn find(&self, git: &GitProgram, repository: &Repository, now: i64) -> Result<ResolvedChange, String> {
         let spec = match (self.kind, &self.id, &self.base) {
             (ChangeKind::Commit, Some(id), _) => Spec::Rev(id.clone()),

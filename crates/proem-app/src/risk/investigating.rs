@@ -27,11 +27,11 @@ use crate::records::writing::OpenRecords;
 /// A change that is reported.
 struct Reported {
     report: RiskReport,
-    /// What went wrong with its record.
+    /// The trouble with its record.
     trouble: Option<String>,
     /// Why its last call was not made, if that is for a budget's sake.
     unbooked: Option<String>,
-    /// What is said of what its prompts had learned.
+    /// The notes on its prompts' lessons.
     learned: Vec<Note>,
     /// Why it is not recorded, if nobody was asked about it and it could not be.
     unrecorded: Option<Note>,
@@ -42,17 +42,17 @@ struct Reported {
 pub struct Reports {
     /// One for each change, in their order.
     pub reports: Vec<RiskReport>,
-    /// What could not be recorded after a model was asked.
+    /// Failures to record after a model was asked.
     pub trouble: Option<String>,
 }
 
 impl OpenInvestigations {
-    /// Investigates what the rules want investigated, several changes at once, records every assessment
-    /// and reports it. What there is to say goes to `notes`, also where it fails.
+    /// Investigates the changes that the rules choose, several at once, records every assessment and reports it.
+    /// Messages go to `notes`, also on failure.
     ///
     /// # Errors
     ///
-    /// If what a change stands on can't be read, or an investigation can't be recorded as begun.
+    /// If what a change is on can't be read, or an investigation can't be recorded as begun.
     pub async fn reports(
         &self,
         assessing: &AssessedRepository,
@@ -116,7 +116,7 @@ impl OpenInvestigations {
         Ok(Reported { report, trouble, unbooked, learned, unrecorded: None })
     }
 
-    /// What is said of what the prompts of an investigation had learned.
+    /// The notes on the lessons of an investigation's prompts.
     fn said(&self, investigated: &InvestigationEnd) -> Vec<Note> {
         self.setting.prompts.learned(investigated).filter_map(|taught| taught.said.clone()).collect()
     }
@@ -141,7 +141,7 @@ impl OpenInvestigations {
     }
 }
 
-/// What an investigation starts from.
+/// The starting point of an investigation.
 pub(super) fn investigation_subject(look: &ChangeView<'_>, first: &Assessment) -> Subject {
     Subject {
         assessment: first.clone(),

@@ -1,4 +1,4 @@
-//! What an investigation is made from, so that its record alone makes its requests anew.
+//! The basis of an investigation, so that its record alone makes its requests anew.
 
 use proem_agents::risk::investigation::{InvestigationLimits, Subject};
 use proem_engine::assembly::PromptId;
@@ -20,26 +20,26 @@ use crate::message::{Hint, Message};
 
 use crate::trust::sha256_hex;
 
-/// Under which key of a run's settings this stands.
+/// Under which key of a run's settings this is.
 pub(super) const SETTINGS: &str = "investigation";
 
-/// What is said of a run that asked nobody.
+/// The message about a run that asked nobody.
 const NOBODY_ASKED: &str = "the record doesn't say which repository was assessed";
-/// What is said of a record that lacks what an investigation is made from.
+/// The message about a record that lacks the basis of an investigation.
 const NOT_WRITTEN: &str = "it was recorded by an older version of Proem, without the inputs of the investigation";
 
-/// What an investigation was started with, beside its files and inputs.
+/// The settings of an investigation, beside its files and inputs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct InvestigationSettings {
-    /// What its requests are made from.
+    /// The basis of its requests.
     #[serde(flatten)]
     pub(super) basis: RunBasis,
     /// The prompt that decides the next step; that of the run puts everything together.
     pub(super) decision: PromptId,
     /// How often, how long and for how much it asks.
     pub(super) limits: InvestigationLimits,
-    /// What was assessed, and from what.
+    /// The assessment, and its basis.
     pub(super) assessed: AssessmentRecord,
 }
 

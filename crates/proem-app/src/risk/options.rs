@@ -1,4 +1,4 @@
-//! What an assessment is asked for with.
+//! The options of an assessment.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
@@ -10,20 +10,20 @@ use serde::{Deserialize, Serialize};
 use crate::records::learning::Adapting;
 use crate::records::writing::RecordChoice;
 
-/// What is assessed, from what, and who looks at it.
+/// The changes to assess, the evidence, and the investigation.
 #[derive(Debug, Clone)]
 pub struct RiskOptions {
     /// A folder of the repository.
     pub root: PathBuf,
     /// Which changes are meant.
     pub changes: WantedChanges,
-    /// What they are assessed from.
+    /// The basis of their assessment.
     pub evidence: EvidenceOptions,
-    /// Who investigates, and how long.
+    /// The investigator, and the limits.
     pub investigation: InvestigationOptions,
-    /// What shapes the prompts.
+    /// The influences on the prompts.
     pub adapting: Adapting,
-    /// What the caller says about records.
+    /// The caller's choice about records.
     pub record: RecordChoice,
     /// The most changes that are assessed at once.
     pub concurrency: NonZeroUsize,
@@ -38,12 +38,12 @@ pub enum WantedChanges {
     Each(CommitSelection),
 }
 
-/// What an assessment is made from.
+/// The basis of an assessment.
 #[derive(Debug, Clone)]
 pub struct EvidenceOptions {
-    /// What decides the level.
+    /// The rules for the level.
     pub rules: LevelRules,
-    /// Incidents as JSON, JSON Lines or CSV, or an export of issues; otherwise fixes and reverts of the history.
+    /// Incidents as JSON, JSON Lines or CSV, or an export of issues. Otherwise fixes and reverts of the history.
     pub incidents: Option<PathBuf>,
     /// A report of measured coverage.
     pub coverage: Option<PathBuf>,
@@ -58,11 +58,11 @@ pub struct EvidenceOptions {
 /// Which model investigates, and how long.
 #[derive(Debug, Clone)]
 pub struct InvestigationOptions {
-    /// Why no model is to be asked, in words for the report; `None` where one may be.
+    /// Why no model is to be asked, in words for the report. `None` where one may be.
     pub unasked: Option<String>,
     /// The model or role.
     pub model: Option<String>,
-    /// Whose model it is.
+    /// The model's provider.
     pub provider: Option<String>,
     /// The longest that one investigation may take, with its summary, in seconds.
     pub seconds: NonZeroU32,
@@ -70,7 +70,7 @@ pub struct InvestigationOptions {
     pub hop_seconds: NonZeroU32,
     /// A folder that keeps what goes over the wire.
     pub record: Option<PathBuf>,
-    /// A folder that answers are taken from; nothing is sent.
+    /// A folder that answers are taken from. Nothing is sent.
     pub replay: Option<PathBuf>,
 }
 

@@ -9,7 +9,7 @@ use proem_engine::profile::Profiles;
 use crate::agents::access::{ContractedPrompt, ModelAccess};
 use crate::records::learning::{PromptLessons, profiles};
 
-/// Who needs the contracts of the prompts.
+/// The owner of the prompts' contracts.
 pub(super) const WHOSE: &str = "an investigation";
 
 /// The prompts of an investigation.
@@ -26,7 +26,7 @@ pub(super) struct InvestigationPrompts {
 }
 
 impl InvestigationPrompts {
-    /// What an investigation is held to.
+    /// The terms of an investigation.
     pub(super) fn terms<'t>(&'t self, access: &'t ModelAccess, limits: InvestigationLimits) -> InvestigationTerms<'t> {
         let asked = |shown: &'t ContractedPrompt| AskedPrompt {
             prompt: &shown.prompt,
@@ -51,12 +51,12 @@ impl InvestigationPrompts {
         vec![used(&self.decision), used(&self.synthesis)]
     }
 
-    /// What the prompts show of what was learned and is wished for, as a record keeps it.
+    /// The lessons and wishes that the prompts show, as a record keeps them.
     pub(super) fn profiles(&self) -> Option<Profiles> {
         profiles([&self.decision, &self.synthesis].map(|shown| (&shown.prompt.id, shown.taught.as_ref())))
     }
 
-    /// What prompts that an investigation asked with had learned.
+    /// The lessons of the prompts that an investigation used.
     pub(super) fn learned(&self, investigated: &InvestigationEnd) -> impl Iterator<Item = &PromptLessons> {
         let is_asked = |name: &str| investigated.exchanges.iter().any(|exchange| exchange.prompt == name);
         let all = [(DECISION, &self.decision), (SYNTHESIS, &self.synthesis)];

@@ -1,4 +1,4 @@
-//! What is kept of an assessment: enough for feedback without a model, a whole run with one.
+//! The record of an assessment: enough for feedback without a model, a whole run with one.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ use crate::when;
 pub(super) struct InvestigationRun {
     pub(super) investigated: InvestigationEnd,
     pub(super) made: Vec<CallTrace>,
-    /// What was asked before, if it was resumed.
+    /// The earlier attempts, if it was resumed.
     pub(super) earlier: EarlierAttempts,
     pub(super) began: Instant,
 }
@@ -42,7 +42,7 @@ pub(super) struct InvestigationRun {
 #[derive(Clone, Copy)]
 pub(super) struct ReportSubject<'k> {
     pub(super) prompts: &'k InvestigationPrompts,
-    /// Who investigates, or why nobody does.
+    /// The investigator, or the reason that there is none.
     pub(super) access: Result<&'k ModelAccess, &'k str>,
     /// How often a HIGH was said to be a false alarm.
     pub(super) false_positives: &'k BTreeMap<Meter, Rate>,
@@ -128,7 +128,7 @@ impl<'k> ReportSubject<'k> {
         })
     }
 
-    /// What feedback needs to know of an assessment: numbers and our names only.
+    /// The facts about an assessment that feedback needs: numbers and our names only.
     fn settings(&self) -> Json {
         json!({ "proem": env!("CARGO_PKG_VERSION"), "versions": Versions::TODAY, "risk": feedback::recorded_signals(&self.looked.full) })
     }
@@ -155,8 +155,7 @@ impl<'k> ReportSubject<'k> {
         Ok(RiskReport::new(change, &self.looked.full, investigated, about))
     }
 
-    /// Writes an investigation's end, and reports it; beside it what could not be written after a model was
-    /// asked.
+    /// Writes an investigation's end, and reports it. Beside it what could not be written after a model was asked.
     pub(super) async fn ended(
         &self,
         recording: &Recording<'_>,
@@ -167,7 +166,7 @@ impl<'k> ReportSubject<'k> {
         Ok((report, recording.trouble()))
     }
 
-    /// What prompts that were asked with had learned.
+    /// The lessons of the prompts that were used.
     fn learned(&self, done: &InvestigationRun) -> Vec<Lessons> {
         self.prompts.learned(&done.investigated).filter_map(|taught| taught.lessons.clone()).collect()
     }
@@ -217,9 +216,9 @@ pub(super) fn unbooked_reason(investigated: &InvestigationEnd) -> Option<&str> {
         .map(|failure| failure.message.as_str())
 }
 
-/// What an investigation used.
+/// The usage of an investigation.
 fn investigation_usage(done: &InvestigationRun, access: &ModelAccess) -> InvestigationUsage {
-    // What an answer used that was lost with its process is not known.
+    // The usage of an answer that was lost with its process is unknown.
     let usage = done.investigated.usage().filter(|_| done.earlier.lost == 0);
     let cost = usage.as_ref().and_then(|usage| access.asked.cost(usage));
     let attempts = done.made.iter().fold(done.earlier.attempts, |sum, made| sum.saturating_add(made.attempts.len()));
@@ -243,8 +242,8 @@ fn recorded_investigation_end(prompts: &InvestigationPrompts, done: &Investigati
     RunEnd { at: when::time_now(), evaluations: evaluations(prompts, investigated), outcome, assembly: None, numbers }
 }
 
-/// What a record has of an investigation's outcome: that of its last exchange with all attempts. One that ended
-/// before it asked anything had no time to.
+/// The outcome of an investigation for its record: that of its last exchange with all attempts. An investigation that
+/// ended before it asked anything had no time to.
 pub(super) fn investigation_outcome(investigated: &InvestigationEnd) -> Outcome {
     let unasked = || ExchangeEnd::Failed { because: FallbackReason::Cancelled(CancelReason::Deadline) };
     investigated.outcome().unwrap_or_else(|| Outcome { ended: unasked(), attempts: Vec::new() })
@@ -254,7 +253,8 @@ pub(super) fn investigation_outcome(investigated: &InvestigationEnd) -> Outcome 
 pub(super) fn evaluations(prompts: &InvestigationPrompts, investigated: &InvestigationEnd) -> Vec<Evaluation> {
     let mut last: BTreeMap<&str, Issue> = BTreeMap::new();
     for exchange in &investigated.exchanges {
-        // A refused answer is no success, which would end the failures before it; it names no part of the contract either.
+        // A refused answer is no success, which would end the failures before it. It names no part of the contract
+        // either.
         let refused = exchange.refused.then(|| profile::of_judgement(Judgement::Bad));
         if let Some(issue) = refused.or_else(|| profile::of_outcome(&exchange.outcome)) {
             last.insert(&exchange.prompt, issue);

@@ -1,4 +1,4 @@
-//! What all investigations of one command share: the model, the prompts, the guard, the records.
+//! The common part of all investigations of one command: the model, the prompts, the guard, the records.
 
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -29,11 +29,11 @@ use crate::when;
 /// For how many days verdicts of people count as false-positive rates.
 const JUDGED_DAYS: i64 = 365;
 
-/// What all investigations of one command share.
+/// The common part of all investigations of one command.
 #[derive(Debug)]
 pub struct RiskSetting {
     pub(super) prompts: InvestigationPrompts,
-    /// Who investigates; without it, why nobody does.
+    /// The investigator, or the reason that there is none.
     investigator: Result<ModelAccess, String>,
     pub(super) limits: InvestigationLimits,
     /// The most changes that are investigated at once.
@@ -46,12 +46,12 @@ pub struct RiskSetting {
 #[derive(Debug)]
 pub struct OpenInvestigations {
     pub(super) setting: RiskSetting,
-    /// Where investigations are booked and assessments recorded.
+    /// The booking of investigations and the records of assessments.
     pub(super) booking: Booking,
 }
 
 impl OpenInvestigations {
-    /// Who investigates; `None` where nobody does.
+    /// The investigator. `None` if there is none.
     #[must_use]
     pub fn investigator(&self) -> Option<&ModelAccess> {
         self.setting.investigator()
@@ -66,7 +66,7 @@ impl OpenInvestigations {
 }
 
 impl RiskSetting {
-    /// The setting that options, configuration and the book's prompts give; its notes go to the project's.
+    /// The setting that options, configuration and the book's prompts give. Its notes go to the project's.
     ///
     /// # Errors
     ///
@@ -86,8 +86,8 @@ impl RiskSetting {
         Ok(Self { prompts, investigator, limits, concurrency, false_positives: BTreeMap::new() })
     }
 
-    /// Opens the records, and looks up what the prompts learned and what persons said of earlier assessments. What
-    /// there is to say goes to `notes`, and holds also where it fails.
+    /// Opens the records, and looks up the prompts' lessons and persons' opinions of earlier assessments. Messages go
+    /// to `notes`, and hold also on failure.
     ///
     /// # Errors
     ///
@@ -123,7 +123,7 @@ impl RiskSetting {
         Ok(OpenInvestigations { setting: self, booking })
     }
 
-    /// Who investigates; `None` where nobody does.
+    /// The investigator. `None` if there is none.
     #[must_use]
     pub fn investigator(&self) -> Option<&ModelAccess> {
         self.investigator.as_ref().ok()
@@ -149,7 +149,8 @@ pub(super) async fn false_positives(
     feedback::rates(records.store(), project, since).await
 }
 
-/// Who investigates, or why nobody does: the caller says so, or there is no key where none was asked for by name.
+/// The investigator, or the reason that there is none: the caller's wish, or a missing key if none was asked for by
+/// name.
 fn investigator(
     options: &RiskOptions,
     project: &mut OpenProject,

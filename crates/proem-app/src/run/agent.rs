@@ -47,11 +47,11 @@ impl Agent for PromptAgent {
 /// One run of a prompt.
 #[derive(Debug)]
 pub struct PromptRun {
-    /// What it asks with.
+    /// The setting to ask with.
     pub setting: RunSetting,
     inputs: OrderedJson,
     request: PreparedRequest,
-    /// What making the request took.
+    /// The time that making the request took.
     took: Duration,
 }
 

@@ -34,11 +34,11 @@ pub struct FinishedRun {
     pub prepared: PreparedRequest,
     /// How it ended, with every attempt.
     pub outcome: Outcome,
-    /// What went over the wire for each call.
+    /// The wire traffic of each call.
     pub made: Vec<CallTrace>,
     /// Its id, if it is recorded.
     pub run: Option<RunId>,
-    /// What could not be recorded after something was sent, in words.
+    /// Failures to record after something was sent, in words.
     pub trouble: Option<String>,
     /// Whether an answer was lost with the process that went on with the run before.
     pub lost: bool,
@@ -53,7 +53,7 @@ impl FinishedRun {
         self.lost || self.made.iter().flat_map(|made| &made.attempts).any(unreported)
     }
 
-    /// Why there is no value; `None` if there is one, be it the prompt's fallback.
+    /// Why there is no value. `None` if there is one, be it the prompt's fallback.
     #[must_use]
     pub fn failure(&self) -> Option<Error> {
         let ExchangeEnd::Failed { because } = self.outcome.ended else { return None };
@@ -82,7 +82,7 @@ impl FinishedRun {
     }
 }
 
-/// What goes on beside a run.
+/// The work beside a run.
 #[derive(Clone, Copy)]
 pub struct RunCourse<'c> {
     /// Its line in a batch.
@@ -108,7 +108,7 @@ impl fmt::Debug for RunCourse<'_> {
 pub struct TimedRequest {
     /// The request.
     pub prepared: PreparedRequest,
-    /// What its making took.
+    /// The time that making it took.
     pub took: Duration,
 }
 
@@ -128,9 +128,9 @@ impl OpenRun {
         self.ask_and(inputs, &course).await
     }
 
-    /// Asks, and hands on what came of it before its end is written: nobody waits for that. What was sent
-    /// stands in the record by then. If the server says that the prompt is too long for its model, and how long it may
-    /// be, the prompt is made anew for that and asked with in a run of its own, once.
+    /// Asks, and hands on the result before its end is written, so that nobody waits for that. By then, the record has
+    /// everything that was sent. If the server says that the prompt is too long for its model, and gives the limit, the
+    /// prompt is made anew for that and sent in a run of its own, once.
     ///
     /// # Errors
     ///
@@ -145,7 +145,8 @@ impl OpenRun {
         ran.ok_or_else(|| Error::bug("a question was not answered", "it was to be asked again"))
     }
 
-    /// Asks the model as it is known by now; `None` if the prompt is to be made anew for the window that its server named.
+    /// Asks the model as it is known by now. `None` if the prompt is to be made anew for the window that its server
+    /// named.
     async fn ask_knowing(
         &self,
         inputs: &OrderedJson,
@@ -220,7 +221,7 @@ impl OpenRun {
     }
 }
 
-/// What a run is started with beside its request.
+/// The start of a run beside its request.
 #[derive(Clone, Copy)]
 struct StartedWith<'s> {
     inputs: &'s OrderedJson,
@@ -228,7 +229,7 @@ struct StartedWith<'s> {
     after: AfterRefusal,
 }
 
-/// What follows where a server says that a prompt is too long for its model, and how long it may be.
+/// The step after a server's message that a prompt is too long for its model, with the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AfterRefusal {
     /// The prompt is made anew for that, in a run of its own.
@@ -286,7 +287,7 @@ impl RunSetting {
         ran.trouble = recording.trouble();
     }
 
-    /// What a run cost; `None` if that is not known.
+    /// The cost of a run. `None` if it is unknown.
     #[must_use]
     pub fn cost(&self, ran: &FinishedRun) -> Option<NanoDollars> {
         if self.access.asked.priced() == Pricing::Free {
@@ -310,7 +311,7 @@ pub(super) fn unwritten_run(
     FinishedRun { prepared, outcome, made, run, trouble: None, lost: false }
 }
 
-/// How good a result is; `None` where it says nothing about the prompt.
+/// How good a result is. `None` where it says nothing about the prompt.
 pub(crate) fn outcome_evaluation(id: &PromptId, outcome: &Outcome) -> Option<Evaluation> {
     let issue = profile::of_outcome(outcome)?;
     Some(Evaluation { agent: format!("{}/{}", id.agent, id.name), kind: id.agent.clone(), issue })

@@ -1,8 +1,8 @@
 //! Many runs: one line of inputs each, results in the order of the lines.
 //!
-//! Where results are kept in a file they are written as they come and put in order at the end; elsewhere they are
-//! handed on in order as soon as all before them are there. A failure that every other line would
-//! meet too, such as a refused key, ends the batch; what was asked by then is kept.
+//! Results that go into a file are written as they come and put in order at the end. Elsewhere they are handed on in
+//! order as soon as all earlier ones are there. A failure that every other line would meet too, such as a refused key,
+//! ends the batch. The answers so far are kept.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -24,20 +24,20 @@ use super::setting::{OpenRun, RunSetting};
 use crate::error::Error;
 use crate::message::WithNotes;
 
-/// What is asked, line by line.
+/// The questions, line by line.
 #[derive(Debug)]
 pub struct Batch<'b> {
-    /// Where the lines are.
+    /// The source of the lines.
     pub from: Source<'b>,
     /// How each line is read.
     pub form: &'b InputForm,
     /// Texts that are laid over each line's inputs, by name.
     pub texts: &'b [(String, OrderedJson)],
-    /// Where results go, in the order of the lines; what an interrupted run of the same batch got is kept.
+    /// The destination of results, in the order of the lines. Results of an interrupted run of the same batch are kept.
     pub out: Option<&'b Path>,
 }
 
-/// What a batch comes to while it runs, for whoever shows it.
+/// An event of a running batch, for display.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BatchEvent<'h> {
@@ -58,12 +58,12 @@ pub enum BatchEvent<'h> {
     Result(&'h str),
 }
 
-/// Whoever watches a batch.
+/// The observer of a batch.
 #[derive(Clone, Copy)]
 pub struct Watcher<'w> {
     /// How a result is written down, in a file and elsewhere, on one line.
     pub form: &'w dyn Fn(&Json) -> String,
-    /// Is told what happens; a failure ends the batch.
+    /// Is told what happens. A failure ends the batch.
     pub tell: &'w dyn Fn(BatchEvent<'_>) -> Result<(), Error>,
 }
 
@@ -73,7 +73,7 @@ impl std::fmt::Debug for Watcher<'_> {
     }
 }
 
-/// What came of a line.
+/// The result of a line.
 struct BatchResult {
     line: BatchLine,
     ran: Result<FinishedRun, String>,
@@ -82,7 +82,7 @@ struct BatchResult {
 /// A batch that nothing is asked for any longer.
 #[derive(Debug)]
 pub struct Over {
-    /// What came of its lines.
+    /// The results of its lines.
     pub tally: BatchTally,
     /// How many lines were answered before.
     pub kept: usize,
@@ -116,7 +116,7 @@ impl Over {
 ///
 /// # Errors
 ///
-/// If lines can't be read or results not be written. What went wrong with one line is its result.
+/// If lines can't be read or results not be written. A failure of one line is its result.
 pub async fn run_batch(
     run: &OpenRun,
     batch: Batch<'_>,
@@ -196,7 +196,7 @@ async fn ask_row(run: &OpenRun, row: Row, stop: &CancellationToken) -> BatchResu
     BatchResult { line: row.line, ran }
 }
 
-/// What takes results.
+/// The receiver of results.
 struct Taking<'t> {
     setting: &'t RunSetting,
     journal: Option<BatchJournal>,
@@ -273,7 +273,7 @@ fn fatal(ran: &FinishedRun) -> Option<String> {
     everywhere.then(|| failure.message.clone())
 }
 
-/// What came of the lines so far.
+/// The results of the lines so far.
 #[derive(Debug, Default)]
 pub struct BatchTally {
     /// How many have the model's value.
@@ -288,13 +288,13 @@ pub struct BatchTally {
     pub cut: usize,
     /// How many were ended before they had a result.
     pub cancelled: usize,
-    /// What those cost of which it is known.
+    /// The known cost.
     pub spent: NanoDollars,
     /// How many results didn't say what they cost.
     pub unpriced: usize,
     /// A failure that every other line would meet too, in words.
     pub fatal: Option<String>,
-    /// What could not be recorded first, in words.
+    /// The first failure to record, in words.
     pub trouble: Option<String>,
 }
 
@@ -313,7 +313,7 @@ impl BatchTally {
         }
     }
 
-    /// Adds what a line cost; `None` if that is not known.
+    /// Adds what a line cost. `None` if that is not known.
     fn spend(&mut self, cost: Option<NanoDollars>) {
         match cost {
             Some(cost) => self.spent = self.spent.and(cost),

@@ -21,11 +21,11 @@ use crate::message::Hint;
 /// The most bytes of one run's inputs.
 pub const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Where inputs are read from.
+/// The source of inputs.
 pub enum Source<'s> {
     /// A file, which may be read more than once.
     File(&'s Path),
-    /// Whatever is there, under the name that messages have for it.
+    /// A reader, under its name in messages.
     Reader(&'s str, Box<dyn BufRead + 's>),
 }
 
@@ -36,7 +36,7 @@ impl std::fmt::Debug for Source<'_> {
 }
 
 impl<'s> Source<'s> {
-    /// What messages call it.
+    /// Its name in messages.
     pub(super) fn shown(&self) -> String {
         match self {
             Self::File(path) => input_path(path),
@@ -66,7 +66,8 @@ pub enum InputReading {
     Text,
 }
 
-/// What a prompt takes, and how a text becomes that: of a file, of standard input and of each line of a batch alike.
+/// The inputs of a prompt, and the way a text becomes them: of a file, of standard input and of each line of a batch
+/// alike.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputForm {
     /// The prompt's inputs with their schemas, by name.
@@ -79,7 +80,7 @@ pub struct InputForm {
 }
 
 impl InputForm {
-    /// What this prompt takes.
+    /// The inputs of this prompt.
     ///
     /// # Errors
     ///
@@ -104,7 +105,7 @@ impl InputForm {
         Ok(Self { declared, text, files, reading })
     }
 
-    /// The inputs that `text` holds, with these values laid over them; `shown` is its source in messages.
+    /// The inputs that `text` holds, with these values laid over them. `shown` is its source in messages.
     ///
     /// # Errors
     ///
@@ -137,7 +138,7 @@ impl InputForm {
     fn object(&self, text: &str, shown: &str) -> Result<OrderedJson, Error> {
         let Some(name) = &self.text else {
             return serde_json::from_str::<UniqueNames>(text).map(|read| read.0).map_err(|error| {
-                // The message of the parser doesn't quote what stands there.
+                // The message of the parser doesn't quote what is there.
                 let kind = if error.is_data() { "not an object of inputs" } else { "not JSON" };
                 Error::invalid(format!("{shown} is {kind}: {error}; give an object with the prompt's inputs by name"))
             });
@@ -235,7 +236,7 @@ impl InputForm {
         self.reading == InputReading::Text
     }
 
-    /// The schema of an input; `None` if the prompt declares none of that name.
+    /// The schema of an input. `None` if the prompt declares none of that name.
     pub(super) fn schema(&self, name: &str) -> Option<&Json> {
         self.declared.get(name)
     }
@@ -325,7 +326,7 @@ pub fn single_run_inputs(
     form.inputs(&read_input(source, &shown)?, &shown, given)
 }
 
-/// A text as it stands, whatever it looks like.
+/// A text as it is, whatever it looks like.
 ///
 /// # Errors
 ///
@@ -358,7 +359,7 @@ pub(super) fn set_inputs(inputs: &mut OrderedJson, given: &[(String, OrderedJson
     Ok(())
 }
 
-/// What messages call a file.
+/// A file's name in messages.
 pub(super) fn input_path(path: &Path) -> String {
     format!("`{}`", show::terminal_str(&path.display().to_string()))
 }

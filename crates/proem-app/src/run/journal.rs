@@ -1,8 +1,7 @@
 //! The results of a batch on disk: kept as they come, put in order at the end.
 //!
-//! Invariants: a result is written as soon as it is there, so that an interrupted batch goes on where
-//! it stopped and nothing is paid for twice; the file under its own name is whole and in the order of the
-//! lines, or not there.
+//! Invariants: a result is written as soon as it is there, so that an interrupted batch goes on where it stopped and
+//! nothing is paid for twice. The file under its own name is whole and in the order of the lines, or not there.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -19,7 +18,7 @@ use crate::message::Hint;
 /// The longest result that is read back.
 const MAX_RESULT_BYTES: u64 = 64 * 1024 * 1024;
 
-/// What of a result says whether it can be kept.
+/// The part of a result that says whether it can be kept.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ResultKey {
@@ -31,7 +30,7 @@ struct ResultKey {
     outcome: String,
 }
 
-/// What all results of a batch have in common.
+/// The common part of all results of a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct BatchKey {
     pub(super) closure: String,
@@ -45,7 +44,7 @@ pub(super) struct BatchJournal {
     path: PathBuf,
     partial: PathBuf,
     file: File,
-    /// Where each line's result stands in the partial file, with the hash of its inputs.
+    /// The place of each line's result in the partial file, with the hash of its inputs.
     places: BTreeMap<u32, (u64, u64, String)>,
     end: u64,
 }
@@ -67,7 +66,7 @@ impl BatchJournal {
             .map(|file| answered_results(file, same))
             .collect::<Result<Vec<_>, _>>()?
             .concat();
-        // What is kept is written anew: a line that was cut off by an interruption is not among it.
+        // Kept results are written anew, without a line that an interruption cut off.
         let mut fresh = partial.as_os_str().to_owned();
         fresh.push(".new");
         let fresh = PathBuf::from(fresh);
@@ -111,7 +110,7 @@ impl BatchJournal {
     ///
     /// # Errors
     ///
-    /// If they can't be written; the partial file stays.
+    /// If they can't be written. The partial file stays.
     pub(super) fn finish(mut self, lines: &BTreeMap<u32, String>) -> Result<(), Error> {
         let failed = |path: &Path| {
             let shown = input::input_path(path);
@@ -139,7 +138,7 @@ impl BatchJournal {
     }
 }
 
-/// The answered results of a file; none if it isn't there.
+/// The answered results of a file. None if it isn't there.
 fn answered_results(path: &Path, same: &BatchKey) -> Result<Vec<String>, Error> {
     let shown = input::input_path(path);
     let failed = |error: std::io::Error| Error::outside(format!("could not read {shown}: {error}"));
@@ -156,7 +155,7 @@ fn answered_results(path: &Path, same: &BatchKey) -> Result<Vec<String>, Error> 
         if read == 0 {
             return Ok(found);
         }
-        // The last line of an interrupted run may be cut off; it counts as not there.
+        // The last line of an interrupted run may be cut off. It counts as not there.
         let whole = line.ends_with(b"\n");
         let Some(kept) = serde_json::from_slice::<ResultKey>(&line).ok().filter(|_| whole) else {
             if whole {

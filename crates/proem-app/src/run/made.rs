@@ -1,4 +1,4 @@
-//! What a run of a prompt is started with, written down and read back.
+//! The settings of a prompt's run, written down and read back.
 
 use std::num::NonZeroU32;
 
@@ -21,21 +21,21 @@ use crate::message::Message;
 /// The kind of a prompt's runs.
 pub(crate) const KIND: &str = "prompt";
 
-/// What a run was started with, beside its files and inputs.
+/// The settings of a run, beside its files and inputs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RunSettings {
     /// The version of Proem that made it.
     proem: String,
-    /// The versions of what makes its requests; those of the first records are not written.
+    /// The versions of what makes its requests. Those of the first records are not written.
     #[serde(default)]
     versions: Versions,
-    /// What its requests are made from.
+    /// The basis of its requests.
     #[serde(flatten)]
     basis: RunBasis,
-    /// Who wrote the inputs.
+    /// The author of the inputs.
     given: GivenBy,
-    /// What the answer must be, in one line, if not what the prompt declares.
+    /// The required form of the answer, in one line, if it is not the prompt's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     schema: Option<String>,
     /// Whether it calls a tool, if not what the prompt says.
@@ -59,7 +59,7 @@ pub(crate) struct RunSettings {
     seconds: u64,
     /// How the answer arrives.
     arrival: Arrival,
-    /// What the provider is asked of its cache.
+    /// The question to the provider about its cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     inquiry: Option<CacheInquiry>,
 }
@@ -78,7 +78,7 @@ enum GivenBy {
     Outside,
 }
 
-/// What of a command goes into the record of each of its runs.
+/// The part of a command that goes into the record of each of its runs.
 #[derive(Debug)]
 pub(super) struct RunRecipe {
     pub(super) basis: RunBasis,
@@ -134,9 +134,9 @@ pub struct RunStart {
     pub access: ModelAccess,
     /// Its inputs.
     pub inputs: OrderedJson,
-    /// Who wrote them.
+    /// Their author.
     pub given: InputAuthor,
-    /// What the answer must be, in one line, if not what the prompt declares.
+    /// The required form of the answer, in one line, if it is not the prompt's.
     pub schema: Option<String>,
     /// Whether it calls a tool, if not what the prompt says.
     pub tool_choice: Option<CallChoice>,
@@ -150,7 +150,7 @@ pub struct RunStart {
     pub most: Option<NanoDollars>,
     /// The longest that it may take, in seconds.
     pub seconds: u64,
-    /// What the provider is asked of its cache.
+    /// The question to the provider about its cache.
     pub inquiry: Option<CacheInquiry>,
 }
 

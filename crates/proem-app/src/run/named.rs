@@ -1,8 +1,8 @@
 //! A prompt that is named by its file.
 //!
 //! Invariants: the file is the caller's choice and counts as written; what it uses comes from its own folder or, where
-//! that lies in a book, from what counts of that book, through no link and out of no other folder; it stands in for
-//! no prompt of the book.
+//! that is in a book, from what counts of that book, through no link and out of no other folder. It replaces no prompt
+//! of the book.
 
 use std::path::Path;
 
@@ -78,12 +78,12 @@ pub fn book_of(meant: &str, counted: Book) -> Result<(Book, String), Error> {
         return Ok((counted, meant.to_owned()));
     }
     let ChosenPrompt { prompt, book } = prompt_from_file(Path::new(meant), &counted)?;
-    // What stands behind the plus is a hash of what nobody locked.
+    // The part behind the plus is a hash of text that nobody locked.
     let version = prompt.id.version.split('+').next().unwrap_or_default();
     Ok((book, format!("{}/{}@{version}", prompt.id.agent, prompt.id.name)))
 }
 
-/// Whether a file is meant: what ends as prompt files do, begins as a path does, or lies deeper than any name of a book.
+/// Whether a file is meant: what ends as prompt files do, begins as a path does, or is deeper than any name of a book.
 fn is_file(meant: &str) -> bool {
     meant.ends_with(".prompt") || meant.starts_with(['.', '/']) || meant.matches('/').count() > 1
 }

@@ -24,13 +24,13 @@ pub struct RunOptions {
     pub prompt: String,
     /// The model or role that is asked, instead of the prompt's own.
     pub model: Option<String>,
-    /// Whose model it is.
+    /// The model's provider.
     pub provider: Option<String>,
     /// The most requests at once, instead of the endpoint's.
     pub concurrency: Option<NonZeroUsize>,
-    /// Who wrote the inputs.
+    /// The author of the inputs.
     pub given: InputAuthor,
-    /// What the answer must be, in one line, instead of what the prompt declares.
+    /// The required form of the answer, in one line, instead of the prompt's.
     pub schema: Option<String>,
     /// Whether the answer calls a tool, instead of what the prompt says.
     pub tool_choice: Option<CallChoice>,
@@ -44,9 +44,9 @@ pub struct RunOptions {
     pub most: Option<NanoDollars>,
     /// The longest that one run may take, in seconds.
     pub seconds: NonZeroU32,
-    /// What carries requests.
+    /// The carrier of requests.
     pub carriage: Carriage,
-    /// What shapes the prompt beside its inputs.
+    /// The influences on the prompt beside its inputs.
     pub adapting: Adapting,
     /// Whether runs are recorded. With [`Carriage::Cassettes`] and [`Carriage::Nobody`] none is.
     pub record: RecordChoice,
@@ -76,7 +76,7 @@ impl RunOptions {
     }
 }
 
-/// What carries requests.
+/// The carrier of requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Carriage {
     /// The network.
@@ -90,7 +90,7 @@ pub enum Carriage {
 }
 
 impl Carriage {
-    /// What these folders ask for: answers from `replay`, or what goes over the wire kept in `record`.
+    /// The carrier for these folders: answers from `replay`, or wire traffic kept in `record`.
     #[must_use]
     pub fn taped(record: Option<PathBuf>, replay: Option<PathBuf>) -> Self {
         match (record, replay) {

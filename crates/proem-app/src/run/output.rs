@@ -1,4 +1,4 @@
-//! What is said about a run to a program, and on each line of a batch's results.
+//! The account of a run for a program, also on each line of a batch's results.
 
 use proem_agents::adapt::Lessons;
 use proem_engine::call::{FailureKind, FinishReason, Usage};
@@ -25,7 +25,7 @@ use crate::records::learning::PromptLessons;
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Output")]
 pub struct RunOutput {
-    /// The line of the batch that its inputs stood on, from 1.
+    /// The line of the batch that its inputs were on, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<u32>,
     /// SHA-256 of its inputs in canonical JSON.
@@ -51,21 +51,21 @@ pub struct RunOutput {
     /// The same in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
-    /// The value; a text where the prompt has no contract. Absent if there is none.
+    /// The value. A text where the prompt has no contract. Absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<Json>,
-    /// Where the value came from.
+    /// The origin of the value.
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<LabelOut>,
     /// Everything that was asked.
     attempts: Vec<AttemptOut>,
-    /// What all attempts used; absent if one of them didn't say.
+    /// The usage of all attempts. Absent if one of them didn't report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<Usage>,
-    /// What they cost, in billionths of a dollar; absent if that is not known.
+    /// Their cost, in billionths of a dollar. Absent if it is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost_nano_dollars: Option<u64>,
-    /// What the provider was expected to cache.
+    /// The forecast of the provider's cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     cache: Option<String>,
     /// The tokens of the prompt, as they were counted before the call.
@@ -74,40 +74,39 @@ pub struct RunOutput {
     /// Why nothing was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
-    /// What limits kept out of the request, one sentence for each section that is shortened or absent.
+    /// The parts that limits kept out of the request, one sentence for each section that is shortened or absent.
     cut: Vec<String>,
-    /// The prompt's sections in order, with what the request holds of each; empty where nothing was asked.
+    /// The prompt's sections in order, with what the request holds of each. Empty where nothing was asked.
     sections: Vec<SectionOut>,
     /// Texts of the input that did not go in as they were.
     guard: Vec<String>,
-    /// Its id; absent if it is not recorded.
+    /// Its id. Absent if it is not recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     run: Option<String>,
     /// Whether it is recorded, to its end.
     recorded: bool,
-    /// What the prompt showed of what was learned and is wished for; absent in a batch, and where it showed
-    /// nothing.
+    /// The lessons and wishes that the prompt showed. Absent in a batch, and if it showed none.
     #[serde(skip_serializing_if = "Option::is_none")]
     profile: Option<ProfileOut>,
-    /// What of that was learned, and from which results; absent in a batch, and where nothing was.
+    /// The learned part of them, and its sources. Absent in a batch, and if nothing was learned.
     #[serde(skip_serializing_if = "Option::is_none")]
     learned: Option<Lessons>,
 }
 
-/// What a prompt showed of what was learned and is wished for.
+/// The lessons and wishes that a prompt showed.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ProfileOut {
     #[serde(flatten)]
     shown: Profile,
     /// The rules that added something, in order.
     rules: Vec<ProfileRule>,
-    /// What they were decided by.
+    /// The signals behind them.
     signals: Signals,
 }
 
 impl From<&Adaptation> for ProfileOut {
     fn from(adapted: &Adaptation) -> Self {
-        // The rules and signals stand beside it.
+        // The rules and signals are beside it.
         let shown = Profile { grounds: Vec::new(), ..adapted.profile.clone() };
         Self { shown, rules: adapted.rules.clone(), signals: adapted.signals.clone() }
     }
@@ -126,12 +125,12 @@ pub(super) enum RunOutcomeWord {
     Failed,
 }
 
-/// Where a value came from.
+/// The origin of a value.
 #[derive(Debug, Serialize, JsonSchema)]
 struct LabelOut {
     /// Whether no untrusted source had a part in the request.
     trusted: bool,
-    /// The untrusted sources; absent if there are too many to name.
+    /// The untrusted sources. Absent if there are too many to name.
     #[serde(skip_serializing_if = "Option::is_none")]
     sources: Option<Vec<String>>,
 }
@@ -146,11 +145,11 @@ impl From<&Label> for LabelOut {
     }
 }
 
-/// What a request holds of a section.
+/// A section in a request.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct SectionOut {
-    /// Its name in the prompt file; `history/N` of the turns of a history.
+    /// Its name in the prompt file. `history/N` of the turns of a history.
     name: String,
     role: Role,
     trust: Trust,
@@ -185,15 +184,15 @@ struct AttemptOut {
     finish: Option<FinishReason>,
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<Usage>,
-    /// What was repaired in the answer.
+    /// The repairs of the answer.
     repairs: Vec<PlacedRepair>,
-    /// What was wrong with the answer.
+    /// The problems of the answer.
     problems: Vec<BrokenRule>,
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<FailureOut>,
-    /// What was not sent to the provider.
+    /// The items that were not sent to the provider.
     dropped: Vec<DroppedOut>,
-    /// What went over the wire.
+    /// The wire traffic.
     wire: Vec<SentOut>,
 }
 
@@ -208,7 +207,7 @@ struct FailureOut {
     said: Option<Json>,
 }
 
-/// What a provider did not get.
+/// An item that a provider did not get.
 #[derive(Debug, Serialize, JsonSchema)]
 struct DroppedOut {
     path: String,
@@ -245,7 +244,7 @@ pub struct BatchLine {
 }
 
 impl RunOutput {
-    /// What came of a run, on that line of a batch.
+    /// The account of a run, on that line of a batch.
     #[must_use]
     pub fn new(setting: &RunSetting, ran: &FinishedRun, line: Option<&BatchLine>) -> Self {
         let id = &ran.prepared.request.assembly.prompt;

@@ -1,5 +1,4 @@
-//! What all runs of one command share: the prompt, its contract, the model, the guard, the wire, the
-//! records.
+//! The common part of all runs of one command: the prompt, its contract, the model, the guard, the wire, the records.
 
 use std::time::Duration;
 
@@ -33,7 +32,7 @@ use crate::records::booking::Booking;
 use crate::records::learning::{PromptLessons, taught_profile};
 use crate::records::writing::OpenRecords;
 
-/// What all runs of one command share. It makes requests; only an [`OpenRun`] sends them.
+/// The common part of all runs of one command. It makes requests. Only an [`OpenRun`] sends them.
 ///
 /// ```compile_fail,E0599
 /// use proem_app::run::setting::RunSetting;
@@ -46,14 +45,14 @@ use crate::records::writing::OpenRecords;
 /// ```
 #[derive(Debug)]
 pub struct RunSetting {
-    /// What its runs are called in the records.
+    /// The kind of its runs in the records.
     pub(crate) kind: &'static str,
     /// The prompt.
     pub prompt: Prompt,
     pub(super) contract: AnswerContract,
     /// Whether the contract is the caller's and not the prompt's.
     is_contract_given: bool,
-    /// Who is asked.
+    /// The access to the model.
     pub access: ModelAccess,
     pub(super) given: InputAuthor,
     pub(crate) bounds: Duration,
@@ -62,11 +61,11 @@ pub struct RunSetting {
     output_tokens: Option<usize>,
     /// The most that one run may cost by its caller's word.
     pub(super) most: Option<NanoDollars>,
-    /// What each run is started with, beside its files and inputs.
+    /// The settings of each run, beside its files and inputs.
     pub(super) settings: Json,
-    /// What the prompt shows of what was learned and is wished for.
+    /// The lessons and wishes that the prompt shows.
     pub taught: Option<PromptLessons>,
-    /// What the provider is asked of its cache.
+    /// The question to the provider about its cache.
     inquiry: Option<CacheInquiry>,
 }
 
@@ -95,13 +94,13 @@ pub struct OpenRun {
 }
 
 impl OpenRun {
-    /// What its runs share.
+    /// The common part of its runs.
     #[must_use]
     pub const fn setting(&self) -> &RunSetting {
         &self.setting
     }
 
-    /// Where runs are recorded, if they are.
+    /// The records of the runs, if there are any.
     #[must_use]
     pub const fn records(&self) -> Option<&OpenRecords> {
         self.booking.records()
@@ -116,7 +115,7 @@ impl OpenRun {
 }
 
 impl RunSetting {
-    /// What these options ask for. What there is to say goes to the project's notes, also where it fails.
+    /// Makes the setting for these options. Messages go to the project's notes, also on failure.
     ///
     /// # Errors
     ///
@@ -128,7 +127,7 @@ impl RunSetting {
         Self::of_prompt(prompt, contract, &book, options, project)
     }
 
-    /// The same with a prompt that the caller holds, of that book, and with what its answer must be; the prompt that
+    /// The same with a prompt that the caller holds, of that book, and with what its answer must be. The prompt that
     /// the options name is not looked up.
     ///
     /// # Errors
@@ -215,7 +214,7 @@ impl RunSetting {
         })
     }
 
-    /// Opens the records that the runs are booked in. What there is to say goes to `notes`, also where it fails.
+    /// Opens the records that the runs are booked in. Messages go to `notes`, also on failure.
     ///
     /// # Errors
     ///
@@ -229,8 +228,7 @@ impl RunSetting {
         self.access.book(project, options.record, self.most, notes).await
     }
 
-    /// Looks up what the prompt learned, and lets runs ask under `booking`. What there is to say goes to `notes`, also
-    /// where it fails.
+    /// Looks up the prompt's lessons, and lets runs ask under `booking`. Messages go to `notes`, also on failure.
     ///
     /// # Errors
     ///
@@ -254,9 +252,9 @@ impl RunSetting {
         Ok(OpenRun { setting: self, booking })
     }
 
-    /// Asks the provider's cache, where that is possible and recorded, how a request differs from the one before of the same
-    /// prompt, as far as that was asked, too. What goes into or comes from cassettes asks nothing, so that it is the
-    /// same the next time.
+    /// Asks the provider's cache how a request differs from the previous one of the same prompt, if the provider can
+    /// answer, the run is recorded, and the earlier request was asked about, too. Requests recorded to or replayed from
+    /// cassettes ask nothing, so that they are the same the next time.
     async fn inquire(
         &mut self,
         records: &OpenRecords,
@@ -352,7 +350,7 @@ impl RunSetting {
         Ok(WithNotes { value, notes })
     }
 
-    /// The most that one attempt with this request can cost; `None` where the price is not known.
+    /// The most that one attempt with this request can cost. `None` where the price is not known.
     ///
     /// # Errors
     ///
@@ -378,13 +376,13 @@ impl RunSetting {
         Ok(())
     }
 
-    /// Whether the answer is a text, which is read as it arrives; a value says nothing before it is checked.
+    /// Whether the answer is a text, which is read as it arrives. A value says nothing before it is checked.
     #[must_use]
     pub const fn owes_text(&self) -> bool {
         matches!(self.contract, AnswerContract::Text)
     }
 
-    /// What each exchange is held to.
+    /// The terms of each exchange.
     pub(crate) fn terms(&self) -> ExchangeTerms<'_> {
         ExchangeTerms {
             owed: self.contract.owed(),
@@ -397,7 +395,7 @@ impl RunSetting {
     }
 }
 
-/// What the answer must be: what the caller says in one line, or what the prompt declares.
+/// The required form of the answer: the caller's line, or the prompt's declaration.
 fn wanted_contract(
     prompt: &Prompt,
     line: Option<&str>,
@@ -419,7 +417,7 @@ fn wanted_contract(
     Ok(AnswerContract::Value(contract))
 }
 
-/// What limits kept out of a request, each with what could be done.
+/// The parts that limits kept out of a request, each with a remedy.
 pub fn cut_notes(report: &Report) -> impl Iterator<Item = Note> + use<> {
     report.cuts().into_iter().map(|cut| Note::hinting(cut, Hint::KeepSection))
 }

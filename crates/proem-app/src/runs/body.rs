@@ -58,7 +58,7 @@ fn sent_call(run: &RunDetail, call: u32) -> Result<&CallRow, Error> {
     })
 }
 
-/// All strings of a value; the hashes are among them.
+/// All strings of a value. The hashes are among them.
 fn all_strings(value: &Json) -> Vec<String> {
     match value {
         Json::String(text) if text.len() == 64 => vec![text.clone()],

@@ -1,4 +1,4 @@
-//! What changed between two requests and their answers, and why the cache missed.
+//! The changes between two requests and their answers, and the reason that the cache missed.
 //!
 //! Two requests are two runs' first calls, any two calls by their numbers, or each call of one run with the
 //! one before it that its cache could have been written by.
@@ -32,22 +32,22 @@ pub struct Pair<'d> {
     pub first: RunCall<'d>,
     /// The later one.
     pub second: RunCall<'d>,
-    /// What changed, and what the cache did.
+    /// The changes, and the cache's behaviour.
     pub compared: CacheComparison,
     /// The texts of what changed first, as far as they are kept.
     pub texts: Option<FirstDifference>,
-    /// What the two runs answered; `None` if they are one, or one of them gave no answer.
+    /// The answers of the two runs. `None` if they are one, or one of them gave no answer.
     pub answers: Option<AnswerDifference>,
 }
 
-/// What is compared.
+/// The calls to compare.
 #[derive(Debug, Clone, Copy)]
 pub struct DiffOptions<'w> {
     /// A run, or one of its calls, such as `last:1`.
     pub first: &'w str,
     /// The later one; without it each call of a run is compared with one before it.
     pub second: Option<&'w str>,
-    /// Whose runs are meant.
+    /// The scope of runs.
     pub whose: Whose,
     /// Which runs `last` counts.
     pub listed: RunScope,
@@ -65,7 +65,7 @@ pub struct Runs<'w> {
 }
 
 impl<'w> Runs<'w> {
-    /// Looks them up. What there is to say goes to `notes`, also where it fails.
+    /// Looks them up. Messages go to `notes`, also on failure.
     ///
     /// # Errors
     ///
@@ -91,7 +91,7 @@ impl<'w> Runs<'w> {
         self.second.is_none() && self.first.call.is_none()
     }
 
-    /// The requests, compared. What there is to say goes to `notes`, also where it fails.
+    /// The requests, compared. Messages go to `notes`, also on failure.
     ///
     /// # Errors
     ///
@@ -118,18 +118,18 @@ impl<'w> Runs<'w> {
     }
 }
 
-/// What is found here about the two requests that a provider compared.
+/// The finding here about two requests that a provider compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CacheFinding {
     /// The earlier request: its run and, where there are several, its number.
     pub first: String,
-    /// What the cache did, in a sentence.
+    /// The cache's behaviour, in a sentence.
     pub words: String,
-    /// What the provider said, and whether that agrees.
+    /// The provider's account, and whether it agrees.
     pub theirs: ProviderDiagnosis,
 }
 
-/// For each call of a run, in their order, our own finding beside its provider's; `None` where no provider was asked,
+/// For each call of a run, in their order, our own finding beside its provider's. `None` where no provider was asked,
 /// or the request that it was asked about is in none of: this run, the run before of the same prompt.
 ///
 /// # Errors
@@ -178,7 +178,7 @@ impl<'d> Pair<'d> {
         Ok(Self { first, second, compared, texts, answers })
     }
 
-    /// What the cache did, in a sentence; of prompts that nobody was sent, what it could not do.
+    /// The cache's behaviour, in a sentence; for prompts that were sent to nobody, its possible behaviour.
     #[must_use]
     pub fn words(&self) -> String {
         if self.second.is_sent() {

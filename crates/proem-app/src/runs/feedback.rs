@@ -1,4 +1,4 @@
-//! What a person thinks of a run. Of an assembly, and of an answer, it counts as a result of its prompt; the note
+//! A person's feedback on a run. For an assembly and for an answer, it counts as a result of its prompt. The note
 //! enters no prompt.
 
 use proem_engine::profile::{Judgement, of_judgement};
@@ -16,7 +16,7 @@ use crate::records::Whose;
 use crate::records::learning::ageing;
 use crate::{records, when};
 
-/// What was written.
+/// The written feedback.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeedbackReceipt {
     /// The run.
@@ -45,14 +45,14 @@ pub const fn judgement_word(judgement: Judgement) -> &'static str {
     }
 }
 
-/// What a person thinks of which run.
+/// A person's feedback, and its run.
 #[derive(Debug, Clone, Copy)]
 pub struct RunFeedback<'o> {
     /// The beginning of the run's id, or `last`.
     pub run: &'o str,
-    /// Whose runs are looked through.
+    /// The scope of runs.
     pub whose: Whose,
-    /// What the person thinks.
+    /// The person's judgement.
     pub judgement: Judgement,
     /// Why, in the person's words.
     pub note: &'o str,
@@ -91,8 +91,8 @@ async fn write_feedback_to_store(
     Ok(FeedbackReceipt { run, at, prompt })
 }
 
-/// What is said of a run's prompt; `None` where nothing of the prompt's was there to be judged, and of an
-/// investigation, whose level is the rules': people say elsewhere what they think of that.
+/// The verdict on a run's prompt. `None` if the prompt gave nothing to judge, and for an investigation, because the
+/// rules set its level: feedback on that has its own command.
 fn feedback_evaluation(agents: &Agents, row: &RunRow, judgement: Judgement) -> Option<Evaluation> {
     let RunState::Ended(outcome) = row.state else { return None };
     let id = &row.prompt;

@@ -33,8 +33,8 @@ pub struct Before {
 }
 
 impl<'p> Purging<'p> {
-    /// Opens the records. Where no time is named, what started by now is meant: what starts while somebody is asked
-    /// was not asked about.
+    /// Opens the records. Without a time, it covers everything started by now: a run that starts while the person is
+    /// asked was not part of the question.
     ///
     /// # Errors
     ///

@@ -17,16 +17,16 @@ use crate::records::{self, Whose};
 /// A run that was replayed.
 #[derive(Debug)]
 pub struct ReplayedRun {
-    /// What is kept of it.
+    /// Its record.
     pub detail: RunDetail,
-    /// What came of it, this time.
+    /// The result, this time.
     pub report: ReplayReport,
     /// The versions of what made its requests that are others today.
     pub versions: Vec<VersionChange>,
 }
 
-/// Makes the requests of a run anew, by the agent whose it is, and compares them with its record; nothing is sent.
-/// What there is to say goes to `notes`, also where it fails.
+/// Makes the requests of a run anew, by its own agent, and compares them with its record. Nothing is sent. Messages go
+/// to `notes`, also on failure.
 ///
 /// # Errors
 ///
@@ -63,7 +63,7 @@ pub async fn replay_run(
     drop(machine);
     store.close().await;
     match read.changed {
-        // What was changed and shows in no request is no less changed.
+        // A change that shows in no request is still a change.
         Some(why) if report.difference.is_none() => Err(replay_refusal(&detail, why)),
         _ => Ok(ReplayedRun { detail, report, versions }),
     }

@@ -16,13 +16,13 @@ use crate::records::{self, Whose};
 /// A run with what was read back of it, or why nothing could be.
 #[derive(Debug)]
 pub struct StoppedRun {
-    /// What is kept of it.
+    /// Its record.
     pub detail: RunDetail,
     read: Result<ReadBack, Message>,
 }
 
 impl StoppedRun {
-    /// Finds it, and has the agent whose it is read it back. What there is to say goes to `notes`.
+    /// Finds it, and has its agent read it back. Messages go to `notes`.
     ///
     /// # Errors
     ///
@@ -42,7 +42,7 @@ impl StoppedRun {
         Ok(Self { detail, read })
     }
 
-    /// What was read back.
+    /// The record, and the run read back from it.
     ///
     /// # Errors
     ///

@@ -49,11 +49,11 @@ pub struct HighText<'t> {
 /// A calibration that was kept.
 #[derive(Debug)]
 pub struct KeptCalibration {
-    /// What was fitted.
+    /// The fitted calibration.
     pub calibration: Calibration,
     /// The flag point that ships.
     pub instead_of: f32,
-    /// Where it is kept.
+    /// Its file.
     pub path: PathBuf,
 }
 
@@ -120,7 +120,7 @@ impl Calibrating {
     ///
     /// # Errors
     ///
-    /// If the texts are too few or unfit, or if the calibration can't be written; nothing was changed then.
+    /// If the texts are too few or unfit, or if the calibration can't be written. Nothing was changed then.
     pub fn fit(self, places: &Places) -> Result<KeptCalibration, Error> {
         let scans: Vec<Found> = self.texts.into_iter().map(|text| text.scan).collect();
         let calibration = calibrate(&self.guard, &scans)

@@ -21,9 +21,9 @@ pub enum CutChoice {
 pub struct FileScan {
     /// Its name as it was given.
     pub path: String,
-    /// What it was read as.
+    /// The kind it was read as.
     pub kind: DocumentKind,
-    /// The worst of its fields; at least a flag if something was not looked at.
+    /// The worst of its fields. At least a flag if something was not looked at.
     pub verdict: Verdict,
     /// The highest of its fields.
     pub score: f64,
@@ -31,39 +31,39 @@ pub struct FileScan {
     pub field_count: usize,
     /// How many of them stay out of a prompt.
     pub filtered_count: usize,
-    /// Those with something to say about; all of them where attacks are cut out.
+    /// Those with something to say about. All of them where attacks are cut out.
     pub fields: Vec<ExaminedField>,
-    /// What was not read, or not as it stands.
+    /// The parts that were not read, or not literally.
     pub gaps: Vec<DocumentGap>,
 }
 
 /// A field that was scanned.
 #[derive(Debug)]
 pub struct ExaminedField {
-    /// What it is, in our words; empty for a file that is one text.
+    /// Its name, in our words. Empty for a file that is one text.
     pub name: String,
-    /// What becomes of it.
+    /// The verdict.
     pub verdict: Verdict,
     /// Suspicion, 0 to 1.
     pub score: f64,
-    /// What was found, by place.
+    /// The findings, by place.
     pub findings: Vec<PlacedFinding>,
-    /// What of it was not looked at, and why.
+    /// The parts of it that were not looked at, and the reasons.
     pub unread: Vec<(Spot, UnreadReason)>,
-    /// What is left of it, where attacks are cut out.
+    /// The rest of it, if attacks are cut out.
     pub cut: Option<Cut>,
 }
 
 /// A finding with its place.
 #[derive(Debug)]
 pub struct PlacedFinding {
-    /// What was found.
+    /// The finding.
     pub finding: Finding,
-    /// Where it stands in the text.
+    /// Its place in the text.
     pub spot: Spot,
     /// All of its text.
     pub text: Untrusted<String>,
-    /// What is shown of it.
+    /// The excerpt to show.
     pub excerpt: Excerpt,
 }
 
@@ -76,16 +76,16 @@ pub struct Spot {
     pub line: usize,
     /// In characters, from 1.
     pub column: usize,
-    /// What the line is counted in.
+    /// The scope of the line number.
     pub within: LineScope,
 }
 
-/// What a line is counted in.
+/// The scope of a line number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineScope {
     /// The file.
     File,
-    /// The field, which stands in the file in another form.
+    /// The field, which is in the file in another form.
     Field,
 }
 
@@ -162,7 +162,7 @@ pub(crate) fn place_findings(
     (findings, unread)
 }
 
-/// Where a place of a field is in the file, if the field stands in it as it is.
+/// A field's place in the file, if the file contains the field literally.
 fn spot(span: Span, (line, column): (usize, usize), at: Option<DocumentPosition>) -> Spot {
     let Some(start) = at else { return Spot { span, line, column, within: LineScope::Field } };
     let column = if line == 1 { start.column.saturating_add(column).saturating_sub(1) } else { column };

@@ -53,7 +53,7 @@ impl SkipReason {
         }
     }
 
-    /// How many there are, in words; `most` is how large a file may be, in bytes.
+    /// How many there are, in words. `most` is how large a file may be, in bytes.
     #[must_use]
     pub fn counted(self, count: usize, most: usize) -> String {
         let number = group_thousands(count);
@@ -70,7 +70,7 @@ impl SkipReason {
     }
 }
 
-/// What came of one path.
+/// The result for one path.
 #[derive(Debug)]
 pub enum FolderScanEvent {
     /// It was looked at.
@@ -81,7 +81,7 @@ pub enum FolderScanEvent {
     Unreadable(String),
 }
 
-/// What was read of one path.
+/// The reading of one path.
 enum PathReading {
     At(Document),
     LeftOut(SkipReason),
@@ -105,7 +105,7 @@ impl<'f> Folder<'f> {
         Ok(Self { path, listing: list_files_below(&Environment::inherited(), path)? })
     }
 
-    /// What is below it.
+    /// The entries below it.
     #[must_use]
     pub fn entries(&self) -> &[FolderEntry] {
         &self.listing.entries
@@ -139,7 +139,7 @@ impl<'f> Folder<'f> {
         }
     }
 
-    /// What a person should know about which files were meant; `shown` is the folder's name, escaped.
+    /// A note for the user about the set of files. `shown` is the folder's name, escaped.
     #[must_use]
     pub fn note(&self, shown: &str) -> Option<Note> {
         listing_note(shown, self.listing.entries.len(), self.listing.origin).map(Note::from)
@@ -151,7 +151,7 @@ impl<'f> Folder<'f> {
             Ok(Some(FileContent::Whole(bytes))) => bytes,
             Ok(Some(FileContent::Cut(_))) => return PathReading::LeftOut(SkipReason::TooLarge),
             Ok(None) => return PathReading::LeftOut(SkipReason::Missing),
-            // What was a file when it was listed.
+            // The path was a file when it was listed.
             Err(proem_runtime::Error::Link { .. }) => return PathReading::LeftOut(SkipReason::Link),
             Err(proem_runtime::Error::NotRegular { .. }) => return PathReading::LeftOut(SkipReason::Special),
             Err(error) => return PathReading::Unreadable(error.to_string()),
@@ -175,7 +175,7 @@ fn path_as_typed(folder: &Path, relative: &Path) -> PathBuf {
     if folder == Path::new(".") { relative.to_path_buf() } else { folder.join(relative) }
 }
 
-/// What a person should know about which files were meant.
+/// A note for the user about the set of files.
 fn listing_note(folder: &str, count: usize, origin: ListingOrigin) -> Option<String> {
     match origin {
         ListingOrigin::NoRepository => {

@@ -30,21 +30,21 @@ pub struct ScanOutput {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "FileOut")]
 pub struct ScanFileOut {
-    /// Its name as it was given; `-` is standard input.
+    /// Its name as it was given. `-` is standard input.
     path: String,
-    /// What it was read as: `text`, `markdown`, `html`, `mail`, `json` or `source`.
+    /// The kind it was read as: `text`, `markdown`, `html`, `mail`, `json` or `source`.
     kind: &'static str,
-    /// The worst of its fields; at least `flag` if something was not looked at.
+    /// The worst of its fields. At least `flag` if something was not looked at.
     verdict: &'static str,
-    /// The highest of its fields: 0 to 1, 0.5 is where one harmless text in a hundred lies above.
+    /// The highest of its fields: 0 to 1, 0.5 is where one harmless text in a hundred is above.
     score: f64,
     /// How many fields stay out of a prompt: those with `quarantine` or `block`.
     filtered_count: usize,
     /// How many fields were looked at.
     field_count: usize,
-    /// The fields with something to say about; all of them with `--cut`.
+    /// The fields with something to say about. All of them with `--cut`.
     fields: Vec<FieldOut>,
-    /// What was not read, or not as it stands.
+    /// The parts that were not read, or not literally.
     gaps: Vec<ScanGapOut>,
 }
 
@@ -52,15 +52,15 @@ pub struct ScanFileOut {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct FieldOut {
-    /// What it is: `subject`, `body[0]`, a JSON pointer; empty if the file is one text.
+    /// Its name: `subject`, `body[0]`, a JSON pointer. Empty if the file is one text.
     name: String,
-    /// What becomes of it.
+    /// The verdict.
     verdict: &'static str,
     /// Suspicion, 0 to 1.
     score: f64,
-    /// What was found, by place.
+    /// The findings, by place.
     findings: Vec<FindingOut>,
-    /// What of it was not looked at.
+    /// The parts of it that were not looked at.
     unread: Vec<UnreadOut>,
     /// With `--cut`: what is left of it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,14 +71,14 @@ struct FieldOut {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FindingOut {
-    /// What it is: `override`, `exfiltration`, `learned` …
+    /// Its kind: `override`, `exfiltration`, `learned` …
     kind: &'static str,
     /// The rule that found it.
     rule: &'static str,
-    /// Where in the field.
+    /// The place in the field.
     #[serde(flatten)]
     place: PlaceOut,
-    /// How it was made readable, outermost step first; empty for what a model reads.
+    /// How it was made readable, outermost step first. Empty for what a model reads.
     view: Vec<&'static str>,
     /// Whether it was hidden on purpose.
     hidden: bool,
@@ -101,8 +101,7 @@ struct PlaceOut {
     line: usize,
     /// The column in characters, from 1.
     column: usize,
-    /// What line and column are counted in: `file`, or `field` if the field stands in the file in
-    /// another form.
+    /// The scope of line and column: `file`, or `field` if the file contains the field in another form.
     within: &'static str,
 }
 
@@ -128,24 +127,24 @@ pub struct UnreadOut {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct CutOut {
-    /// What may be read, with `[removed]` where something was cut out; null if all of it stays out.
+    /// The readable text, with `[removed]` for each cut. Null if all of it stays out.
     #[schemars(with = "Option<String>")]
     text: Json,
-    /// What becomes of what is left.
+    /// The verdict on the rest.
     verdict: &'static str,
     /// How much is left, 0 to 1.
     content_preserved_ratio: f64,
 }
 
-/// Something that was not read, or not as it stands.
+/// Something that was not read, or not as it is.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "GapOut")]
 struct ScanGapOut {
     /// `too-long`, `too-many`, `too-deep`, `not-text`, `unknown`, `replaced` or `malformed`.
     reason: &'static str,
-    /// The field; empty for the whole file.
+    /// The field. Empty for the whole file.
     field: String,
-    /// What exactly.
+    /// The detail.
     about: String,
 }
 
@@ -182,8 +181,7 @@ impl ScanOutput {
     }
 }
 
-/// What came of one path of a folder: a file, one that could not be read, or one that was
-/// left out.
+/// The result for one path of a folder: a file, one that could not be read, or one that was left out.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub enum LineOut {

@@ -25,21 +25,20 @@ pub(crate) struct TextPlace {
     clipped: [bool; 3],
 }
 
-/// What is shown of a place.
+/// The excerpt of a place.
 #[derive(Debug)]
 pub struct Excerpt {
-    /// What stands before the place on its line.
+    /// The text before the place on its line.
     pub before: Untrusted<String>,
     /// The place itself.
     pub marked: Untrusted<String>,
-    /// What stands behind it.
+    /// The text behind it.
     pub after: Untrusted<String>,
     /// Whether something is missing before, at the end of the place, and after it.
     pub clipped: [bool; 3],
 }
 
-/// Where spans are, in one pass over the text. Spans are best in order: each one that lies before
-/// the last starts over.
+/// The places of spans, in one pass over the text. Give spans in order: each one before the last starts over.
 pub(crate) fn locate_spans(text: &Untrusted<String>, spans: &[Span]) -> Vec<TextPlace> {
     let mut found = Vec::with_capacity(spans.len());
     text.measure(|text| {

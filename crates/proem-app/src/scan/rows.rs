@@ -1,7 +1,7 @@
 //! Rows with a text, scored one by one.
 //!
-//! Invariants: one answer for each row, in the order of the rows, whatever a row holds; never
-//! more than a batch of rows is held. A line of white space is no row.
+//! Invariants: one answer for each row, in the order of the rows, whatever a row holds. Never more than a batch of rows
+//! is held. A line of white space is no row.
 
 use std::io::{self, BufRead as _, BufReader, Read};
 
@@ -17,7 +17,7 @@ use super::output::{FindingOut, UnreadOut, round_to_six};
 use crate::error::Error;
 use crate::guarding::GuardSetup;
 
-/// How much is read ahead, in bytes; a batch is what lies ready in it.
+/// How much is read ahead, in bytes. A batch is what is ready in it.
 const READ_AHEAD: usize = 1024 * 1024;
 
 /// The source of a row's text, and the name of its field.
@@ -27,7 +27,7 @@ const FIELD: &str = "text";
 /// How much of a row is kept to be shown, in characters.
 pub const MAX_TEXT: usize = 100;
 
-/// A row as it should be; other keys are ignored.
+/// A row as it should be. Other keys are ignored.
 #[derive(Deserialize)]
 struct JsonlRow {
     text: String,
@@ -49,11 +49,11 @@ enum RowBytes {
 pub enum RowProblem {
     /// It is longer than what is read of one.
     TooLong,
-    /// It is not as it should be; how, and what to write.
+    /// It is not as it should be. How, and what to write.
     Wrong(String),
 }
 
-/// What came of a row.
+/// The result for a row.
 #[derive(Debug)]
 pub struct RowAnswer {
     /// The row's line, from 1.
@@ -65,11 +65,11 @@ pub struct RowAnswer {
 /// A row's score.
 #[derive(Debug)]
 pub struct ScoredRow {
-    /// What becomes of its text.
+    /// The verdict on its text.
     pub verdict: Verdict,
     /// Suspicion, 0 to 1.
     pub score: f64,
-    /// The beginning of the text; one character more than [`MAX_TEXT`] if it goes on.
+    /// The beginning of the text. One character more than [`MAX_TEXT`] if it goes on.
     pub start: Untrusted<String>,
     /// All that was found, as one line of JSON without its end.
     pub json: String,
@@ -101,8 +101,8 @@ impl<'r, R: Read> Rows<'r, R> {
         Self { guarding, lines, source: options.source.clone().unwrap_or(Source::named(SOURCE)) }
     }
 
-    /// What came of the next rows, as many as can be read without waiting; nothing at the end.
-    /// `shown` is what they are read from, in words.
+    /// The results for the next rows, as many as can be read without waiting. Nothing at the end. `shown` is the
+    /// source's name, in words.
     ///
     /// # Errors
     ///
@@ -157,7 +157,7 @@ impl<R: Read> RowLines<R> {
     }
 }
 
-/// Scores rows on all processors; the answers are in the order of the rows.
+/// Scores rows on all processors. The answers are in the order of the rows.
 fn score_rows(guarding: &GuardSetup, rows: &[Numbered], source: &Source) -> Result<Vec<RowAnswer>, Error> {
     map_on_all(rows, |row| score_row(guarding, row, source)).into_iter().collect()
 }
@@ -185,7 +185,7 @@ fn score_row(guarding: &GuardSetup, row: &Numbered, source: &Source) -> Result<R
     Ok(RowAnswer { number, row: Ok(ScoredRow { verdict, score, start, json: json::compact(&value) }) })
 }
 
-/// The row's text. What a strict parser refuses, such as a lone surrogate, is read with a gap.
+/// The row's text. Text that a strict parser refuses, such as a lone surrogate, is read with a gap.
 fn row_text(line: &RowBytes, source: &Source) -> Result<(Untrusted<String>, Vec<DocumentGap>), RowProblem> {
     const FORM: &str = "write `{\"text\": \"…\"}` on each line";
     let RowBytes::Bytes(bytes) = line else {
@@ -201,7 +201,7 @@ fn row_text(line: &RowBytes, source: &Source) -> Result<(Untrusted<String>, Vec<
     let mut texts = document.fields.into_iter().filter(|field| field.name == "/text");
     match (texts.next(), texts.next()) {
         (Some(field), None) if !document.gaps.is_empty() => {
-            // What is wrong with other keys is nobody's business.
+            // Problems with other keys are nobody's business.
             let gaps = document.gaps.into_iter().filter(|gap| matches!(gap.field.as_str(), "" | "/text"));
             Ok((field.text, gaps.collect()))
         }

@@ -43,7 +43,7 @@ pub enum QueryLine {
     Blank,
     /// Anything else.
     Text(String),
-    /// What is wrong with it.
+    /// The problem with it.
     Unreadable(String),
 }
 
@@ -60,7 +60,7 @@ impl<R: BufRead> QueryLines<R> {
         Self { from, number: 0 }
     }
 
-    /// The next line with its number; nothing at the end.
+    /// The next line with its number. Nothing at the end.
     ///
     /// # Errors
     ///
@@ -105,7 +105,7 @@ pub struct RankedQuery {
 }
 
 impl RankedQuery {
-    /// Reads `{"query", "tools"?}`; other keys are ignored, and so is what is no text in `tools`.
+    /// Reads `{"query", "tools"?}`. Other keys are ignored, and so is what is no text in `tools`.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Artefacts as people read them: as they stand, what changed, and what differs between two versions.
+//! Artefacts as people read them: as they are, what changed, and what differs between two versions.
 
 use std::collections::BTreeSet;
 
@@ -24,11 +24,11 @@ pub struct VersionEntry {
     pub kind: ArtefactKind,
     /// The version.
     pub version: u64,
-    /// What changed; `None` once its texts are gone.
+    /// The change. `None` once its texts are gone.
     pub entry: Option<ArtefactLogEntry>,
 }
 
-/// Artefacts as they stand, with all that a report says beside them.
+/// Artefacts as they are, with all that a report says beside them.
 #[derive(Debug)]
 pub struct ArtefactReport {
     /// The artefacts that are shown.
@@ -58,7 +58,7 @@ impl ArtefactReport {
 }
 
 impl TriageDesk<'_> {
-    /// Artefacts of these kinds as they stand.
+    /// Artefacts of these kinds as they are.
     ///
     /// # Errors
     ///
@@ -79,7 +79,7 @@ impl TriageDesk<'_> {
         })
     }
 
-    /// The signals that statements came from, as people know them; those whose text is gone are missing.
+    /// The signals that statements came from, as people know them. Those whose text is gone are missing.
     async fn report_sources(&self, artefacts: &[Artefact]) -> Result<ReportSources, Error> {
         let statements = artefacts.iter().flat_map(Artefact::items).flat_map(|(_, item)| item.statements());
         let origins = statements.flat_map(|(_, statement)| statement.origins());
@@ -117,7 +117,7 @@ impl TriageDesk<'_> {
             .map_err(|error| Error::outside(format!("the {name} of the records can't be read: {error}")))
     }
 
-    /// What changed of some artefacts, the newest first.
+    /// The changes of some artefacts, newest first.
     ///
     /// # Errors
     ///

@@ -29,7 +29,7 @@ const DAY: i64 = 86_400_000;
 /// The most actions of a day that are told.
 const MOST_ACTIONS: u64 = 100;
 
-/// What asks models in the cycles of one command.
+/// The models for the cycles of one command.
 #[derive(Debug)]
 pub struct AskingTerms<'m> {
     /// The run, which is about other signals in each cycle.
@@ -40,22 +40,22 @@ pub struct AskingTerms<'m> {
     pub stop: &'m CancellationToken,
 }
 
-/// What asks models in a cycle.
+/// The models for a cycle.
 #[derive(Debug)]
 pub(super) struct CycleModels<'m> {
     run: &'m mut TriageRun,
-    /// Where it is booked.
+    /// The booking.
     booking: &'m Booking,
     stop: &'m CancellationToken,
     /// Which models there is money for.
     mix: ModelMix,
-    /// Where moments of cycles are kept, or come from.
+    /// The store of cycles' moments, or their source.
     tape: CycleTape,
     /// How many cycles have asked.
     cycles: u32,
 }
 
-/// What models said about a cycle.
+/// The models' answers about a cycle.
 #[derive(Debug)]
 pub struct AskedCycle {
     /// The signals that it is about, in order.
@@ -68,7 +68,7 @@ pub struct AskedCycle {
 }
 
 impl AskedCycle {
-    /// What a run that has gone on to its end says about its signals; `None` if it is none of triage.
+    /// The answers about signals from a run that has gone on to its end. `None` if it is none of triage.
     #[must_use]
     pub fn of_run(run: &dyn AgentRun, ended: RunResult) -> Option<Self> {
         let run = (run as &dyn Any).downcast_ref::<TriageRun>()?;
@@ -115,7 +115,7 @@ impl AskedCycle {
 }
 
 impl TriageDesk<'_> {
-    /// Where on the ladder of this agent's budget the project stands, with what is reserved for calls that are open.
+    /// The project's place on the ladder of this agent's budget, with the amounts reserved for open calls.
     ///
     /// # Errors
     ///
@@ -124,7 +124,7 @@ impl TriageDesk<'_> {
         records::ladder_place(&self.desk.store, self.desk.project, KIND, when::time_now()).await
     }
 
-    /// What a run is about that works on no signal yet.
+    /// The subject of a run that works on no signal yet.
     ///
     /// # Errors
     ///
@@ -167,9 +167,8 @@ impl TriageDesk<'_> {
         Ok(actions)
     }
 
-    /// Works on everything that is open, and asks models as far as there is money for it; what a cycle was answered that
-    /// broke off comes first. What there is to say beside the
-    /// report goes to `notes`, also where it fails.
+    /// Works on everything that is open, and asks models as far as there is money for it. Answers for a cycle that
+    /// broke off come first. Messages beside the report go to `notes`, also on failure.
     ///
     /// # Errors
     ///
@@ -193,7 +192,7 @@ impl TriageDesk<'_> {
         }
         let AskingTerms { run, options, stop } = asking;
         let tape = CycleTape::of(&options.carriage);
-        // What was recorded costs nothing, whatever the day has cost.
+        // Recorded answers cost nothing, whatever the day has cost.
         let mix = if tape.is_replayed() { ModelMix::default() } else { place.models };
         if place.stopped.is_some() && !tape.is_replayed() {
             report.join(self.work_with(None, progress).await?);
@@ -209,7 +208,7 @@ impl TriageDesk<'_> {
         Ok(CycleReport { budget: Some(place), ..report })
     }
 
-    /// Asks models about signals; `None` if rules alone decide about all of them.
+    /// Asks models about signals. `None` if rules alone decide about all of them.
     pub(super) async fn ask_models(
         &self,
         models: &mut CycleModels<'_>,
@@ -237,7 +236,7 @@ impl TriageDesk<'_> {
     }
 }
 
-/// What prompts are told of a decision about an action, as it is kept: words and figures of ours.
+/// The prompts' account of a decision about an action, as it is kept: words and figures of ours.
 #[derive(Default)]
 struct ToldDecision {
     because: Option<String>,
@@ -246,7 +245,7 @@ struct ToldDecision {
 }
 
 impl ToldDecision {
-    /// Reads a kept decision; one that is gone tells nothing.
+    /// Reads a kept decision. One that is gone tells nothing.
     fn read(decision: &Json) -> Self {
         let reasons = decision.get("reasons").and_then(Json::as_array).into_iter().flatten();
         let reasons: Vec<&str> = reasons.filter_map(|reason| reason.get("words").and_then(Json::as_str)).collect();
@@ -267,7 +266,8 @@ impl ToldDecision {
     }
 }
 
-/// Who answers what a run of triage asks: no stage asks a person, for what a person decides is a question of the cycle.
+/// The answer to questions of a triage run: no stage asks a person, because a person's decision is a question of the
+/// cycle.
 ///
 /// # Errors
 ///

@@ -1,7 +1,7 @@
 //! Attempts at a cycle: open signals are worked on until each is handled.
 //!
-//! Invariants: a cycle that somebody else overtook is planned again; one that can't be written for reasons of its own is
-//! tried once more, then by rules alone and in halves, and the signals that are left over are set aside and asked
+//! Invariants: a cycle that somebody else overtook is planned again. One that can't be written for reasons of its own
+//! is tried once more, then by rules alone and in halves, and the signals that are left over are set aside and asked
 //! about. So no answer of a model and no record stops a project for good.
 
 use std::error::Error as _;
@@ -23,7 +23,7 @@ const MOST: u64 = 500;
 /// How often a cycle begins again because somebody was faster.
 const TRIES: usize = 5;
 
-/// What became of an attempt.
+/// The outcome of an attempt.
 enum CycleAttempt {
     /// The cycle is written.
     Written(Box<CycleReport>),
@@ -94,8 +94,8 @@ impl TriageDesk<'_> {
         }
     }
 
-    /// The cycle that a run's calls were made for, once that run has gone on to its end. What came meanwhile is for the
-    /// next one.
+    /// The cycle that a run's calls were made for, once that run has gone on to its end. Later signals are for the next
+    /// one.
     ///
     /// # Errors
     ///
@@ -110,7 +110,7 @@ impl TriageDesk<'_> {
         self.cycle_of(&asked).await?.ok_or_else(is_late)
     }
 
-    /// The same; `None` if its signals are no longer open.
+    /// The same. `None` if its signals are no longer open.
     pub(super) async fn cycle_of(&self, asked: &AskedCycle) -> Result<Option<CycleReport>, Error> {
         for _ in 0..=TRIES {
             let Some(open) = self.still_open(&asked.about).await? else { return Ok(None) };
@@ -139,7 +139,7 @@ impl TriageDesk<'_> {
         Ok((open.len() == about.len()).then_some(open))
     }
 
-    /// A cycle about signals, whatever of it can be written; `None` if somebody was faster.
+    /// A cycle about signals, whatever of it can be written. `None` if somebody was faster.
     async fn cycle_or_rescue(
         &self,
         read: &[ReadSignal],
@@ -175,14 +175,14 @@ impl TriageDesk<'_> {
         }
     }
 
-    /// What of a cycle can be written that can't be written as a whole: by rules alone where models were asked, and in
-    /// halves until the signals are found that are at fault.
+    /// The parts of a cycle that can be written although the whole can't: by rules alone if models were asked, and in
+    /// halves until the faulty signals are found.
     async fn rescue(&self, read: &[ReadSignal], asked: Option<&AskedCycle>, why: String) -> Result<CycleReport, Error> {
         let mut report = CycleReport::default();
         report.problems.push(format!("a cycle could not be written: {why}"));
         let (mut waiting, mut unwritable, mut by_rules, mut tries) = (vec![read], Vec::new(), Vec::new(), 0_usize);
         while let Some(part) = waiting.pop() {
-            // What failed as a whole by rules is not tried a third time.
+            // A whole that rules failed to write is not tried a third time.
             let is_known = asked.is_none() && part.len() == read.len();
             let attempt =
                 if is_known { CycleAttempt::Unwritable(why.clone()) } else { self.attempt(part, None).await? };

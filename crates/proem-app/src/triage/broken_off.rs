@@ -28,9 +28,9 @@ use crate::run::options::Carriage;
 const RECENT: u32 = 20;
 
 impl TriageDesk<'_> {
-    /// What the last run of triage came to, if its cycle broke off: all its signals are still open as they were asked about.
-    /// One that has ended gives what is recorded; one whose process is gone goes on first, if `may_ask`. A run that a person
-    /// broke off, or that can't be read back or gone on with, is none.
+    /// The result of the last run of triage, if its cycle broke off: all its signals are still open as they were asked
+    /// about. A run that has ended gives its recorded result. One whose process is gone goes on first, if `may_ask`. A
+    /// run that a person broke off, or that can't be read back or resumed, gives none.
     ///
     /// # Errors
     ///
@@ -42,7 +42,7 @@ impl TriageDesk<'_> {
         notes: &mut Vec<Note>,
     ) -> Result<Option<AskedCycle>, Error> {
         let (store, project) = (&self.desk.store, self.desk.project);
-        // What was recorded in a folder is asked for there, whatever the records have.
+        // Answers recorded in a folder are asked for there, whatever the records have.
         let is_replayed = matches!(asking.options.carriage, Carriage::Cassettes(_));
         if is_replayed || store.open_signals(&self.desk.owner, 1).await?.is_empty() {
             return Ok(None);
@@ -63,7 +63,7 @@ impl TriageDesk<'_> {
             Err(problem) => return Ok(given_up(&problem, notes)),
         };
         let record = RunRecord { store, detail: &detail, places: &project.places };
-        // What a record lacks or has of another version is no fault of this cycle's: models are asked anew.
+        // A missing part or another version of a record is no fault of this cycle's: models are asked anew.
         let Ok((run, None)) = TriageRun::recorded(&record).await else { return Ok(None) };
         let about: Vec<SignalRevision> = run.subject().signals.iter().map(SignalRevision::from).collect();
         if about.is_empty() || self.still_open(&about).await?.is_none() {
@@ -95,7 +95,7 @@ impl TriageDesk<'_> {
         Ok(found)
     }
 
-    /// What a run's recorded answers come to; `None` if they don't come to what is recorded of its end.
+    /// The result of a run's recorded answers. `None` if it differs from its recorded end.
     async fn recorded_end(&self, detail: &RunDetail, run: &TriageRun) -> Result<Option<PipelineEnd>, Error> {
         if detail.replayable != Replayable::Yes {
             return Ok(None);
@@ -116,7 +116,7 @@ impl TriageDesk<'_> {
         Ok(end.into_inner().filter(|end| is_same && !was_cancelled(end)))
     }
 
-    /// What a run comes to whose process is gone, once it has gone on to its end.
+    /// The result of a run whose process is gone, once it has gone on to its end.
     async fn gone_on(
         &self,
         detail: RunDetail,

@@ -13,7 +13,7 @@ use crate::records;
 use crate::trust::sha256_hex;
 use crate::when;
 
-/// Where the file lies, relative to the project's root.
+/// The file's path, relative to the project's root.
 pub const CHARTER: &str = ".proem/triage/project.toml";
 
 /// The project as its file says.
@@ -28,7 +28,7 @@ pub fn read_charter(project: &OpenProject) -> Result<ProjectCharter, Error> {
     let Some(bytes) = project.read(CHARTER)? else {
         return Err(Error::invalid(format!("there is no {CHARTER} here")).hinting(Hint::SetUpTriage));
     };
-    // What is wrong in it is said first: nobody can vouch for what can't be read.
+    // Its problems come first: nobody can vouch for an unreadable file.
     let charter = parse_charter(&bytes)?;
     if !project.vouched.has(CHARTER, &sha256_hex(&bytes)) {
         let problem = format!("{CHARTER} is not trusted, so nobody is known by it");
@@ -37,8 +37,8 @@ pub fn read_charter(project: &OpenProject) -> Result<ProjectCharter, Error> {
     Ok(charter)
 }
 
-/// Whom and what actions may name because the project's file names them; nobody and nothing unless this user vouched for
-/// the file.
+/// Whom and what actions may name because the project's file names them. Nobody and nothing unless this user vouched
+/// for the file.
 #[must_use]
 pub fn allowances(project: &OpenProject) -> ProjectAllowances {
     let bytes = project.read(CHARTER).ok().flatten();
@@ -100,7 +100,7 @@ fn is_zone(name: &str) -> bool {
     bundled.available().any(|known| known.as_str().eq_ignore_ascii_case(name)) || TimeZone::get(name).is_ok()
 }
 
-/// The level of autonomy in force: the file's if this user vouched for it, else the policy's; a file that nobody
+/// The level of autonomy in force: the file's if this user vouched for it, else the policy's. A file that nobody
 /// vouched for only lowers it, and one that can't be read lowers it to the lowest.
 #[must_use]
 pub fn autonomy_in_force(project: &OpenProject, policy: &Policy) -> AutonomyLevel {

@@ -1,4 +1,4 @@
-//! Whether signals may go to models: a person says so once, and the answer stands in that person's configuration.
+//! Whether signals may go to models: a person says so once, and the answer is in that person's configuration.
 
 use std::path::Path;
 
@@ -14,10 +14,10 @@ use crate::project::OpenProject;
 
 /// The most bytes of a configuration.
 const MAX_BYTES: usize = 1 << 20;
-/// The table that the answer stands in.
+/// The table that the answer is in.
 const TABLE: &str = "[triage]";
 
-/// Where something would go.
+/// A destination of signals.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelDestination {
     /// The role: `small` or `large`.
@@ -30,11 +30,11 @@ pub struct ModelDestination {
     pub address: String,
 }
 
-/// Where signals would go, the small model first.
+/// The destinations of signals, the small model first.
 ///
 /// # Errors
 ///
-/// If a role stands for no model that is known.
+/// If a role represents no model that is known.
 pub fn model_destinations(root: &Path, places: &Places) -> Result<Vec<ModelDestination>, Error> {
     let project = OpenProject::without_book(root, places)?;
     let of = |role: PipelineModel| {
@@ -46,7 +46,7 @@ pub fn model_destinations(root: &Path, places: &Places) -> Result<Vec<ModelDesti
     [PipelineModel::Small, PipelineModel::Large].into_iter().map(of).collect()
 }
 
-/// What a person says about models.
+/// A person's consent to models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModelConsent {
     /// They may be asked.
@@ -55,7 +55,7 @@ pub enum ModelConsent {
     Refused,
 }
 
-/// Keeps what a person said in that person's own configuration; whatever else stands there stays as it is.
+/// Keeps what a person said in that person's own configuration; whatever else is there stays as it is.
 ///
 /// # Errors
 ///
@@ -69,7 +69,7 @@ pub fn keep_consent(places: &Places, consent: ModelConsent) -> Result<(), Error>
     };
     let is_given = consent == ModelConsent::Given;
     let written = with_answer(&text, is_given);
-    // What can't be read afterwards is not written.
+    // Text that can't be read afterwards is not written.
     let read = Config::parse(&path.display().to_string(), &written)?;
     if read.triage.models != Some(is_given) {
         return Err(Error::invalid(

@@ -37,7 +37,7 @@ use crate::effects::propose::{Proposal, ProposalFate};
 use crate::error::Error;
 use crate::when;
 
-/// What stands behind words of ours alone.
+/// The agreement behind words of ours alone.
 const ONE_SOURCE: SourceAgreement = SourceAgreement { agreeing: 1, conflict: SourceConflict::Absent };
 /// The action that tells the owner something.
 const NOTIFICATION: &str = "notification_internal";
@@ -49,42 +49,42 @@ pub(super) const MOST_CAUSES: usize = 500;
 /// How much of a sender's was kept out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptOutCount {
-    /// Who sent it, made harmless.
+    /// Its sender, made harmless.
     pub sender: String,
     /// How many texts.
     pub fields: u64,
 }
 
-/// What cycles did.
+/// The report of cycles.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CycleReport {
     /// The numbers of the cycles that were written.
     pub cycles: Vec<u64>,
-    /// What became of each signal.
+    /// The outcome of each signal.
     pub outcomes: Vec<SignalOutcome>,
-    /// What changed of artefacts, in order.
+    /// The changes of artefacts, in order.
     pub changes: Vec<AppliedChange>,
     /// The questions that were asked.
     pub questions: Vec<AskedQuestion>,
     /// Questions that were asked before and are still open.
     pub asked_before: u64,
-    /// What became of actions that were proposed.
+    /// The fates of proposed actions.
     pub actions: Vec<(String, ProposalFate)>,
-    /// What was kept out, by sender, most first.
+    /// The signals that were kept out, by sender, most first.
     pub kept_out: Vec<KeptOutCount>,
-    /// What could not be done, in words of ours.
+    /// The failures, in words of ours.
     pub problems: Vec<String>,
     /// The runs that asked models, by their short ids.
     pub runs: Vec<String>,
-    /// What became of each signal, stage by stage, where models were asked: its id, and the stages.
+    /// The way of each signal, stage by stage, if models were asked: its id, and the stages.
     pub ways: Vec<(String, Vec<StageTrace>)>,
     /// How often models called each tool, and how often that was taken.
     pub tools: BTreeMap<&'static str, ToolTally>,
-    /// What became of the signals that each stage was answered about.
+    /// The outcome of the signals that each stage answered.
     pub stages: BTreeMap<PipelineStage, StageTally>,
     /// Signals that are suspected, by rules or by a model.
     pub suspected: u64,
-    /// Where on the ladder of its budget triage stood; `None` where no model may be asked.
+    /// Triage's place on the ladder of its budget. `None` if no model may be asked.
     pub budget: Option<LadderPlace>,
     /// The questions and actions that each signal led to, also those that were there before.
     pub links: SignalLinks,
@@ -99,7 +99,7 @@ pub struct AskedQuestion {
     pub id: EscalationId,
     /// The question, in words of ours.
     pub title: String,
-    /// What it is about, in words that may be somebody else's.
+    /// Its subject, in words that may be somebody else's.
     pub heading: LabelTree,
 }
 
@@ -151,8 +151,8 @@ impl CycleReport {
 }
 
 impl TriageDesk<'_> {
-    /// One cycle on artefacts as they stood at its beginning; `None` if nothing of it is written, since they or its
-    /// signals stand otherwise by now.
+    /// One cycle on artefacts as they were at its beginning. `None` if nothing of it is written, since they or its
+    /// signals are otherwise by now.
     pub(super) async fn cycle(
         &self,
         read: &[ReadSignal],
@@ -234,7 +234,7 @@ impl TriageDesk<'_> {
                 let (id, unread) = (&signal.id, sanitised.unread);
                 report.problems.push(format!("{unread} of the texts of {id} were not read, since there are too many"));
             }
-            // What an attack was cut out of is for a person to look at as well.
+            // A field that an attack was cut out of is for a person to look at as well.
             for field in sanitised.reviewed() {
                 let sender = sanitised.sender.as_ref();
                 let sender = sender.map_or_else(
@@ -272,8 +272,8 @@ impl TriageDesk<'_> {
         Ok(())
     }
 
-    /// Asks persons. The same question is asked once while it is open and names all its signals; once it was decided, new
-    /// signals ask anew.
+    /// Asks persons. The same question is asked once while it is open and names all its signals. Once it was decided,
+    /// new signals ask anew.
     async fn ask(&self, plan: &CyclePlan, report: &mut CycleReport) -> Result<(), Error> {
         let (mut asked, open) = (BTreeMap::new(), self.open_matters().await?);
         for question in &plan.questions {
@@ -307,7 +307,7 @@ impl TriageDesk<'_> {
                         report.questions.push(AskedQuestion { id, title, heading });
                         break;
                     }
-                    // What was displayed stays, and the signals that it does not name have a question beside it.
+                    // A displayed question stays, and the signals that it does not name have a question beside it.
                     EscalationAnswer::Stands(EscalationState::Open) if !is_told && subject != &later => {}
                     EscalationAnswer::Stands(EscalationState::Open) => {
                         report.asked_before = report.asked_before.saturating_add(1);
@@ -543,7 +543,7 @@ fn cycle_counts(plan: &CyclePlan, report: &CycleReport) -> Json {
     })
 }
 
-/// What a stage counted, as far as it can: one alone looks for attacks, and two can ask a person.
+/// The counts of a stage: only one looks for attacks, and two can ask a person.
 fn stage_counts(stage: PipelineStage, tally: StageTally) -> Json {
     let StageTally { signals, suspected, escalated } = tally;
     match stage {

@@ -16,14 +16,14 @@ use proem_triage::plan::ArtefactSet;
 
 use crate::effects::escalations::{self, EscalationCase};
 
-/// What a person chose, and what came of it.
+/// A person's choice, and the consequence.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DecidedOption<'d> {
     /// The option's id.
     pub(crate) option: &'d str,
     /// The person's own words.
     pub(crate) words: &'d str,
-    /// What came of it, in words of ours.
+    /// The consequence, in words of ours.
     pub(crate) outcome: Option<&'d str>,
     /// The versions of artefacts that the option makes.
     pub(crate) made: &'d [AppliedChange],
@@ -68,7 +68,7 @@ impl Decided<'_> {
         let because = because.unwrap_or_else(|| "A question whose words are somebody else's was decided.".to_owned());
         let title = || self.own_words(because.split(" (").next().unwrap_or(&because), FieldForm::LINE);
         let options = self.options(case.as_ref());
-        // What it was about stays somebody else's words, whoever decided.
+        // Its subject stays somebody else's words, whoever decided.
         let title = case.and_then(heading_statement).unwrap_or_else(title);
         let DecidedOption { option, words, outcome, .. } = *self.chosen;
         let (decision, context) = match (self.label(option, FieldForm::PARAGRAPH), outcome) {
@@ -97,7 +97,7 @@ impl Decided<'_> {
         ArtefactOperation::Add { id: None, kind: ArtefactItemKind::Decision, status: None, fields }
     }
 
-    /// What could be chosen, each with its reasons.
+    /// The options, each with its reasons.
     fn options(&self, case: Option<&EscalationCase>) -> Vec<DecisionOption> {
         let about = case.and_then(|case| case.about.as_ref());
         let option = |id: &str| DecisionOption {
@@ -122,7 +122,7 @@ impl Decided<'_> {
         }
     }
 
-    /// What a question names as speaking for or against an option.
+    /// A question's reasons for or against an option.
     fn reasons(&self, about: Option<&LabelTree>, id: &str, side: &str) -> Vec<ArtefactStatement> {
         let Some(LabelTree::List(options)) = about.and_then(options_of) else { return Vec::new() };
         let is_it = |tree: &&LabelTree| {
@@ -136,7 +136,7 @@ impl Decided<'_> {
     }
 }
 
-/// What an option is called.
+/// The label of an option.
 enum OptionLabel {
     /// In words of ours.
     Own(String),
@@ -175,7 +175,7 @@ pub(super) fn related_raid_items(
     related.into_iter().take(FieldForm::RELATED).collect()
 }
 
-/// What a signal calls it, in the signal's words.
+/// A signal's heading, in the signal's words.
 fn heading_statement(case: EscalationCase) -> Option<ArtefactStatement> {
     let cause = case.causes.into_iter().next()?;
     match case.heading? {

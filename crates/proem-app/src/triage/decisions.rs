@@ -27,7 +27,7 @@ use crate::when;
 
 impl ActionDesk<'_> {
     /// The version of the decision log that has what a person decided, with the options that there were, and the item
-    /// that is new in it; `None` in a project that is not triaged.
+    /// that is new in it. `None` in a project that is not triaged.
     ///
     /// # Errors
     ///
@@ -74,8 +74,8 @@ impl ActionDesk<'_> {
 }
 
 impl ActionDesk<'_> {
-    /// The artefacts of a project as they stand, or as they stood when they could be read last: the records take no version
-    /// that follows an older one. `project` is its UUID.
+    /// The artefacts of a project as they are, or as they were when they could be read last: the records take no
+    /// version that follows an older one. `project` is its UUID.
     ///
     /// # Errors
     ///
@@ -147,7 +147,7 @@ impl ActionDesk<'_> {
         changes.iter().map(edit).collect()
     }
 
-    /// What signals are about, as far as their texts are still there.
+    /// The subjects of signals, as far as their texts still exist.
     async fn tickets_of(&self, causes: &[SignalRevision]) -> Result<SignalReferences, Error> {
         let rows = self.store.signals_named(&self.owner, causes).await?;
         let signals: Vec<ProjectSignal> =

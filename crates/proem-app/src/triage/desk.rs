@@ -54,7 +54,7 @@ pub struct TriageDesk<'p> {
     moment: Option<Time>,
 }
 
-/// What came in.
+/// The counts of an intake.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct IntakeCounts {
     /// Signals that were not known.
@@ -65,7 +65,7 @@ pub struct IntakeCounts {
     pub same: u64,
     /// Those of the first two that are another project's.
     pub set_aside: u64,
-    /// What could not be read, and was not known.
+    /// The signals that could not be read, and were unknown.
     pub malformed: u64,
 }
 
@@ -112,7 +112,7 @@ impl<'p> TriageDesk<'p> {
         Ok(WithNotes { value, notes })
     }
 
-    /// What words tell of signals.
+    /// The lexicon for signals.
     ///
     /// # Errors
     ///
@@ -128,14 +128,14 @@ impl<'p> TriageDesk<'p> {
         self.desk.close().await;
     }
 
-    /// The same with another limit on how long a signal may take to be looked through; it is 120 seconds otherwise.
+    /// The same with another limit on how long a signal may take to be looked through. It is 120 seconds otherwise.
     #[must_use]
     pub fn with_reading_limit(self, reading_limit: Duration) -> Self {
         Self { reading_limit, ..self }
     }
 
-    /// The same with cycles of a time that is given, for evaluations: what follows from dates is the same on every day.
-    /// What is written down, held and booked keeps the clock's time.
+    /// The same with cycles at a given time, for evaluations: conclusions from dates are the same on every day.
+    /// Records, holds and bookings keep the clock's time.
     #[must_use]
     pub fn at_moment(self, moment: Time) -> Self {
         Self { moment: Some(moment), ..self }
@@ -175,7 +175,7 @@ impl<'p> TriageDesk<'p> {
         for malformed in &found.malformed {
             counts = counts.and(self.refuse(malformed).await?);
         }
-        // What could not be read may have been a ticket.
+        // An unreadable part may have been a ticket.
         if found.search == Some(SearchExtent::Whole) && found.malformed.is_empty() {
             self.mark_whole(&found.signals).await?;
         }
@@ -219,7 +219,7 @@ impl<'p> TriageDesk<'p> {
     fn line(&self, signal: &ProjectSignal) -> NewSignal {
         let written = signal.write();
         let standing = match &written {
-            // What is too large to be written down as it is can't be worked on either.
+            // A signal that is too large to be recorded literally can't be worked on either.
             Err(_) => SignalStanding::Malformed,
             Ok(_) if self.charter.is_of_other_project(signal) => SignalStanding::SetAside,
             Ok(_) => SignalStanding::Open,
@@ -273,7 +273,7 @@ impl<'p> TriageDesk<'p> {
         Ok(IntakeCounts { malformed: 1, ..IntakeCounts::default() })
     }
 
-    /// The artefacts as they stand.
+    /// The artefacts as they are.
     ///
     /// # Errors
     ///
@@ -287,7 +287,7 @@ impl<'p> TriageDesk<'p> {
         self.desk.standing_artefacts(&self.charter.id).await
     }
 
-    /// Deletes the texts of what came, was made and ran before a time, except what something open stands on.
+    /// Deletes the texts of what came, was made and ran before a time, except what something open is on.
     ///
     /// # Errors
     ///
@@ -336,5 +336,5 @@ fn cap_malformed(text: &Untrusted<String>) -> Untrusted<String> {
     text.clone().map(|text| text.chars().take(MAX_MALFORMED).collect())
 }
 
-/// What is kept out, by whoever sent it.
+/// The signals that were kept out, by sender.
 pub(super) type BySender = BTreeMap<String, u64>;

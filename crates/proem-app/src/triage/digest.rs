@@ -1,7 +1,7 @@
 //! A digest: what changed since a time, what waits for a person, what is late, what was sent, and what was read and
 //! left alone. It fits on one screen.
 //!
-//! Invariants: what is left out for want of room is counted; words of anybody else keep their labels; the same records
+//! Invariants: what is left out for want of room is counted. Words of anybody else keep their labels. The same records
 //! and the same moment give the same digest.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,26 +39,26 @@ const MOST_SENT: usize = 3;
 const MOST_LEFT: usize = 4;
 /// The most characters of a sender by which signals are counted.
 const SENDER_WIDTH: usize = 60;
-/// What ends an action that went out.
+/// The end of an action that went out.
 const SENT: [ActionState; 1] = [ActionState::Executed];
-/// What waits for a person, or goes by itself unless a person stops it.
+/// The states of actions that wait for a person, or go by themselves unless a person stops them.
 const WAITING: [ActionState; 5] =
     [ActionState::Unknown, ActionState::Waiting, ActionState::Held, ActionState::Proposed, ActionState::Failed];
 
 /// One screen about a project.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Digest {
-    /// What people call the project.
+    /// The project's name among people.
     pub project: String,
     /// From when on it tells.
     pub since: Time,
     /// The moment that it is of.
     pub now: Time,
-    /// The colour, with the part of the rule that gives it; `None` before anything is known.
+    /// The colour, with the part of the rule that gives it. `None` before anything is known.
     pub status: Option<String>,
     /// The colour at the beginning, if it was another one.
     pub before: Option<&'static str>,
-    /// What it tells, in order.
+    /// The sections, in order.
     pub sections: Vec<DigestSection>,
 }
 
@@ -103,7 +103,7 @@ impl DigestSection {
 }
 
 impl TriageDesk<'_> {
-    /// What there is to tell since a time, as it stands at `now`.
+    /// The news since a time, as of `now`.
     ///
     /// # Errors
     ///
@@ -205,7 +205,7 @@ impl TriageDesk<'_> {
         parts
     }
 
-    /// What an action is, and at what it is aimed.
+    /// An action's kind, and its target.
     fn aimed(&self, line: &QueueLine) -> DigestLine {
         let target = self.desk.target(line).map(LabelTree::Outside);
         let what = match line.name.as_str() {
@@ -219,7 +219,7 @@ impl TriageDesk<'_> {
         vec![DigestPart::words(what), DigestPart::Text(target)]
     }
 
-    /// The items that changed since a time, the most severe first; the colour and the backlog's own line are told
+    /// The items that changed since a time, the most severe first. The colour and the backlog's own line are told
     /// elsewhere.
     async fn changed(&self, artefacts: &ArtefactSet, since: Time) -> Result<Vec<DigestLine>, Error> {
         let versions = self.changes(&ArtefactKind::ALL, MAX_VERSIONS).await?;
@@ -247,7 +247,7 @@ impl TriageDesk<'_> {
         Ok(items.into_iter().map(|(id, word, item)| item_line(id, item, &word.replace('_', " "))).collect())
     }
 
-    /// What is open after its day, the longest first, each with the question about its date, and these questions.
+    /// Open matters after their day, the longest first, each with the question about its date, and these questions.
     fn late(
         &self,
         artefacts: &ArtefactSet,
@@ -277,7 +277,7 @@ impl TriageDesk<'_> {
         (lines.collect(), asked)
     }
 
-    /// The colour that stood in the artefacts at a time; `None` if nothing did.
+    /// The colour that was in the artefacts at a time. `None` if nothing did.
     async fn colour_before(&self, at: Time) -> Result<Option<&'static str>, Error> {
         let kind = ArtefactKind::DeliveryState;
         let rows = self.desk.store.artefact_versions(&self.desk.owner, kind.as_str(), MAX_VERSIONS).await?;
@@ -307,7 +307,7 @@ fn item_line(id: ArtefactItemId, item: &ArtefactItem, words: &str) -> DigestLine
     parts
 }
 
-/// Whether a question asks how an item stands whose date has passed: its words, which are ours, begin with the item.
+/// Whether a question asks the state of an item whose date has passed: its words, which are ours, begin with the item.
 fn is_about_date(row: &EscalationRow, id: ArtefactItemId) -> bool {
     let case = escalations::escalation_case(row);
     let because = case.map(|case| case.because);
@@ -322,7 +322,7 @@ fn question_line(row: &EscalationRow) -> DigestLine {
     let case = escalations::escalation_case(row);
     let heading = case.as_ref().and_then(|case| case.heading.clone());
     let because = case.map_or_else(|| "a question whose text was purged".into(), |case| case.because);
-    // What stands in brackets behind a question of ours is for whoever looks at it.
+    // The text in brackets behind a question of ours is for the reader.
     let because = match because {
         LabelTree::Text(text) => LabelTree::from(text.split(" (").next().unwrap_or_default()),
         other => other,

@@ -1,6 +1,6 @@
-//! What a person changes in an artefact: planned, shown, and written once the person agrees.
+//! A person's change of an artefact: planned, shown, and written once the person agrees.
 //!
-//! What a person types is trusted from then on (T1), and stands in the artefact as that person's words. The rules hold
+//! A person's typed text is trusted from then on (T1), and the artefact shows it as that person's words. The rules hold
 //! for a person as for everybody.
 
 use std::collections::BTreeMap;
@@ -20,16 +20,16 @@ use crate::error::Error;
 use crate::operator::Operator;
 use crate::when;
 
-/// What a person wants changed.
+/// A person's wish to change something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EditRequest {
     /// Which item.
     pub item: EditedItem,
     /// Fields and what they shall say, as typed.
     pub fields: Vec<(ArtefactField, String)>,
-    /// How the item shall stand, if otherwise.
+    /// How the item shall be, if otherwise.
     pub status: Option<ItemStatus>,
-    /// Why; a new item needs no reason.
+    /// Why. A new item needs no reason.
     pub reason: Option<String>,
 }
 
@@ -51,7 +51,7 @@ pub struct PlannedEdit {
 }
 
 impl PlannedEdit {
-    /// What would differ, a line each, fit for a screen.
+    /// The differences, a line each, fit for a screen.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         artefact_difference(&self.before, &self.change.artefact, self.ahead_of_utc)
@@ -67,7 +67,7 @@ impl PlannedEdit {
 }
 
 impl TriageDesk<'_> {
-    /// What a person's change would make of an artefact.
+    /// The artefact after a person's change.
     ///
     /// # Errors
     ///
@@ -165,7 +165,7 @@ fn operations(kind: ArtefactItemKind, request: &EditRequest, person: &str) -> Re
     }
 }
 
-/// What a person typed, as what stands in a field.
+/// A person's typed text, as a field's value.
 fn typed_value(kind: ArtefactItemKind, field: ArtefactField, text: &str, person: &str) -> Result<ArtefactValue, Error> {
     let name = field.as_str();
     let kind_name = kind.as_str();

@@ -1,6 +1,6 @@
 //! Writes the project's own file.
 //!
-//! Invariants: what is there is never changed; the file is trusted only if the person at the terminal, who saw its
+//! Invariants: what is there is never changed. The file is trusted only if the person at the terminal, who saw its
 //! text, said so.
 
 use std::path::{Path, PathBuf};
@@ -16,16 +16,16 @@ use crate::places::Places;
 use crate::project::{find_git, locate_project};
 use crate::trust::TrustStore;
 
-/// What the file is to say.
+/// The values for the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CharterValues {
-    /// What people call the project.
+    /// The project's name among people.
     pub name: String,
     /// The key that its tickets begin with.
     pub key: String,
     /// How much is done without asking.
     pub level: AutonomyLevel,
-    /// Who answers for what nobody else does.
+    /// The person who answers for everything without another owner.
     pub owner: String,
     /// The IANA name of the zone.
     pub time_zone: String,
@@ -35,7 +35,7 @@ pub struct CharterValues {
     pub mail_servers: Vec<String>,
     /// Whom it concerns: name and address.
     pub stakeholders: Vec<[String; 2]>,
-    /// What was promised: name and day.
+    /// The promises: name and day.
     pub milestones: Vec<[String; 2]>,
 }
 
@@ -48,11 +48,11 @@ pub struct PlannedCharter {
     repository: String,
 }
 
-/// Plans the file for the project around a folder; nothing is written.
+/// Plans the file for the project around a folder. Nothing is written.
 ///
 /// # Errors
 ///
-/// If the folder is a bare repository, there is a file already, or a value can't stand in it, with every problem.
+/// If the folder is a bare repository, there is a file already, or a value can't be in it, with every problem.
 pub fn plan_charter(folder: &Path, places: &Places, values: &CharterValues) -> Result<PlannedCharter, Error> {
     let (root, repository) = locate_project(folder, &find_git(places)?)?;
     let Some(root) = root else {

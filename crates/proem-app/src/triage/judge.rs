@@ -1,8 +1,8 @@
 //! Persons' judgements of how much signals matter.
 //!
-//! Invariants: a judgement is a person's at the terminal; it changes the importance of exactly one revision of a signal,
-//! which then goes through a cycle as every signal does; its words are kept as a note and go into no prompt; what many
-//! of them teach is counted by stakeholders of the trusted file and by category, and only for proven senders.
+//! Invariants: a judgement is a person's at the terminal. It changes the importance of exactly one revision of a
+//! signal, which then goes through a cycle as every signal does. Its words are kept as a note and go into no prompt;
+//! what many of them teach is counted by stakeholders of the trusted file and by category, and only for proven senders.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ pub(super) const PERSON: &str = "person";
 /// The word for what persons' judgements taught.
 pub(super) const LEARNED: &str = "learned";
 
-/// What persons judged, and what that teaches.
+/// Persons' judgements, and the lessons.
 #[derive(Debug, Default)]
 pub(super) struct PersonJudgements {
     said: BTreeMap<SignalRevision, SignalImportance>,
@@ -40,8 +40,8 @@ pub(super) struct PersonJudgements {
 }
 
 impl PersonJudgements {
-    /// A signal's classification as persons have it; `None` if nobody judged it and nothing is learned. Who judged goes
-    /// into `links`.
+    /// A signal's classification by persons. `None` if nobody judged it and nothing is learned. The judge goes into
+    /// `links`.
     pub(super) fn classification(
         &self,
         signal: &ProjectSignal,
@@ -75,9 +75,9 @@ pub struct PlannedJudgement {
     pub before: SignalImportance,
     /// The least importance that rules leave the signal.
     pub least: SignalImportance,
-    /// What it is about first of all.
+    /// Its first category.
     pub category: SignalCategory,
-    /// The address of the stakeholder who sent it; empty for everybody else.
+    /// The address of the stakeholder who sent it. Empty for everybody else.
     sender: String,
 }
 
@@ -102,7 +102,7 @@ impl PlannedJudgement {
 }
 
 impl TriageDesk<'_> {
-    /// What persons judged so far, and what that teaches.
+    /// Persons' judgements so far, and the lessons.
     pub(super) async fn person_judgements(&self) -> Result<PersonJudgements, Error> {
         let (mut said, mut counted) = (BTreeMap::new(), Vec::new());
         for row in self.desk.store.signal_judgements(&self.desk.owner).await? {
@@ -117,7 +117,7 @@ impl TriageDesk<'_> {
         Ok(PersonJudgements { said, learned: LearnedImportance::of(counted) })
     }
 
-    /// What a person's judgement of a signal would be.
+    /// The effect of a person's judgement on a signal.
     ///
     /// # Errors
     ///
@@ -140,7 +140,7 @@ impl TriageDesk<'_> {
         })
     }
 
-    /// What rules say of a signal, the least that they leave it, and the address of a proven stakeholder.
+    /// The rules' classification of a signal, its floor, and the address of a proven stakeholder.
     async fn rules_for(&self, row: SignalRow) -> Result<(SignalClassification, SignalImportance, String), Error> {
         let shown = short_signal_id(&row.id);
         if row.text.is_none() {

@@ -20,7 +20,7 @@ pub(super) const REFUSED: &str = "refused";
 /// The name of the part that says who above rules and models judged.
 pub(super) const JUDGE: &str = "judge";
 
-/// What signals led to, by signal.
+/// The consequences of signals, by signal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SignalLinks(BTreeMap<SignalRevision, LinksOfSignal>);
 
@@ -74,7 +74,7 @@ impl SignalLinks {
         }
     }
 
-    /// What became of a signal, with what it led to beside it.
+    /// The outcome of a signal, with its consequences beside it.
     pub(super) fn outcome_with_links(&self, signal: &SignalRevision, outcome: Json) -> Json {
         let (Some(links), Json::Object(mut parts)) = (self.0.get(signal), outcome.clone()) else { return outcome };
         if !links.questions.is_empty() {

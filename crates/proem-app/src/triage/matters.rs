@@ -1,7 +1,7 @@
 //! Questions about a matter that a person has been asked about and has not decided.
 //!
-//! Invariants: a signal of which a cycle says that a person is asked is named by an open question; a question of which
-//! no option acts is asked anew with all its signals, so that nobody reads the same question twice; one with an option
+//! Invariants: a signal of which a cycle says that a person is asked is named by an open question. A question of which
+//! no option acts is asked anew with all its signals, so that nobody reads the same question twice. One with an option
 //! that acts stays as it was displayed, and the new signals have a question beside it.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,7 +26,7 @@ const ASKED_BEFORE: &str = "asked before";
 /// The open questions of a project by their matters.
 pub(super) type OpenMatters = BTreeMap<EscalationId, Vec<EscalationRow>>;
 
-/// What an open question has that is asked anew with more signals.
+/// The parts of an open question that is asked anew with more signals.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct EarlierCase {
     causes: Vec<SignalRevision>,
@@ -40,7 +40,7 @@ impl EarlierCase {
         new.iter().chain(before).cloned().collect()
     }
 
-    /// What both are about, in one list however often it was asked.
+    /// The subjects of both, in one list however often it was asked.
     pub(super) fn with_about(&self, new: &LabelTree) -> LabelTree {
         let Some(about) = &self.about else { return new.clone() };
         let mut before = Vec::new();
@@ -81,7 +81,7 @@ impl TriageDesk<'_> {
         let Some(EscalationCase { causes, about, .. }) = escalations::escalation_case(row).filter(|_| !acts) else {
             return Ok(None);
         };
-        // What spoke for and against the options is said of the new ones.
+        // The arguments about the earlier options go to the new ones.
         let about = about.and_then(|about| escalations::split_option_sides(&about).0);
         let earlier = EarlierCase { causes, about };
         if earlier.with_causes(&question.causes).len() > MOST_CAUSES {

@@ -1,7 +1,7 @@
 //! The models that the stages of triage ask, and a cycle's stages as a recorded run.
 //!
-//! A run is one cycle's calls: it is made of the signals, the project's file and the artefacts as they stood, so that its
-//! record alone makes every request anew. What comes of it goes into the plan that rules make; no effect is performed
+//! A run is one cycle's calls. It is made of the signals, the project's file and the artefacts of that moment, so that
+//! its record alone makes every request anew. Its result goes into the plan that rules make. No effect is performed
 //! here.
 
 use std::path::Path;
@@ -90,18 +90,17 @@ impl Agent for TriageAgent {
 /// How models are asked.
 #[derive(Debug, Clone)]
 pub struct TriageModelOptions {
-    /// What carries requests.
+    /// The carrier of requests.
     pub carriage: Carriage,
     /// The most that a cycle may cost.
     pub most: Option<NanoDollars>,
-    /// What shapes prompts beside their inputs.
+    /// The influences on prompts beside their inputs.
     pub adapting: Adapting,
     /// Whether runs are recorded.
     pub record: RecordChoice,
 }
 
-/// What asks models in a project, where its user's configuration says so; what there is to say goes to the project's
-/// notes.
+/// Opens the models of a project, if its user's configuration has any. Messages go to the project's notes.
 ///
 /// # Errors
 ///
@@ -150,7 +149,8 @@ pub struct TriageRun {
     access: ModelAccess,
     /// Counts the large model's tokens.
     counter: Box<dyn TokenCounter>,
-    /// What was counted and contained for the small and for the large model: most of a request is that of the one before.
+    /// The counted and contained pieces for the small and for the large model: most of a request repeats the previous
+    /// one.
     counted: Mutex<[PieceMemory; 2]>,
     /// In the order of the stages.
     prompts: Vec<ContractedPrompt>,
@@ -172,8 +172,8 @@ impl std::fmt::Debug for TriageRun {
 }
 
 impl TriageRun {
-    /// What asks the models of the roles `small` and `large`; the signals come with [`Self::about`]. What there is to
-    /// say goes to the project's notes.
+    /// Sets up the models of the roles `small` and `large`. The signals come with [`Self::about`]. Messages go to the
+    /// project's notes.
     ///
     /// # Errors
     ///
@@ -233,8 +233,7 @@ impl TriageRun {
         Ok(Self { access, counter, counted, prompts, own, lexicon, rules, limits, most, settings, subject, inputs })
     }
 
-    /// Books the runs, and looks up what the prompts learned. What there is to say goes to `notes`, also where it
-    /// fails.
+    /// Books the runs, and looks up the prompts' lessons. Messages go to `notes`, also on failure.
     ///
     /// # Errors
     ///
@@ -278,7 +277,7 @@ impl TriageRun {
         Self { most, ..self }
     }
 
-    /// Whether the project's file and the policy are what they were. What was admitted under others is not acted on.
+    /// Whether the project's file and the policy are unchanged. Signals admitted under others are not acted on.
     ///
     /// # Errors
     ///
@@ -288,7 +287,7 @@ impl TriageRun {
             && policy::policy_texts(project)? == self.subject.policy)
     }
 
-    /// What it is about.
+    /// Its subject.
     #[must_use]
     pub const fn subject(&self) -> &PipelineSubject {
         &self.subject
@@ -338,7 +337,7 @@ impl TriageRun {
         Ok((encoded, PipelineStage::ALL.into_iter().filter(is_silent).collect()))
     }
 
-    /// A run as it is recorded; the second is what of it was changed since.
+    /// A run as it is recorded. The second is what of it was changed since.
     pub(super) async fn recorded(record: &RunRecord<'_>) -> Result<(Self, Option<String>), Message> {
         let detail = record.detail;
         let settings = TriageSettings::deserialize(&detail.settings)
@@ -458,7 +457,7 @@ impl StageAsker for TriageRun {
             output_tokens: subject.answer_tokens,
             profile: contracted.profile(),
         };
-        // What a panic leaves behind is whole: a memory is put back or is empty.
+        // A panic leaves a usable value: a memory is put back or is empty.
         let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
         let [small, large] = &mut *counted;
         let memory = if model == PipelineModel::Large { large } else { small };
@@ -472,7 +471,7 @@ impl StageAsker for TriageRun {
         let contracted = self.prompt(stage);
         ExchangeTerms {
             owed: contracted.map_or(AnswerRequirement::Text, |contracted| contracted.contract.owed()),
-            // Rules stand in where there is no answer.
+            // Rules are in where there is no answer.
             fallback: None,
             limits: ExchangeLimits::default(),
             key: &self.access.key,
@@ -568,7 +567,7 @@ impl AgentRun for TriageRun {
 }
 
 impl TriageRun {
-    /// What the prompts show of what was learned and is wished for, as a record keeps it.
+    /// The lessons and wishes that the prompts show, as a record keeps them.
     fn profiles(&self) -> Option<Profiles> {
         profiles(self.prompts.iter().map(|shown| (&shown.prompt.id, shown.taught.as_ref())))
     }

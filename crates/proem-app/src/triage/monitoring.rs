@@ -26,8 +26,8 @@ pub struct TriageMonitoring {
     pub stages: Vec<StageShare>,
     /// The tools that models called in answers that met their contract, by name.
     pub tools: Vec<ToolSuccess>,
-    /// What a hundred calls cost in the shares that were planned, in dollars, by what calls of each stage did cost; unknown
-    /// while a stage has none whose cost is known. It is of as many attempts as the stage with the fewest has.
+    /// The cost of a hundred calls in the planned shares, in dollars, by the actual cost of each stage's calls. Unknown
+    /// while a stage has none of known cost. Its number of attempts is that of the stage with the fewest.
     pub planned_cost: CountedFigure,
     /// Cycles whose counts are kept.
     pub cycles: u64,
@@ -49,9 +49,10 @@ pub struct StageShare {
     pub share: CountedFigure,
     /// The share that it was planned to have.
     pub planned: f64,
-    /// Signals that its model suspects, over those that it was answered about; unknown of a stage that looks for no attacks.
+    /// Signals that its model suspects, over those that it was answered about. Unknown of a stage that looks for no
+    /// attacks.
     pub threat_rate: CountedFigure,
-    /// Signals that a person is to decide about by its answers, over the same; unknown of a stage that asks no person.
+    /// Signals that a person is to decide about by its answers, over the same. Unknown of a stage that asks no person.
     pub escalation_rate: CountedFigure,
 }
 

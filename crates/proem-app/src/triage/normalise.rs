@@ -41,11 +41,11 @@ impl NormaliseOptions {
         Self { now, mail_servers: charter.mail_servers.clone(), audiences: charter.audiences.clone() }
     }
 
-    /// Reads a file; links are followed.
+    /// Reads a file. Links are followed.
     ///
     /// # Errors
     ///
-    /// If there is no file, or it can't be read or is too large. Whatever it holds is no error.
+    /// If there is no file, or it can't be read or is too large. The contents are never an error.
     pub fn read(&self, path: &Path) -> Result<NormalisedSignals, Error> {
         let file = readers::open_document(path).map_err(|error| Error::outside(error.to_string()))?;
         self.read_named(file, Some(path))
@@ -60,7 +60,7 @@ impl NormaliseOptions {
         self.read_named(from, None)
     }
 
-    /// Opens a file, whose signals come a part at a time; links are followed.
+    /// Opens a file, whose signals come a part at a time. Links are followed.
     ///
     /// # Errors
     ///
@@ -139,7 +139,7 @@ enum SignalContent {
 }
 
 impl SignalFile<'_> {
-    /// The signals, a part at a time. Where a part takes longer than it may, what is left of the file is malformed.
+    /// The signals, a part at a time. If a part takes longer than it may, the rest of the file is malformed.
     ///
     /// # Errors
     ///
@@ -171,7 +171,7 @@ fn parts_in_time(
     }))
 }
 
-/// What could not be read in time, for a person to look at.
+/// The parts that could not be read in time, for a person to look at.
 fn late(place: SignalPlace, text: String) -> NormalisedSignals {
     malformed_text(place, late_reason(NORMALISE), text)
 }
@@ -296,7 +296,7 @@ mod tests {
         check(&[OURS, "FROM: ann@corp.example, eve@evil.example\r\n"], DmarcUnknown);
         check(&[OURS, "From: =?utf-8?q?ann=40corp.example?= <eve@evil.example>\r\n"], DmarcUnknown);
         check(&[OURS, "From: ann@=?utf-8?q?corp.example?=\r\n"], DmarcUnknown);
-        // As many other headers as are read stand between them.
+        // As many other headers as are read are between them.
         let many = "References: <1@corp.example>\r\n".repeat(70);
         check(&[OURS, FROM, &many, "From: eve@evil.example\r\n"], DmarcUnknown);
         check(&[&many, OURS, FROM], DmarcAligned);

@@ -1,4 +1,4 @@
-//! What triage did and what stands, as JSON.
+//! The work and the state of triage, as JSON.
 
 use std::collections::BTreeMap;
 
@@ -24,9 +24,9 @@ use crate::when;
 pub struct TriageOutput {
     /// Whether rules alone said what signals are about.
     degraded: bool,
-    /// What came in; null in a cycle's line.
+    /// The intake. Null in a cycle's line.
     came: Option<CameOut>,
-    /// What became of each signal, in the order in which they came.
+    /// The outcome of each signal, in the order of intake.
     signals: Vec<SignalOut>,
     /// The next versions of artefacts, in the order in which they were written.
     changes: Vec<ChangeOut>,
@@ -34,17 +34,17 @@ pub struct TriageOutput {
     questions: Vec<QuestionOut>,
     /// How many questions had been asked before and are still open.
     asked_before: u64,
-    /// What became of actions that were proposed.
+    /// The fates of proposed actions.
     actions: Vec<ActionOut>,
-    /// What was kept out, by sender, most first.
+    /// The signals that were kept out, by sender, most first.
     kept_out: Vec<KeptOutOut>,
     /// Signals that were read and left alone, in the order in which they came.
     left: Vec<LeftOut>,
-    /// What could not be done, in words.
+    /// The failures, in words.
     problems: Vec<String>,
     /// The numbers of the cycles that were written.
     cycles: Vec<u64>,
-    /// Which step of its budget triage stands at, in words; null where that narrows nothing, or no model may be asked.
+    /// Which step of its budget triage is at, in words. Null where that narrows nothing, or no model may be asked.
     budget: Option<String>,
 }
 
@@ -60,11 +60,11 @@ struct CameOut {
     same: u64,
     /// Those of the first two that are another project's.
     set_aside: u64,
-    /// What could not be read, and was not known.
+    /// The signals that could not be read, and were unknown.
     malformed: u64,
 }
 
-/// What became of a signal.
+/// The outcome of a signal.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct SignalOut {
@@ -76,11 +76,11 @@ struct SignalOut {
     outcome: &'static str,
     /// `critical`, `high`, `medium` or `low`.
     importance: &'static str,
-    /// What it is about first of all.
+    /// Its first category.
     category: &'static str,
-    /// What is recommended.
+    /// The recommended action.
     action: &'static str,
-    /// What decided the category: `system`, `clear`, `close` or `none`.
+    /// The basis of the category: `system`, `clear`, `close` or `none`.
     basis: &'static str,
     /// How often a classification like this one is right, 0 to 1.
     confidence: f64,
@@ -110,16 +110,16 @@ struct QuestionOut {
     id: String,
     /// The question, in words of Proem.
     title: String,
-    /// What it is about, in words that may be anybody's; null if it has no name.
+    /// Its subject, in words that may be anybody's. Null if it has no name.
     heading: Json,
 }
 
-/// What became of an action.
+/// The fate of an action.
 #[derive(Debug, Serialize, JsonSchema)]
 struct ActionOut {
     /// Its name.
     action: String,
-    /// Where it stands: a state of the queue, `duplicate` or `unwritten`.
+    /// Its fate: a state of the queue, `duplicate` or `unwritten`.
     fate: &'static str,
 }
 
@@ -128,9 +128,9 @@ struct ActionOut {
 struct LeftOut {
     /// Its short id, for `proem triage judge`.
     short: String,
-    /// Who sent it, by name.
+    /// Its sender, by name.
     sender: Json,
-    /// What it is called.
+    /// Its name.
     subject: Json,
     /// Why nothing follows from it.
     why: &'static str,
@@ -139,14 +139,14 @@ struct LeftOut {
 /// How much of a sender's was kept out.
 #[derive(Debug, Serialize, JsonSchema)]
 struct KeptOutOut {
-    /// Who sent it, escaped.
+    /// Its sender, escaped.
     sender: String,
     /// How many texts.
     fields: u64,
 }
 
 impl TriageOutput {
-    /// What cycles did, and what came in for them if that is known.
+    /// The results of cycles, and the intake for them if that is known.
     #[must_use]
     pub fn new(counts: Option<IntakeCounts>, report: &CycleReport) -> Self {
         let came = |counts: IntakeCounts| CameOut {
@@ -235,7 +235,7 @@ pub struct TriageStatusOutput {
     level: &'static str,
     /// Whether no model may be asked.
     degraded: bool,
-    /// How many signals there are, by what they stand at: `open`, `handled`, `set-aside`, `malformed`.
+    /// How many signals there are, by what they are at: `open`, `handled`, `set-aside`, `malformed`.
     signals: BTreeMap<&'static str, u64>,
     /// The last cycles, the newest first.
     cycles: Vec<CycleOut>,
@@ -245,7 +245,7 @@ pub struct TriageStatusOutput {
     actions: BTreeMap<&'static str, u64>,
     /// How many texts are in quarantine.
     quarantined: u64,
-    /// What keeps effects from happening, by name.
+    /// The obstacles to effects, by name.
     obstacles: Vec<&'static str>,
     /// The artefacts, each with its version; 0 if nothing changed it yet.
     artefacts: BTreeMap<&'static str, VersionOut>,
@@ -256,7 +256,7 @@ pub struct TriageStatusOutput {
 struct ProjectOut {
     /// Its UUID.
     id: String,
-    /// What people call it.
+    /// Its name among people.
     name: String,
     /// The key that its tickets begin with.
     key: String,
@@ -269,7 +269,7 @@ struct CycleOut {
     cycle: u64,
     /// When it was written.
     at: String,
-    /// What it counted; null once a purge took it.
+    /// Its counts. Null once a purge took it.
     counts: Json,
 }
 
@@ -282,7 +282,7 @@ struct WaitingOut {
     at: String,
     /// How soon it has to be decided.
     sensitivity: String,
-    /// What it is about, in words that may be anybody's; null if it has no name.
+    /// Its subject, in words that may be anybody's. Null if it has no name.
     heading: Json,
 }
 
@@ -294,7 +294,7 @@ struct VersionOut {
 }
 
 impl TriageStatusOutput {
-    /// What stands and waits.
+    /// The state of triage.
     #[must_use]
     pub fn new(desk: &TriageDesk<'_>, status: &TriageStatus) -> Self {
         let charter = &desk.charter;
@@ -355,19 +355,19 @@ struct EntryOut {
     came: String,
     /// The system that it came from.
     source: String,
-    /// What happened, such as `email_received`.
+    /// The event, such as `email_received`.
     kind: String,
-    /// Who sent it, by name.
+    /// Its sender, by name.
     sender: Json,
-    /// What it is called.
+    /// Its name.
     subject: Json,
-    /// `critical`, `high`, `medium` or `low`; null before a cycle judged it.
+    /// `critical`, `high`, `medium` or `low`. Null before a cycle judged it.
     importance: Option<String>,
-    /// What it is about first of all; null likewise.
+    /// Its first category. Null likewise.
     category: Option<String>,
-    /// Who judged it: `rules`, `model`, `person`, or `learned` from a person's judgements; null likewise.
+    /// Its judge: `rules`, `model`, `person`, or `learned` from a person's judgements. Null likewise.
     judge: Option<&'static str>,
-    /// Why it was judged so, in about five words; empty likewise.
+    /// Why it was judged so, in about five words. Empty likewise.
     why: &'static str,
     /// `acted`, `held`, `asked`, `refused`, `left`, `set-aside` or `open`.
     outcome: &'static str,
@@ -379,7 +379,7 @@ struct EntryOut {
     questions: Vec<String>,
     /// Keys of actions that answer it.
     actions: Vec<String>,
-    /// What the person who judged it noted; null without any.
+    /// The note of the person who judged it. Null without any.
     note: Option<String>,
 }
 
@@ -420,13 +420,13 @@ pub struct ArtefactsOutput {
     pub artefacts: Vec<ArtefactOut>,
 }
 
-/// An artefact as it stands.
+/// An artefact as it is.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(transparent)]
 #[serde(transparent)]
 pub struct ArtefactOut(#[schemars(schema_with = "artefact_schema")] pub Json);
 
-/// What `Artefact::to_json` writes. The content of each kind is what the contracts of the stages have for it.
+/// The output of `Artefact::to_json`. The content of each kind follows the contracts of the stages.
 fn artefact_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     let object = |about: &str| serde_json::json!({ "type": "object", "description": about });
     let statements = "For each item and each of its texts: `certainty`, which is `fact` or `inference`, and `origins`, \

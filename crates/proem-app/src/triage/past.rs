@@ -1,4 +1,4 @@
-//! What is over, as models are told of it: questions that a person decided, and actions that ended.
+//! Past matters for models: questions that a person decided, and actions that ended.
 //!
 //! Invariants: of a signal that something came of, no more is told than what guard lets through today, and nothing of one
 //! that it suspects; what can't be read any more is told to nobody.
@@ -20,7 +20,7 @@ use crate::error::Error;
 
 /// The most decisions, and the most actions, that are looked at, the last ones.
 const MOST_LOOKED_AT: u64 = 100;
-/// The most that a run is given of what is like its signals; a prompt is told of fewer.
+/// The most that a run is given of what is like its signals. A prompt is told of fewer.
 const MOST_GIVEN: usize = 12;
 /// The most signals by which something that is over is remembered.
 const MOST_CAUSES: usize = 2;
@@ -33,7 +33,7 @@ struct EndedMatter {
     outcome: LabelTree,
 }
 
-/// What a signal is compared by: its ticket, and what of it may be read.
+/// The key for comparing a signal: its ticket, and its readable part.
 fn query<'s>(
     signal: &'s ProjectSignal,
     sanitised: &SanitisedSignal,
@@ -44,7 +44,7 @@ fn query<'s>(
 }
 
 impl TriageDesk<'_> {
-    /// What is over and most like one of these signals.
+    /// The past matters that are most like one of these signals.
     ///
     /// # Errors
     ///
@@ -86,11 +86,11 @@ impl TriageDesk<'_> {
         })
     }
 
-    /// What may be told of it; `None` where the signals are gone, or one of them is suspected.
+    /// The account of it for models. `None` if the signals are gone, or one of them is suspected.
     fn told(&self, matter: &EndedMatter, rows: &[SignalRow], screening: Screening<'_>) -> Option<PastSituation> {
         let read = |cause: &SignalRevision| {
             let row = rows.iter().find(|row| row.id == *cause)?;
-            // What took too long once is not read again.
+            // A signal that took too long once is not read again.
             let is_late = row.outcome.get(LATE).is_some();
             let text = row.text.as_deref().filter(|_| !is_late)?;
             let signal = ProjectSignal::read(text).ok()?;

@@ -29,22 +29,22 @@ use crate::effects::escalations::{ABOUT, BECAUSE, CAUSES};
 use crate::error::Error;
 use crate::when;
 
-/// What is asked about a signal that took too long.
+/// The question about a signal that took too long.
 const LATE_QUESTION: &str = "A signal took too long to be read, so nothing was done because of it. Who looks at it?";
-/// What is asked about a signal whose record can't be read.
+/// The question about a signal whose record can't be read.
 const UNREADABLE_QUESTION: &str =
     "A signal of the records can't be read, so nothing was done because of it. Who looks at its source?";
-/// What is asked about signals whose cycle can't be written.
+/// The question about signals whose cycle can't be written.
 const UNWRITABLE_QUESTION: &str =
     "What follows from these signals can't be written down, so nothing was done because of them. Who looks at them?";
-/// What is asked about answers that can't be written.
+/// The question about answers that can't be written.
 const UNUSED_QUESTION: &str = "What models answered about these signals can't be written down, so rules alone decided. Who looks at \
                                them?";
 
-/// What is asked about signals whose mail or comment can't be proposed.
+/// The question about signals whose mail or comment can't be proposed.
 const UNPROPOSED_QUESTION: &str = "The policy lets no agent propose what would answer these signals. Who answers them? `proem policy print` shows what it allows.";
 
-/// What speaks for and against the options of a question about signals that were set aside.
+/// The arguments for and against the options of a question about signals that were set aside.
 const SET_ASIDE_REASONS: [(&str, OptionReasons); 2] = [
     ("A", OptionReasons { pro: "what matters in it is not overlooked", con: "it takes time" }),
     ("B", OptionReasons { pro: "nothing has to be done", con: "what matters in it is overlooked" }),
@@ -82,7 +82,7 @@ enum UnreadReason {
 }
 
 impl UnreadReason {
-    /// What is asked about it, and the name of the outcome's part that says so.
+    /// The question about it, and the name of the outcome's part that says so.
     const fn question(&self) -> (&'static str, &'static str) {
         match self {
             Self::Late => (LATE, LATE_QUESTION),
@@ -169,7 +169,7 @@ impl TriageDesk<'_> {
         self.ask_about_set_aside(SetAside { word: "unused", title: UNUSED_QUESTION, about, causes: signals }).await
     }
 
-    /// Asks about signals whose mail or comment can't be proposed as the policy stands.
+    /// Asks about signals whose mail or comment can't be proposed as the policy is.
     pub(super) async fn ask_about_unproposed(
         &self,
         signals: &[SignalRevision],

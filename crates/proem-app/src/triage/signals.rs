@@ -1,7 +1,7 @@
 //! Every signal with who sent it, who judged it, why, and what became of it.
 //!
-//! Invariants: each signal that came is one entry, whatever it stands at; an entry's words are ours but for sender and
-//! subject, which keep their labels; a subject in quarantine is not shown.
+//! Invariants: each signal that came is one entry, whatever it is at. An entry's words are ours but for sender and
+//! subject, which keep their labels. A subject in quarantine is not shown.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,15 +40,15 @@ const FEWEST: usize = 4;
 pub struct LeftSignal {
     /// Its short id.
     pub handle: String,
-    /// Who sent it.
+    /// Its sender.
     pub sender: LabelTree,
-    /// What it is called.
+    /// Its name.
     pub subject: LabelTree,
     /// Why nothing follows from it, in words of ours.
     pub why: &'static str,
 }
 
-/// Who judged a signal.
+/// The judge of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignalJudge {
     /// Rules and a lexicon.
@@ -74,7 +74,7 @@ impl SignalJudge {
     }
 }
 
-/// What became of a signal.
+/// The fate of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SignalFate {
     /// Something happened because of it: an artefact changed, a mail or a comment went out.
@@ -118,25 +118,25 @@ pub struct SignalEntry {
     pub id: SignalRevision,
     /// When it came.
     pub came: Time,
-    /// When it happened, by its own word; when it came where it says nothing that can be believed.
+    /// When it happened, by its own word. When it came where it says nothing that can be believed.
     pub time: Time,
     /// Which system it came from.
     pub source: String,
-    /// What happened, in the word that all sources share.
+    /// The event, in the word that all sources share.
     pub kind: String,
-    /// Who sent it, by name.
+    /// Its sender, by name.
     pub sender: LabelTree,
-    /// What it is called.
+    /// Its name.
     pub subject: LabelTree,
-    /// How much it matters; `None` before it was judged, and once that is gone.
+    /// How much it matters. `None` before it was judged, and once that is gone.
     pub importance: Option<String>,
-    /// What it is about.
+    /// Its category.
     pub category: Option<String>,
-    /// Who judged it; `None` likewise.
+    /// Its judge. `None` likewise.
     pub judge: Option<SignalJudge>,
-    /// Why it was judged so, in about five words; empty if nobody judged.
+    /// Why it was judged so, in about five words. Empty if nobody judged.
     pub why: &'static str,
-    /// What became of it.
+    /// Its fate.
     pub fate: SignalFate,
     /// The same in words of ours.
     pub outcome: String,
@@ -146,7 +146,7 @@ pub struct SignalEntry {
     pub questions: Vec<String>,
     /// Keys of actions that answer it.
     pub actions: Vec<String>,
-    /// What the person who judged it noted.
+    /// The note of the person who judged it.
     pub note: Option<String>,
 }
 
@@ -155,7 +155,7 @@ impl SignalEntry {
     #[must_use]
     pub fn reason(&self) -> &str {
         let known = ["read and left: ", "set aside: "].iter().find_map(|begin| self.outcome.strip_prefix(begin));
-        // What stands behind a semicolon is a command.
+        // The part behind a semicolon is a command.
         known.unwrap_or(&self.outcome).split(';').next().unwrap_or_default()
     }
 }
@@ -190,7 +190,7 @@ pub fn period_start(text: &str, now: Time, zone: &TimeZone) -> Result<Time, Erro
         .ok_or_else(|| Error::invalid("the clock is beyond every calendar; set it"))
 }
 
-/// What entries are made with.
+/// The context for making entries.
 struct EntryContext {
     questions: BTreeMap<String, EscalationRow>,
     actions: BTreeMap<String, ActionState>,
@@ -200,7 +200,7 @@ struct EntryContext {
 }
 
 impl TriageDesk<'_> {
-    /// The zone that the project's people live in; UTC if this system does not know it.
+    /// The zone that the project's people live in. UTC if this system does not know it.
     #[must_use]
     pub fn zone(&self) -> TimeZone {
         TimeZone::get(&self.charter.time_zone).unwrap_or(TimeZone::UTC)
@@ -238,7 +238,8 @@ impl TriageDesk<'_> {
         self.entry(&row, &self.entry_context().await?)
     }
 
-    /// The row of the one signal whose short or whole id begins like that; of several revisions of a whole id the newest.
+    /// The row of the one signal whose short or whole id begins like that. Of several revisions of a whole id the
+    /// newest.
     pub(super) async fn signal_row(&self, id: &str) -> Result<SignalRow, Error> {
         let id = id.trim();
         let shown = show::terminal_str(id);
@@ -367,7 +368,7 @@ impl TriageDesk<'_> {
     }
 }
 
-/// What a signal led to.
+/// The consequences of a signal.
 #[derive(Clone, Copy)]
 struct EntryLinks<'l> {
     questions: &'l [String],
@@ -411,7 +412,7 @@ fn left_reason(category: &str, action: &str) -> &'static str {
     }
 }
 
-/// What became of a signal, in one word and in more.
+/// The fate of a signal, in one word and in more.
 fn fate_of(row: &SignalRow, links: EntryLinks<'_>, context: &EntryContext) -> (SignalFate, String) {
     let has = |name: &str| row.outcome.get(name).and_then(Json::as_bool).unwrap_or_default();
     let aside = |why: &str| (SignalFate::SetAside, format!("set aside: {why}"));
@@ -459,7 +460,7 @@ fn fate_of(row: &SignalRow, links: EntryLinks<'_>, context: &EntryContext) -> (S
     }
 }
 
-/// What became of the action that answers a signal and got farthest.
+/// The fate of the farthest action that answers a signal.
 fn action_fate(links: EntryLinks<'_>, context: &EntryContext) -> Option<(SignalFate, String)> {
     let states = links.actions.iter().filter_map(|key| Some((key.get(..8)?, *context.actions.get(key)?)));
     let (key, state) = states.max_by_key(|(_, state)| ActionState::ALL.iter().position(|known| known == state))?;
@@ -481,7 +482,7 @@ fn action_fate(links: EntryLinks<'_>, context: &EntryContext) -> Option<(SignalF
     })
 }
 
-/// The questions about a signal and how they stand; those that are open come first.
+/// The questions about a signal and how they are. Those that are open come first.
 fn question_words(links: EntryLinks<'_>, context: &EntryContext) -> Option<String> {
     let mut known: Vec<&EscalationRow> = links.questions.iter().filter_map(|id| context.questions.get(id)).collect();
     known.sort_by_key(|row| row.state != EscalationState::Open);

@@ -21,7 +21,7 @@ const MAX_EXPORT: usize = 64 << 20;
 /// The most projects of others that are listed.
 const MOST_OTHERS: usize = 50;
 
-/// What came from a source.
+/// The delivery of a source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeliveryCount {
     /// How many signals.
@@ -44,9 +44,9 @@ impl DeliveryCount {
 pub struct TrackerSource {
     /// The word of the system, such as `jira`.
     pub source: String,
-    /// What the system calls the project.
+    /// The system's name for the project.
     pub project: String,
-    /// What came from it.
+    /// Its deliveries.
     pub delivered: DeliveryCount,
 }
 
@@ -55,25 +55,25 @@ pub struct TrackerSource {
 pub struct OtherProject {
     /// The word of the system.
     pub source: String,
-    /// What the system calls it.
+    /// The system's name for it.
     pub project: Untrusted<String>,
-    /// What came from it.
+    /// Its deliveries.
     pub delivered: DeliveryCount,
 }
 
-/// Where signals come from.
+/// The sources of signals.
 #[derive(Debug)]
 pub struct TriageSources {
     /// The trackers of the project's file, in its order.
     pub trackers: Vec<TrackerSource>,
-    /// What else came, by the word of its system: mails, lines of other programs, and signals whose text is gone.
+    /// Other deliveries, by the word of their system: mails, lines of other programs, and signals whose text is gone.
     pub beside: BTreeMap<String, DeliveryCount>,
     /// Projects of others, whose signals were set aside: those of most signals first.
     pub others: Vec<OtherProject>,
 }
 
 impl TriageDesk<'_> {
-    /// Where signals come from, and what each source last delivered.
+    /// The sources of signals, and the last delivery of each.
     ///
     /// # Errors
     ///

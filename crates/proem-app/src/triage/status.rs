@@ -1,4 +1,4 @@
-//! What stands and waits in a project that is triaged.
+//! The state of a project that is triaged.
 
 use std::collections::BTreeMap;
 
@@ -19,10 +19,10 @@ pub(super) const TOGETHER: u64 = 1_000;
 /// How many cycles are shown.
 const CYCLES: u64 = 5;
 
-/// What stands and waits.
+/// Reads the state of triage.
 #[derive(Debug)]
 pub struct TriageStatus {
-    /// How many signals, by what they stand at.
+    /// How many signals, by what they are at.
     pub signals: BTreeMap<SignalStanding, u64>,
     /// The last cycles, the newest first.
     pub cycles: Vec<CycleRow>,
@@ -32,14 +32,14 @@ pub struct TriageStatus {
     pub actions: BTreeMap<ActionState, u64>,
     /// How many texts are in quarantine.
     pub quarantined: u64,
-    /// What keeps effects from happening.
+    /// The obstacles to effects.
     pub obstacles: Vec<EffectsObstacle>,
     /// The artefacts.
     pub artefacts: ArtefactSet,
 }
 
 impl TriageDesk<'_> {
-    /// What stands and waits.
+    /// Reads the state of triage.
     ///
     /// # Errors
     ///
@@ -57,7 +57,7 @@ impl TriageDesk<'_> {
         })
     }
 
-    /// The figures of the project, as its signals and artefacts have them; `Unknown` where they don't say.
+    /// The figures of the project, as its signals and artefacts have them. `Unknown` where they don't say.
     ///
     /// # Errors
     ///
@@ -89,7 +89,7 @@ impl TriageDesk<'_> {
                     extent = BacklogExtent::Whole;
                 }
                 let is_counted = matches!(row.standing, SignalStanding::Open | SignalStanding::Handled);
-                // What was purged or can't be read is not counted; the figures say what they are counted from.
+                // Purged or unreadable signals are not counted. The figures name their basis.
                 let signal = row.text.filter(|_| is_counted).and_then(|text| ProjectSignal::read(&text).ok());
                 if let Some(signal) = signal {
                     log.add(signal);

@@ -1,4 +1,5 @@
-//! What of a cycle's requests comes from the cycle's surroundings, kept beside the cassettes that they are written to.
+//! The parts of a cycle's requests that come from the cycle's surroundings, kept beside the cassettes that they are
+//! written to.
 //!
 //! A cassette answers the same request alone, and a request says when it is made and leaves out what there is no money
 //! for. A replay of signals in a project that stands as it did asks at the recorded moment, with the recorded models.
@@ -17,7 +18,7 @@ use crate::run::options::Carriage;
 /// The most bytes that a file of one cycle has.
 const CAP: usize = 4096;
 
-/// Where moments of cycles are kept, or come from.
+/// The store of cycles' moments, or their source.
 #[derive(Debug)]
 pub(super) enum CycleTape {
     /// Nowhere: a cycle is of now.
@@ -28,7 +29,7 @@ pub(super) enum CycleTape {
     Replayed(PathBuf),
 }
 
-/// What of a cycle is not in its signals nor in its project.
+/// The part of a cycle that is neither in its signals nor in its project.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CycleMoment {
@@ -54,7 +55,7 @@ impl CycleTape {
         matches!(self, Self::Replayed(_))
     }
 
-    /// The moment at which the cycle with this place among those that ask is planned, too; `None` for the time that it
+    /// The moment at which the cycle with this place among those that ask is planned, too. `None` for the time that it
     /// is by then. `today` is what holds without a tape.
     ///
     /// # Errors

@@ -21,7 +21,7 @@ pub(super) fn late_reason(limit: Duration) -> String {
     format!("took longer than {} s to be read", limit.as_secs())
 }
 
-/// What became of a result.
+/// The outcome for a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Taken {
     ByCaller,
@@ -29,7 +29,7 @@ pub(super) enum Taken {
     ByNobody,
 }
 
-/// The results of work that is done in a thread of its own, each within the limit; the last one is `None` if one was
+/// The results of work that is done in a thread of its own, each within the limit. The last one is `None` if one was
 /// not there in time. The thread can't be stopped, so what it makes after that is dropped.
 ///
 /// # Errors

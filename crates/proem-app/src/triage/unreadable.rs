@@ -1,7 +1,7 @@
 //! Artefacts whose newest version can't be read: they are set aside with a question, and the others go on.
 //!
-//! Invariants: nothing is written over what can't be read, and no version is deleted; the newest version that can be read
-//! is shown in its place and changed by nobody but a person who restores it.
+//! Invariants: nothing is written over what can't be read, and no version is deleted. The newest version that can be
+//! read is shown in its place and changed by nobody but a person who restores it.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ use crate::when;
 
 /// How many versions are looked through for one that can be read.
 const MOST_VERSIONS: u64 = 1_000;
-/// What is asked about an artefact that can't be read.
+/// The question about an artefact that can't be read.
 const QUESTION: &str = "An artefact of the records can't be read, so nothing of it is changed. Who restores it?";
 
 /// An artefact whose newest version can't be read.
@@ -30,16 +30,16 @@ pub(crate) struct UnreadableArtefact {
     pub(crate) kind: ArtefactKind,
     /// The version that can't be read.
     pub(crate) version: u64,
-    /// The newest version that can; `None` if none of the last ones can.
+    /// The newest version that can. `None` if none of the last ones can.
     pub(crate) readable: Option<u64>,
-    /// What is wrong, in words of ours.
+    /// The problem, in words of ours.
     pub(crate) problem: String,
 }
 
 /// The artefacts of a project, with those that can't be read.
 #[derive(Debug, PartialEq)]
 pub(crate) struct StandingArtefacts {
-    /// Each as it stands, or as it stood when it could be read last.
+    /// Each as it is, or as it was when it could be read last.
     pub(crate) set: ArtefactSet,
     pub(crate) unreadable: Vec<UnreadableArtefact>,
 }
@@ -57,7 +57,7 @@ impl StandingArtefacts {
 }
 
 impl ActionDesk<'_> {
-    /// The artefacts of a project as they stand, as far as they can be read. `project` is its UUID.
+    /// The artefacts of a project as they are, as far as they can be read. `project` is its UUID.
     ///
     /// # Errors
     ///
@@ -159,7 +159,7 @@ impl UnreadableArtefact {
         }
     }
 
-    /// What the person who restores it has to know.
+    /// The facts for the person who restores it.
     fn about(&self) -> LabelTree {
         LabelTree::map([
             ("artefact", LabelTree::from(self.kind.as_str())),

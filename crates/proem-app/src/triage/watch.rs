@@ -4,8 +4,9 @@
 //! Each piece of work opens project and records anew, so that a file that nobody vouches for any more, another policy or
 //! another level counts from the next one on, and whatever ends this process leaves nothing half done.
 //!
-//! Invariants: one process watches for a project; no credential of an effect is ever read here; a file is read when it has settled,
-//! and never changed; what could not be taken in is tried again; nothing new is no work but the line of a cycle.
+//! Invariants: one process watches for a project. No credential of an effect is ever read here. A file is read when it
+//! has settled, and never changed; what could not be taken in is tried again. Nothing new is no work but the line of a
+//! cycle.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -57,9 +58,9 @@ pub struct WatchOptions {
     pub cycle: Duration,
     /// The time between two looks at what is due.
     pub sweep: Duration,
-    /// How models are asked, where the user's configuration says that they may be; `None` asks none.
+    /// How models are asked, where the user's configuration says that they may be. `None` asks none.
     pub models: Option<TriageModelOptions>,
-    /// What performs what is due, and says so as JSON.
+    /// The program that performs due actions, and reports them as JSON.
     pub sweeper: OwnProgram,
 }
 
@@ -74,35 +75,35 @@ pub enum WatchWork {
     Sweep,
 }
 
-/// What happened.
+/// An event of the watch.
 #[derive(Debug)]
 pub enum WatchEvent<'e> {
     /// The folder is watched from now on.
     Began {
-        /// What the project is called.
+        /// The project's name.
         project: &'e str,
     },
-    /// What there is to say beside some work; each is said once.
+    /// Messages beside some work. Each is shown once.
     Noted(&'e [Note]),
     /// A file was taken in.
     Taken {
         /// The file of signals.
         file: &'e Path,
-        /// What came of it.
+        /// The intake.
         counts: IntakeCounts,
-        /// What of it could not be read.
+        /// The unreadable signals in it.
         malformed: &'e [MalformedSignal],
     },
-    /// A file ends in the middle of a value; it is waited for.
+    /// A file ends in the middle of a value. It is waited for.
     Unfinished {
         /// The file of signals.
         file: &'e Path,
     },
-    /// A file can't be read; it is tried again when it changes.
+    /// A file can't be read. It is tried again when it changes.
     Unread {
         /// The file of signals.
         file: &'e Path,
-        /// What is wrong with it.
+        /// The problem with it.
         error: &'e Error,
     },
     /// Something in the folder is left alone.
@@ -114,20 +115,20 @@ pub enum WatchEvent<'e> {
     },
     /// A cycle ended.
     Cycle {
-        /// What it did.
+        /// Its report.
         report: &'e CycleReport,
         /// How many were due meanwhile and are made up for by this one.
         missed: u64,
         /// How long it took.
         took: Duration,
     },
-    /// What was due was performed, or what keeps it from being performed changed.
+    /// Due actions were performed, or the obstacles to them changed.
     Swept(&'e SweepAccount),
-    /// A part of the work could not be done; it is tried again. Each problem is said once until it is over.
+    /// A part of the work could not be done. It is tried again. Each problem is said once until it is over.
     Problem {
         /// Which part.
         work: WatchWork,
-        /// What went wrong.
+        /// The failure.
         error: &'e Error,
     },
     /// The last one: this process ends, and one that performs actions may go on by itself.
@@ -137,23 +138,23 @@ pub enum WatchEvent<'e> {
     },
 }
 
-/// What a process that performs actions says of itself.
+/// The account of a process that performs actions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub struct SweepAccount {
-    /// What kept actions from being performed, by name.
+    /// The obstacles to performing actions, by name.
     pub obstacles: Vec<String>,
-    /// What changed.
+    /// The changes.
     pub changes: Vec<SweepChange>,
 }
 
-/// What became of an action.
+/// The outcome of an action.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct SweepChange {
     /// The action's key.
     pub id: String,
     /// The action's name.
     pub action: String,
-    /// Where it stands.
+    /// Its state.
     pub state: String,
     /// Why, fit for a screen.
     pub why: String,
@@ -166,7 +167,7 @@ struct Watch<'w> {
     tell: &'w mut dyn FnMut(&WatchEvent<'_>),
     folder: WatchedFolder,
     begun: Instant,
-    /// What was said already.
+    /// The messages shown so far.
     noted: BTreeSet<Note>,
     problems: Vec<(WatchWork, String)>,
     waited_for: BTreeSet<PathBuf>,
@@ -181,7 +182,7 @@ struct CycleStart {
     missed: u64,
 }
 
-/// What came of a cycle.
+/// The result of a cycle.
 struct CycleWork {
     notes: Vec<Note>,
     report: Result<CycleReport, Error>,
@@ -226,7 +227,7 @@ impl CycleWork {
     }
 }
 
-/// Watches a folder until `stop` is cancelled; a cycle under way is ended first. `tell` hears what happens.
+/// Watches a folder until `stop` is cancelled. A cycle under way is ended first. `tell` hears what happens.
 ///
 /// # Errors
 ///
@@ -273,7 +274,7 @@ impl Watch<'_> {
     }
 
     async fn go_on(mut self, stop: &CancellationToken) -> Result<(), Error> {
-        // What lies there from before is worked on at once.
+        // Files from before the start are worked on at once.
         let mut jobs = PeriodicJobs::new([
             (WatchWork::Look, LOOK, Duration::ZERO),
             (WatchWork::Cycle, self.options.cycle, Duration::ZERO),
@@ -404,7 +405,7 @@ impl Watch<'_> {
         let mut opened = match options.open(path) {
             Ok(opened) => opened,
             Err(error) => {
-                // What was moved away meanwhile comes again if it comes back.
+                // A file that was moved away meanwhile comes again if it comes back.
                 if path.exists() {
                     (self.tell)(&WatchEvent::Unread { file: path, error: &error });
                 }
@@ -456,7 +457,8 @@ impl Watch<'_> {
         }
     }
 
-    /// What a process that performs actions said. Only what is new is told: with effects off it says the same each time.
+    /// The account of a process that performs actions. Only news is shown: with effects off the account is the same
+    /// each time.
     fn swept(&mut self, end: std::io::Result<ProcessEnd>) {
         let account = end.map_err(|error| Error::outside(error.to_string())).and_then(|end| {
             serde_json::from_slice::<SweepAccount>(&end.output).map_err(|_| {

@@ -29,20 +29,20 @@ const MAX_ENTRIES: usize = 20_000;
 /// The deepest folder that is looked at, below the book's or for rule files.
 const MAX_DEPTH: usize = 6;
 
-/// What trusting a file lets it do.
+/// The power that trusting a file gives it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TrustUse {
     /// The project's configuration.
     Configuration,
-    /// What agents may do.
+    /// The permissions of agents.
     Policy,
-    /// Who belongs to a project that is triaged, and how much happens without asking.
+    /// The people of a triaged project, and the actions that happen without asking.
     Charter,
     /// Rules for whoever works in the repository.
     RuleFile,
     /// A part of the book.
     Book,
-    /// It stands in for this part of the book.
+    /// It replaces this part of the book.
     StandsIn(&'static str),
     /// Tools and skills of the project's own.
     Catalogue,
@@ -55,7 +55,7 @@ pub enum TrustUse {
 }
 
 impl TrustUse {
-    /// What trusting the file at `path` lets it do, in words.
+    /// The power that trusting the file at `path` gives it, in words.
     #[must_use]
     pub fn meaning(&self, path: &str) -> String {
         let name = path.rsplit('/').next().unwrap_or(path);
@@ -95,7 +95,7 @@ impl TrustUse {
 pub struct TrustCandidate {
     /// Relative to the project's root, `/` between folders.
     pub path: String,
-    /// What trusting it lets it do.
+    /// The power that trusting it gives it.
     pub uses: Vec<TrustUse>,
     /// Its text.
     pub text: String,
@@ -104,8 +104,8 @@ pub struct TrustCandidate {
 }
 
 impl TrustCandidate {
-    /// Whether each version of it takes a person at a terminal. What sets a level of autonomy does: an agent that can write files, and whose
-    /// actions it decides about, could otherwise write the policy that it wants.
+    /// Whether each version of it takes a person at a terminal. A file that sets a level of autonomy does: an agent
+    /// that can write files, and whose actions it decides about, could otherwise write the policy that it wants.
     #[must_use]
     pub fn takes_a_person(&self) -> bool {
         self.uses
@@ -205,7 +205,7 @@ impl Candidates {
         Err(Error::invalid(format!("`{shown}` is not a file that needs trust; {}", self.known())))
     }
 
-    /// What can be trusted, in words.
+    /// The files that can be trusted, in words.
     #[must_use]
     pub fn known(&self) -> String {
         let names: Vec<&str> = self.files.iter().map(|candidate| candidate.path.as_str()).collect();
@@ -232,7 +232,7 @@ impl Candidates {
         self.refused.push(UntrustablePath { path: path.to_owned(), why: why.into() });
     }
 
-    /// Reads one file, if it is there; its text.
+    /// Reads one file, if it is there. Its text.
     fn add(&mut self, root: &Path, path: &str, uses: Vec<TrustUse>) -> Option<String> {
         let bytes = match files::read_beneath(root, Path::new(path), MAX_FILE_BYTES) {
             Ok(None) => return None,
@@ -307,8 +307,8 @@ impl Candidates {
     }
 }
 
-/// The rule files in folders below the root, and those of editors. Folders in which nobody writes are left out, and
-/// so is what lies deeper or behind more entries than a person would look through.
+/// The rule files in folders below the root, and those of editors. Folders in which nobody writes are left out, and so
+/// is what is deeper or behind more entries than a person would look through.
 fn rule_files_below(root: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let mut open = VecDeque::from([(PathBuf::new(), 0usize)]);
@@ -381,7 +381,7 @@ pub fn shortened_name_list(names: &[&str]) -> String {
 ///
 /// # Errors
 ///
-/// If it lies outside `root`, or its name is not UTF-8.
+/// If it is outside `root`, or its name is not UTF-8.
 pub(crate) fn path_within_root(root: &Path, folder: &Path, file: &Path) -> Result<String, Error> {
     let shown = show::terminal_str(&file.display().to_string()).into_string();
     let absolute = without_dots(&folder.join(file));
@@ -413,7 +413,7 @@ fn without_dots(path: &Path) -> PathBuf {
     out
 }
 
-/// The files that stand in for parts of the book, as far as the configuration can be read.
+/// The files that replace parts of the book, as far as the configuration can be read.
 fn named_paths(text: &str) -> Vec<(&'static str, String)> {
     let Ok(table) = text.parse::<toml::Table>() else { return Vec::new() };
     let paths = table.get("assemble").and_then(|assemble| assemble.get("paths")).cloned();

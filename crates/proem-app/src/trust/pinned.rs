@@ -1,7 +1,7 @@
 //! Files that are trusted by the lock that pins them: one decision for all of a book's prompts.
 //!
-//! Invariants: a file counts only if the lock has the SHA-256 of the very bytes that were read, and only as a part of the
-//! book; configuration, policies, rules and what stands in for the book's own texts take decisions of their own.
+//! Invariants: a file counts only if the lock has the SHA-256 of the very bytes that were read, and only as a part of
+//! the book. Configuration, policies, rules and what replaces the book's own texts take decisions of their own.
 
 use std::path::Path;
 

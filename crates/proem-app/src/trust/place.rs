@@ -19,17 +19,17 @@ use crate::project::{BOOK, find_git, head_commit, locate_project, unix_seconds};
 pub struct TrustPlace {
     /// The project's root.
     pub root: PathBuf,
-    /// The folder that was named; relative paths start there.
+    /// The folder that was named. Relative paths start there.
     folder: PathBuf,
-    /// What the trust store calls the project.
+    /// The project's name in the trust store.
     key: String,
     store: TrustStore,
-    /// What is trusted.
+    /// The trusted files.
     pub vouched: RepositoryTrust,
     git: GitProgram,
 }
 
-/// What is known about earlier versions of a file.
+/// The trust in earlier versions of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Before {
     /// It was never trusted.
@@ -45,16 +45,16 @@ pub enum Before {
 pub struct FileReview<'c> {
     /// The file.
     pub candidate: &'c TrustCandidate,
-    /// What was trusted of it.
+    /// The earlier trust in it.
     pub before: Before,
 }
 
-/// What would be trusted while it is edited.
+/// An offer to trust files while they are edited.
 #[derive(Debug)]
 pub struct EditingOffer {
     /// The path that was named, relative to the root.
     pub path: String,
-    /// The files that it stands for.
+    /// The files that it represents.
     pub covered: Vec<TrustCandidate>,
     /// The commit that ends it as soon as it is no longer checked out.
     pub head: Option<String>,
@@ -62,16 +62,16 @@ pub struct EditingOffer {
     pub until: i64,
 }
 
-/// What was taken back.
+/// The trust that was taken back.
 #[derive(Debug)]
 pub struct Revocation {
     /// The paths that are no longer trusted.
     pub paths: Vec<String>,
-    /// What is trusted still.
+    /// The remaining trust.
     pub notes: Vec<Note>,
 }
 
-/// What is to be taken back.
+/// The trust to take back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RevokeScope {
     /// Everything that was trusted in this repository.
@@ -106,7 +106,7 @@ impl TrustPlace {
     ///
     /// # Errors
     ///
-    /// If it lies outside the project, or its name is not UTF-8.
+    /// If it is outside the project, or its name is not UTF-8.
     pub fn path(&self, file: &Path) -> Result<String, Error> {
         path_within_root(&self.root, &self.folder, file)
     }
@@ -172,7 +172,7 @@ impl TrustPlace {
         self.store.trust(&self.key, &trusted)
     }
 
-    /// Trusts one file whose hash was reviewed elsewhere; its path.
+    /// Trusts one file whose hash was reviewed elsewhere. Its path.
     ///
     /// # Errors
     ///
@@ -200,7 +200,7 @@ impl TrustPlace {
         Ok(path)
     }
 
-    /// What would be trusted while a file or folder is edited.
+    /// The files that would be trusted while a file or folder is edited.
     ///
     /// # Errors
     ///
@@ -293,7 +293,7 @@ impl TrustPlace {
         Error::negative(format!("`{shown}` is not trusted; the trusted files are {}", shortened_name_list(&names)))
     }
 
-    /// The paths that were named; a folder stands for the candidates below it.
+    /// The paths that were named. A folder represents the candidates below it.
     fn wanted(&self, candidates: &Candidates, files: &[PathBuf]) -> Result<BTreeSet<String>, Error> {
         let mut wanted = BTreeSet::new();
         for file in files {
@@ -328,7 +328,7 @@ fn only_by_a_person(path: &str) -> Error {
         .hinting(Hint::ReviewTrust)
 }
 
-/// Whether `path` lies below `folder`; everything lies below the root, which is empty.
+/// Whether `path` is below `folder`. Everything is below the root, which is empty.
 fn is_below(path: &str, folder: &str) -> bool {
     folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }

@@ -10,7 +10,7 @@ use super::candidates::Candidates;
 pub enum TrustState {
     /// As it is.
     Trusted,
-    /// Whatever it holds, until then.
+    /// Any contents, until then.
     Editing(i64),
     /// An earlier version was.
     Changed,
@@ -22,12 +22,12 @@ pub enum TrustState {
     Refused(String),
 }
 
-/// What is known about one file.
+/// The trust in one file.
 #[derive(Debug)]
 pub struct TrustEntry {
     /// Whether it is trusted.
     pub state: TrustState,
-    /// SHA-256 of its text, hexadecimal; `None` where it was not read.
+    /// SHA-256 of its text, hexadecimal. `None` where it was not read.
     pub hash: Option<String>,
 }
 

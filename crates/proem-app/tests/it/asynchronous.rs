@@ -61,7 +61,7 @@ async fn runs_are_asked_recorded_and_replayed_by_tasks() {
     assert!(runs.iter().all(|ran| ran.trouble.is_none()), "{runs:?}");
     Arc::into_inner(run).unwrap().end().await;
 
-    // What is done with recorded runs can be done by a task as well.
+    // A task can do everything with recorded runs as well.
     let id = runs[0].run.clone().unwrap().0;
     let replayed = tokio::spawn(async move {
         let agents = shipped::agents();

@@ -15,7 +15,7 @@ pub(crate) struct ChosenFiles {
 }
 
 impl ChosenFiles {
-    /// What that says of files, with what the task mentions.
+    /// The choice of files, with those that the task mentions.
     pub(crate) fn choice(&self, task: &str) -> Result<FileChoice, proem_app::Error> {
         FileChoice::new(task, &self.files, &self.excluded)
     }

@@ -1,6 +1,6 @@
-//! What the help of every command says about models that counts, plans, encodes for or asks one.
+//! The text about models in the help of every command that counts, plans, encodes for or asks one.
 
-/// Examples with the part about models behind them; `$who` says what holds without `--model`.
+/// Examples with the part about models behind them. `$who` says what holds without `--model`.
 macro_rules! with_models {
     ($who:literal, $examples:literal) => {
         concat!(

@@ -20,7 +20,7 @@ pub(crate) struct RecordsPlace {
 }
 
 impl RecordsPlace {
-    /// Whose runs are meant.
+    /// The scope of runs.
     pub(crate) const fn whose(&self) -> Whose {
         if self.all { Whose::All } else { Whose::Project }
     }

@@ -1,9 +1,9 @@
-//! What the caller of any prompt may wish of its answer.
+//! The caller's wishes for the answer of any prompt.
 
 use clap::Parser;
 use proem_app::records::learning::{Adapting, CallerWishes};
 
-/// What the caller wishes of an answer, whatever happened before.
+/// The caller's wishes for an answer, independent of earlier results.
 #[derive(Debug, Clone, Parser)]
 pub(crate) struct AnswerWishes {
     /// Ask for a short answer
@@ -21,7 +21,7 @@ pub(crate) struct AnswerWishes {
 }
 
 impl AnswerWishes {
-    /// What shapes the prompt.
+    /// The influences on the prompt.
     pub(crate) fn adapting(&self) -> Adapting {
         let format = self.preferred_format.clone().map(|name| (name, "--preferred-format"));
         let wishes = CallerWishes {

@@ -12,7 +12,8 @@ use super::CommandLine;
 /// Commands whose first argument is a person's words.
 const COMMANDS: [&str; 4] = ["ask", "assemble", "find", "select"];
 
-/// The command line, with a blank before each argument that is words and begins with a hyphen; [`unmark_hyphen_words`] takes it away.
+/// The command line, with a blank before each argument that is words and begins with a hyphen. [`unmark_hyphen_words`]
+/// takes it away.
 pub(crate) fn mark_hyphen_words(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = arguments.collect();
     let named = arguments.get(1).and_then(|name| name.to_str()).filter(|name| COMMANDS.contains(name));
@@ -37,7 +38,7 @@ fn is_words(text: &str, command: &Command) -> bool {
     !(short.is_some() && command.get_arguments().any(|option| option.get_short() == short))
 }
 
-/// What a person wrote, without the blank of [`mark_hyphen_words`].
+/// A person's words, without the blank of [`mark_hyphen_words`].
 pub(crate) fn unmark_hyphen_words(text: &str) -> Result<String, Infallible> {
     Ok(text.strip_prefix(' ').filter(|rest| rest.starts_with('-')).unwrap_or(text).to_owned())
 }

@@ -90,7 +90,7 @@ pub(super) fn run_adapt(args: &Adapt) -> Result<ExitCode, CommandFailure> {
     ui::print_notes(&said);
     let adapted = adapted?;
     if args.json {
-        // The members stand in the order in which the interface lists them.
+        // The members are in the order in which the interface lists them.
         let json = serde_json::to_string_pretty(&adapted.value.profile)
             .map_err(|e| CommandFailure::bug("could not write JSON", e))?;
         ui::print_json_document(&json)?;

@@ -29,7 +29,7 @@ Examples:
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ArtefactsCommand {
-    /// Show the artefacts as they stand, with where each statement came from
+    /// Show the artefacts as they are, with where each statement came from
     #[command(after_help = "Example:\n  proem artefacts show raid-log")]
     Show(show::Show),
     /// Show what changed, the newest first, with who and what caused it
@@ -69,9 +69,9 @@ pub(crate) enum ArtefactName {
     DeliveryState,
     /// Risks, assumptions, issues and dependencies
     RaidLog,
-    /// What of the backlog deserves attention
+    /// Tickets of the backlog that deserve attention
     BacklogSummary,
-    /// What was decided, by whom and why
+    /// Decisions with their authors and reasons
     DecisionLog,
 }
 

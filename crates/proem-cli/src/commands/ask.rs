@@ -44,10 +44,10 @@ pub(crate) struct AskArgs {
     /// A file that the question is about, a picture or PDF among them; may be given several times
     #[arg(short, long, value_name = "FILE")]
     file: Vec<PathBuf>,
-    /// What you want of the answer, such as \"in German\"
+    /// Instructions for the answer, such as \"in German\"
     #[arg(long, value_name = "TEXT")]
     system: Option<String>,
-    /// What the answer must be, in one line, such as 'name, age int, size small|large, tags[]'
+    /// Shape of the answer, in one line, such as 'name, age int, size small|large, tags[]'
     #[arg(long, value_name = "FIELDS")]
     schema: Option<String>,
     /// Go on from the last answer to a question in this project

@@ -45,7 +45,7 @@ pub(super) fn run_assemble(args: &Assemble) -> Result<ExitCode, CommandFailure> 
     if !args.no_record {
         index::start_indexing(&project, &args.root);
     }
-    // What was not trusted may be why it failed.
+    // An untrusted file may be the reason that it failed.
     ui::print_notes(&project.all_notes());
     match printed? {
         Printed::Explained(account) => ui::aside(&account),
@@ -54,7 +54,7 @@ pub(super) fn run_assemble(args: &Assemble) -> Result<ExitCode, CommandFailure> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is left to say after the prompt is printed.
+/// The rest of the report after the prompt is printed.
 enum Printed {
     Explained(String),
     Short(Vec<Note>),
@@ -96,7 +96,7 @@ fn gather_with_progress(
     Ok(start?)
 }
 
-/// Where every token comes from.
+/// The account of every token.
 fn assembly_account(made: &MadeAssembly, project: &OpenProject) -> String {
     explain_assembly(&Account {
         assembled: &made.assembled,
@@ -166,15 +166,15 @@ fn formatted_prompt(
     }
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct WithProfile {
     #[serde(flatten)]
     output: AssembleOutput,
-    /// What the prompt shows of what was learned and is wished for; absent where it shows nothing.
+    /// The lessons and wishes that the prompt shows. Absent if it shows none.
     #[serde(skip_serializing_if = "Option::is_none")]
     profile: Option<ProfileOut>,
-    /// What of that was learned, and from which results; absent where nothing was.
+    /// The learned part of them, and its sources. Absent if nothing was learned.
     #[serde(skip_serializing_if = "Option::is_none")]
     learned: Option<Lessons>,
 }

@@ -36,7 +36,7 @@ pub(super) fn run_book(command: &BookCommand) -> Result<ExitCode, CommandFailure
     }
 }
 
-/// The book that is meant: a folder on its own, or a project's with all that lies below it.
+/// The book that is meant: a folder on its own, or a project's with all that is below it.
 fn open_book(place: &BookPlace) -> Result<Book, CommandFailure> {
     if let Some(folder) = &place.book {
         let layer = read_book(folder, Origin::Project)?;
@@ -46,8 +46,8 @@ fn open_book(place: &BookPlace) -> Result<Book, CommandFailure> {
     Ok(looked_at(&place.root)?.0)
 }
 
-/// The book of the project around a folder with all that lies below it, and why the project's own could
-/// not be read, if it could not.
+/// The book of the project around a folder with all that is below it, and why the project's own could not be read, if
+/// it could not.
 fn looked_at(root: &Path) -> Result<(Book, Option<String>), CommandFailure> {
     let mut project = OpenProject::open(root, &crate::user_places()?, BookReading::All)?;
     let book = project.looked_at();
@@ -94,7 +94,7 @@ fn list_book(place: &BookPlace) -> Result<ExitCode, CommandFailure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Who wrote the files of a version, lowest layer first.
+/// The authors of a version's files, lowest layer first.
 fn origins(version: &PromptVersion) -> String {
     let mut origins: Vec<Origin> = version.files.iter().map(|(_, origin)| *origin).collect();
     origins.sort_unstable();

@@ -71,7 +71,7 @@ pub(crate) enum CatalogueCommand {
     },
 }
 
-/// What an entry of the catalogue is.
+/// The kind of a catalogue's entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum KindArg {
     /// Functions that a model may call
@@ -122,7 +122,7 @@ fn modes_json(modes: Modes) -> Vec<&'static str> {
     modes.iter().map(Mode::as_str).collect()
 }
 
-/// What `list --json` says of an entry.
+/// The summary of an entry in `list --json`.
 fn summary_json(entry: &Capability, findings: &[EntryConcern]) -> Value {
     let definition = entry.definition();
     let tags: Vec<&str> = definition.tags.iter().map(CatalogueName::as_str).collect();
@@ -142,7 +142,7 @@ fn summary_json(entry: &Capability, findings: &[EntryConcern]) -> Value {
     })
 }
 
-/// Where in its file an entry stands.
+/// The place of an entry in its file.
 fn entry_place(entry: &Capability) -> String {
     use proem_select::catalogue::FilePosition;
     match &entry.origin().at {
@@ -152,7 +152,7 @@ fn entry_place(entry: &Capability) -> String {
     }
 }
 
-/// What was found about one entry; findings are sorted by name.
+/// The findings about one entry. Findings are sorted by name.
 fn concerns_about<'f>(findings: &'f [EntryConcern], entry: &Capability) -> &'f [EntryConcern] {
     let start = findings.partition_point(|finding| finding.name < *entry.name());
     let end = findings.partition_point(|finding| finding.name <= *entry.name());

@@ -1,7 +1,7 @@
 //! Completion in shells: the script that a shell loads, and the candidates that it asks for.
 //!
 //! Invariants: what is offered consists of characters that no shell takes for anything else, since bash puts it onto
-//! the command line as it is. Completing starts no process and writes nothing; the shell starts this program, once.
+//! the command line as it is. Completing starts no process and writes nothing. The shell starts this program, once.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -19,7 +19,7 @@ use crate::args::CommandLine;
 use crate::failure::CommandFailure;
 use crate::ui;
 
-/// The variable by which a shell asks for candidates; its value is the shell's name.
+/// The variable by which a shell asks for candidates. Its value is the shell's name.
 const VARIABLE: &str = "PROEM_COMPLETE";
 
 /// The word under the cursor, as bash cut it.
@@ -43,7 +43,7 @@ pub(super) fn run_completions(shell: clap_complete::Shell) -> Result<ExitCode, C
     Ok(ExitCode::SUCCESS)
 }
 
-/// Answers a shell that asks for candidates; whether one did.
+/// Answers a shell that asks for candidates. Whether one did.
 pub(crate) fn answer_shell() -> bool {
     let folder = std::env::current_dir().ok();
     let environment = CompleteEnv::with_factory(|| with_names(CommandLine::command())).var(VARIABLE).shells(SHELLS);
@@ -116,8 +116,8 @@ fn named_file(begun: &OsStr) -> Vec<CompletionCandidate> {
     file_candidates(OsStr::new(path)).into_iter().map(|candidate| candidate.add_prefix(prefix.clone())).collect()
 }
 
-/// Paths without those that a shell could take for something else. Where none is left bash looks for files itself,
-/// and quotes them.
+/// Paths without those that a shell could take for something else. If none is left, bash looks for files itself, and
+/// quotes them.
 fn shell_safe_paths(candidates: Vec<CompletionCandidate>) -> Vec<CompletionCandidate> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '/' | '@' | '-' | '+' | ',');
     let is_plain = |candidate: &CompletionCandidate| {
@@ -126,8 +126,8 @@ fn shell_safe_paths(candidates: Vec<CompletionCandidate>) -> Vec<CompletionCandi
     candidates.into_iter().filter(is_plain).collect()
 }
 
-/// Bash, which cuts `risk/decision@1` and `--model=x` into several words: here they are one again, and of a
-/// candidate only what stands behind the cut is offered.
+/// Bash, which cuts `risk/decision@1` and `--model=x` into several words: here they are one again, and of a candidate
+/// only what is behind the cut is offered.
 #[derive(Debug)]
 struct Bash;
 
@@ -189,7 +189,7 @@ impl EnvCompleter for Bash {
 struct BashLine {
     /// Its words, the last one that under the cursor.
     words: Vec<String>,
-    /// What of that word stands before the part that bash replaces.
+    /// The text of that word before the part that bash replaces.
     before: String,
 }
 
@@ -223,7 +223,7 @@ impl BashLine {
             }
             is_escaped = false;
         }
-        // What is set for the command alone stands before it.
+        // Variables set for the command alone come before it.
         let is_setting = |word: &String| word.contains('=') && !word.starts_with(['-', '/', '=']);
         let set = words.iter().take_while(|word| is_setting(word)).count();
         words.drain(..set);

@@ -236,7 +236,7 @@ fn spend_table(name: &str, sums: &[(String, SpendSum)]) -> String {
     if sums.is_empty() {
         return String::new();
     }
-    // What is not known stands behind the bars, on the same line.
+    // The sign for an unknown value comes behind the bars, on the same line.
     let marked = sums.iter().map(|(_, sum)| unknown_parts(sum).len()).max().unwrap_or(0);
     let longest = sums.iter().map(|(name, _)| ui::cut_to_width(name, 32).chars().count()).max().unwrap_or(0);
     let longest = longest.min(ui::output_width().saturating_sub(FIGURES.saturating_add(marked))).max(10);

@@ -46,14 +46,14 @@ pub(crate) struct DoctorArgs {
     json: bool,
 }
 
-/// What `doctor --json` prints.
+/// The output of `doctor --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct DoctorOutput {
     /// The version of Proem.
     version: &'static str,
     /// Whether nothing is wrong.
     ok: bool,
-    /// What was looked at, in the order in which it depends on each other.
+    /// The checks, in the order in which they depend on each other.
     checks: Vec<CheckOutput>,
     /// Every setting, with `--config`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,20 +63,20 @@ pub(crate) struct DoctorOutput {
 /// One thing that was looked at.
 #[derive(Debug, Serialize, JsonSchema)]
 struct CheckOutput {
-    /// What it is about.
+    /// The subject.
     subject: CheckupSubject,
     /// How it was found.
     state: CheckupState,
-    /// What was found.
+    /// The finding.
     text: String,
-    /// What would mend it, where something would.
+    /// The remedy, if there is one.
     mend: Option<String>,
 }
 
 /// The exit code when something is wrong.
 const WRONG: u8 = 1;
 
-/// The cells of a line below which a text stands under its head instead of beside it.
+/// The cells of a line below which a text is under its head instead of beside it.
 const NARROW: usize = 50;
 /// The cells that the head of a line takes beside its text.
 const HEAD: usize = 24;
@@ -116,7 +116,7 @@ pub(super) fn run_doctor(args: &DoctorArgs) -> Result<ExitCode, CommandFailure> 
 
 /// Connects to the servers that the person, or the command line, says yes to.
 fn connect_to_servers(args: &DoctorArgs, checkup: &mut Checkup, places: &Places) -> Result<(), CommandFailure> {
-    // Where a program reads the answer nobody expects a question.
+    // If a program reads the answer, nobody expects a question.
     let asks = !args.connect && !args.json && std::io::stdout().is_terminal();
     let mut operator = if asks { Operator::at_terminal().ok() } else { None };
     for server in std::mem::take(&mut checkup.servers) {
@@ -143,7 +143,7 @@ fn consents(operator: &mut Operator, endpoint: &Endpoint) -> bool {
     operator.confirm(&question).is_ok_and(|consent| consent == Consent::Yes)
 }
 
-/// What can be said of the terminal.
+/// The findings about the terminal.
 fn terminal_lines() -> Vec<CheckupLine> {
     let line = |text: String| CheckupLine::new(CheckupSubject::Terminal, CheckupState::Good, text);
     let output = match console::Term::stdout().size_checked() {
@@ -170,7 +170,7 @@ impl CheckOutput {
     }
 }
 
-/// What would mend it, as a sentence of its own.
+/// The remedy, as a sentence of its own.
 fn mend(line: &CheckupLine) -> Option<String> {
     let tail = line.message.hint.as_ref().map(hints::remedy_tail)?;
     let words = tail.trim_start_matches([';', ',', ' ', '\n']).to_owned();

@@ -151,7 +151,7 @@ fn because(row: &EscalationRow) -> String {
     escalations::escalation_case(row).map_or_else(|| GONE.to_owned(), |case| our_words_or_barred(&case.because))
 }
 
-/// What an action that no list has is called by whoever proposed it.
+/// The proposer's name for an action that is on no list.
 fn unlisted_action_name(row: &EscalationRow) -> Option<String> {
     let Some(LabelTree::Map(fields)) = escalations::escalation_case(row)?.about else { return None };
     match fields.get("action")? {
@@ -164,7 +164,7 @@ fn unlisted_action_name(row: &EscalationRow) -> Option<String> {
 
 /// The most characters of a foreign name in a list.
 const MAX_NAME: usize = 60;
-/// What is said once a text is gone.
+/// The words for a text that is gone.
 const GONE: &str = "its text is gone";
 
 fn escalation_line(row: &EscalationRow, zone: &TimeZone) -> String {

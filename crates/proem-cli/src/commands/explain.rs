@@ -24,7 +24,7 @@ use super::run::account::profile;
 use crate::hints::OTHERWISE;
 use crate::ui::{BLUE, BOLD, CYAN, DIM, GREEN, YELLOW, bar, group_thousands, style_text};
 
-/// What an account is written from.
+/// The sources of an account.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Account<'a> {
     pub(super) assembled: &'a AssemblyAccount,
@@ -37,7 +37,7 @@ pub(super) struct Account<'a> {
     pub(super) finding: Option<&'a TaskFinding>,
 }
 
-/// What the assembly itself doesn't know about selection.
+/// The facts about selection that the assembly itself doesn't know.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SelectionAccount<'a> {
     pub(super) embedding_calls: usize,
@@ -191,7 +191,7 @@ fn push_totals(account: &Account<'_>, out: &mut String) {
     push_prefix_gain(account, out);
 }
 
-/// What the repository's own constant text adds to the stable prefix, and whether that decides about caching.
+/// The gain of the stable prefix from the repository's own constant text, and whether that decides about caching.
 fn push_prefix_gain(account: &Account<'_>, out: &mut String) {
     let assembly = &account.assembled.assembly;
     let end = assembly.boundaries.last().map_or(0, |last| last.saturating_add(1));
@@ -272,7 +272,7 @@ fn push_selection(account: &Account<'_>, out: &mut String) {
     }
 }
 
-/// What speaks for a candidate, in words.
+/// The evidence for a candidate, in words.
 fn candidate_evidence(candidate: &CapabilityCandidate) -> String {
     let mut parts = Vec::new();
     if !candidate.words.is_empty() {

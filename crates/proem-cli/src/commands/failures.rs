@@ -96,7 +96,7 @@ pub(super) fn run_failures(args: &FailuresCommand) -> Result<ExitCode, CommandFa
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whose failures are meant, if it is not all agents'.
+/// The agent of the failures, if it is not all agents.
 fn of_agent(agent: Option<&str>) -> String {
     agent.map_or_else(String::new, |agent| format!(" of `{}`", show::terminal_str(agent)))
 }

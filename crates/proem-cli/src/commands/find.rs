@@ -32,7 +32,7 @@ const MOST_BYTES: u64 = proem_app::assemble::MAX_TASK_BYTES;
 
 #[derive(Debug, Parser)]
 pub(crate) struct Find {
-    /// What is to be done, a stack trace or a compiler's errors; `-` is standard input
+    /// The task, a stack trace or a compiler's errors; `-` is standard input
     #[arg(value_parser = unmark_hyphen_words)]
     pub(crate) task: String,
     /// A folder in the repository
@@ -94,7 +94,7 @@ pub(super) fn run_find(args: &Find) -> Result<ExitCode, CommandFailure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A path as it is; one that is quoted for not being UTF-8 is not quoted again.
+/// A path as it is. One that is quoted for not being UTF-8 is not quoted again.
 fn path_column(path: &Untrusted<String>) -> String {
     let shown = show::terminal_text(path).into_string();
     let is_quoted = shown.len() > 1 && shown.starts_with('"') && shown.ends_with('"');

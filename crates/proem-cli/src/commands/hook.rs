@@ -1,7 +1,7 @@
 //! `proem hook`: what a coding agent is told of a repository for each prompt.
 //!
-//! Whatever goes wrong, the agent goes on without it: exit code 2 would keep the prompt from the model, so a failure is
-//! exit code 1 here and its reason stands on standard error.
+//! On any failure, the agent goes on without it: exit code 2 would keep the prompt from the model, so a failure is exit
+//! code 1 here, with its reason on standard error.
 
 use std::io::{Read as _, stdin};
 use std::process::ExitCode;
@@ -53,7 +53,7 @@ impl HookName {
 
 #[derive(Debug, Parser)]
 pub(crate) struct HookArgs {
-    /// The coding agent whose event of a prompt stands on standard input
+    /// The coding agent whose event of a prompt is on standard input
     #[arg(value_enum)]
     agent: HookName,
     /// The most bytes of context for a prompt
@@ -62,7 +62,7 @@ pub(crate) struct HookArgs {
 }
 
 pub(super) fn run_hook(args: &HookArgs) -> Result<ExitCode, CommandFailure> {
-    // Both take the same answer; the name says whose hook it is.
+    // Both take the same answer. The name says whose hook it is.
     _ = args.agent;
     answer_event(args).map_err(|failure| CommandFailure::finding(failure.to_string()))?;
     Ok(ExitCode::SUCCESS)

@@ -77,7 +77,7 @@ pub(super) fn run_init(args: &Init) -> Result<ExitCode, CommandFailure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What was written and what was left alone, one line each.
+/// The written and the untouched files, one line each.
 fn init_summary(project: &Initialisation) -> String {
     let Initialisation { root, outcome, .. } = project;
     let shown = show::terminal_str(&root.display().to_string());
@@ -120,7 +120,7 @@ fn shell_quote(path: &Path) -> String {
     if shown.chars().all(plain) { shown } else { format!("'{}'", shown.replace('\'', "'\\''")) }
 }
 
-/// What to do next.
+/// The next steps.
 fn next_steps(asked: &Path, project: &Initialisation) -> Result<String, CommandFailure> {
     let open = project.untrusted()?;
     let open: Vec<&str> = open.iter().map(String::as_str).collect();

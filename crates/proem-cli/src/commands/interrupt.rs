@@ -1,8 +1,8 @@
 //! ^C, or the signal by which a service is stopped: the first one tells what is under way to end, the second one ends
 //! at once.
 //!
-//! Invariants: the first one loses nothing, since what ends by itself writes its end down; the second one leaves
-//! what a kill leaves. What was booked stays booked, and whoever opens the records next settles it in full.
+//! Invariants: the first interrupt loses nothing, because the ending work writes its end down. The second one leaves
+//! the same state as a kill. Bookings stay, and the next process that opens the records settles them in full.
 
 use std::io;
 use std::pin::pin;

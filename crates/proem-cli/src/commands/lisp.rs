@@ -93,7 +93,7 @@ pub(crate) enum LispCommand {
     Repl(repl::LispReplArgs),
 }
 
-/// What programs are given and how much they may do.
+/// The inputs and limits of programs.
 #[derive(Debug, Args)]
 struct ProgramArgs {
     /// A JSON object whose names the program reads as `ctx/name`
@@ -164,7 +164,7 @@ impl KeptSession {
     }
 }
 
-/// The limits that are configured; notes on the project go to standard error.
+/// The limits that are configured. Notes on the project go to standard error.
 fn configured_limits(root: &Path, fuel: Option<u64>, places: &Places) -> Result<Limits, CommandFailure> {
     let mut said = Vec::new();
     let limits = limits_in(root, fuel, places, &mut said);
@@ -172,7 +172,7 @@ fn configured_limits(root: &Path, fuel: Option<u64>, places: &Places) -> Result<
     Ok(limits?)
 }
 
-/// The source in a file; `-` is standard input.
+/// The source in a file. `-` is standard input.
 fn read_lisp_source(path: &Path, limits: &Limits) -> Result<LispSource, proem_app::Error> {
     if path == Path::new("-") {
         LispSource::from_reader("standard input", std::io::stdin().lock(), limits)
@@ -201,8 +201,8 @@ fn note_repairs(repairs: &[String]) {
     }
 }
 
-/// What a program prints, written to standard error line by line: half a line could be the half of something
-/// that a CI runner obeys.
+/// A program's printed text, written to standard error line by line: half a line could be the half of something that a
+/// CI runner obeys.
 #[derive(Debug, Default)]
 struct PrintedLines {
     begun: String,

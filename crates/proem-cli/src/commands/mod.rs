@@ -1,4 +1,4 @@
-//! What each command does.
+//! The commands.
 
 pub(crate) mod adapt;
 pub(crate) mod artefacts;

@@ -108,7 +108,7 @@ pub(crate) enum QueueCommand {
     Resolve {
         /// The action's id, or the beginning of it
         id: String,
-        /// What became of it
+        /// The action's real outcome
         #[arg(value_enum)]
         answer: Resolution,
         /// How you know, in your own words
@@ -123,7 +123,7 @@ pub(crate) enum QueueCommand {
     Quarantine(quarantine::Quarantine),
 }
 
-/// What became of an unknown action.
+/// The real outcome of an unknown action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Resolution {
     /// It happened

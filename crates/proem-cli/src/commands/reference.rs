@@ -166,7 +166,7 @@ body = { body = "{body}" }
 
 /// A table of the configuration.
 struct ConfigTable<'s> {
-    /// Its name as TOML has it; empty for the top level.
+    /// Its name as TOML has it. Empty for the top level.
     name: String,
     schema: &'s Json,
 }
@@ -192,7 +192,7 @@ fn configuration_reference() -> String {
     out
 }
 
-/// Writes a row for each key; the tables among them.
+/// Writes a row for each key. The tables among them.
 fn push_key_rows<'s>(root: &'s Json, table: &ConfigTable<'s>, out: &mut String) -> Vec<ConfigTable<'s>> {
     let mut tables = Vec::new();
     let properties = table.schema.get("properties").and_then(Json::as_object).into_iter().flatten();
@@ -241,7 +241,7 @@ fn is_table(schema: &Json) -> bool {
     schema.get("properties").is_some() || schema.get("propertyNames").is_some()
 }
 
-/// The keys that a map may have, with what each stands for.
+/// The keys that a map may have, with what each represents.
 fn schema_key_names(map: &Json) -> impl Iterator<Item = (&str, String)> {
     let names = map.get("propertyNames").and_then(|names| names.get("oneOf")).and_then(Json::as_array);
     names.into_iter().flatten().filter_map(|name| Some((name.get("const")?.as_str()?, schema_sentence(name))))
@@ -251,7 +251,7 @@ fn schema_sentence(schema: &Json) -> String {
     schema.get("description").and_then(Json::as_str).unwrap_or_default().replace('\n', " ")
 }
 
-/// What a value looks like.
+/// The form of a value.
 fn value_kind(root: &Json, schema: &Json) -> String {
     let below =
         |word: &str| schema.get(word).map(|of| value_kind(root, resolve_key_schema(root, of))).unwrap_or_default();
@@ -274,7 +274,7 @@ fn value_kind(root: &Json, schema: &Json) -> String {
     }
 }
 
-/// What a choice looks like: a word, each with its meaning, or a table with one of several keys.
+/// The form of a choice: a word, each with its meaning, or a table with one of several keys.
 fn choice_kind(choices: &[Json]) -> String {
     let keys = choices.iter().filter_map(|choice| choice.get("properties")?.as_object()?.keys().next());
     let tables: Vec<String> = keys.map(|key| format!("`{{ {key} = … }}`")).collect();

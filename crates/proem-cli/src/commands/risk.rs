@@ -1,8 +1,8 @@
 //! `proem risk`: how risky changes of a repository are.
 //!
-//! Standard output holds the report, everything else goes to standard error. The level is the code's; a
-//! model explains it or raises it, if there is a key for one. With `--fail-on` the exit code is 1 when a
-//! change reaches the level, or is UNKNOWN and that is to fail; otherwise it passes, and that is said.
+//! Standard output holds the report, everything else goes to standard error. The level is the code's. A model explains
+//! it or raises it, if there is a key for one. With `--fail-on` the exit code is 1 when a change reaches the level, or
+//! is UNKNOWN and that is to fail. Otherwise it passes, and that is said.
 
 pub(crate) mod args;
 mod feedback;
@@ -35,7 +35,7 @@ pub(super) fn run_risk(args: &Risk) -> Result<ExitCode, CommandFailure> {
     let places = crate::user_places()?;
     let mut project = OpenProject::open(&args.root, &places, BookReading::Trusted)?;
     let reports = assess_and_record(args, &mut project);
-    // What was not trusted may be why it failed.
+    // An untrusted file may be the reason that it failed.
     ui::print_notes(&project.all_notes());
     let Reports { mut reports, trouble } = reports?;
     if args.since.is_some() {

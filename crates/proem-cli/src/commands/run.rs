@@ -1,13 +1,13 @@
 //! `proem run`: any prompt of the book assembled, sent, read and checked.
 //!
-//! Standard output holds the value, or the request with `--dry-run`; everything else goes to
-//! standard error. A value that is the prompt's fallback says so, and the exit code is 3.
+//! Standard output holds the value, or the request with `--dry-run`. Everything else goes to standard error. A value
+//! that is the prompt's fallback says so, and the exit code is 3.
 
 pub(super) mod account;
 mod batch;
 pub(super) mod single;
 
-/// What is said about a run to a program, under its former name.
+/// The account of a run for a program, under its former name.
 pub(super) mod output {
     pub(in crate::commands) use proem_app::run::output::RunOutput;
 }
@@ -54,7 +54,7 @@ Examples:
   proem run reviews/triage --input issue.json --record tapes          # and later --replay tapes"
 );
 
-/// What is said while the end is waited for.
+/// The message while the end is waited for.
 const STOPPING: &str = "stopping; a second ^C stops at once and charges open requests in full";
 
 #[derive(Debug, Parser)]
@@ -93,7 +93,7 @@ pub(crate) struct RunArgs {
     /// The provider to ask: `anthropic`, `openai` or a name under `[providers]`
     #[arg(long, value_name = "NAME")]
     pub(crate) provider: Option<String>,
-    /// What the answer must be, in one line, such as 'name, age int, size small|large, tags[]'
+    /// Shape of the answer, in one line, such as 'name, age int, size small|large, tags[]'
     #[arg(long, value_name = "FIELDS")]
     pub(crate) schema: Option<String>,
     /// Whether a tool is called: `auto`, `none`, `required`, or its name, instead of what the prompt says
@@ -163,7 +163,7 @@ impl RunArgs {
         if self.input_text { InputReading::Text } else { InputReading::Detected }
     }
 
-    /// What the use case is asked for.
+    /// The options of the use case.
     pub(crate) fn options(&self) -> RunOptions {
         RunOptions {
             prompt: self.prompt.clone(),
@@ -194,7 +194,7 @@ fn name_and_text(argument: &str) -> Result<(String, String), String> {
     Ok((name.to_owned(), text.to_owned()))
 }
 
-/// What `--input` names.
+/// The file that `--input` names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum GivenFile {
     /// All inputs.
@@ -234,7 +234,7 @@ fn execute(args: &RunArgs) -> Result<ExitCode, CommandFailure> {
     let mut project = OpenProject::open(&args.root, &places, BookReading::Trusted)?;
     let options = args.options();
     let setting = RunSetting::new(&options, &mut project);
-    // What was not trusted may be why it failed.
+    // An untrusted file may be the reason that it failed.
     ui::print_notes(&project.all_notes());
     let setting = setting?;
     if args.gives_nothing() {
@@ -310,7 +310,7 @@ fn given_texts(args: &RunArgs, form: &InputForm) -> Result<Vec<(String, OrderedJ
     Ok(given)
 }
 
-/// Where something is read from; if a person has to type it, that is said.
+/// The source of a text. A note says so if a person has to type it.
 fn from_terminal<'p>(path: &'p Path, what: &str) -> Source<'p> {
     let from = input_source(path);
     if matches!(from, Source::Reader(..)) && stdin().is_terminal() {
@@ -342,7 +342,7 @@ pub(super) fn print_request(inputs: &OrderedJson, setting: &RunSetting) -> Resul
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where inputs are read from; `-` is standard input.
+/// The source of inputs. `-` is standard input.
 fn input_source(path: &Path) -> Source<'_> {
     if path.as_os_str() == "-" {
         Source::Reader("standard input", Box::new(stdin().lock()))
@@ -351,7 +351,7 @@ fn input_source(path: &Path) -> Source<'_> {
     }
 }
 
-/// What is to be run.
+/// The work to run.
 enum Work<'w> {
     /// Each line of a file.
     Batch(&'w Path),
@@ -359,9 +359,9 @@ enum Work<'w> {
     Single(OrderedJson),
 }
 
-/// A runtime for calls, and a token that the first ^C cancels; the second one ends the process.
+/// A runtime for calls, and a token that the first ^C cancels. The second one ends the process.
 ///
-/// The runs themselves stay on this thread; a second one moves the bytes and hears ^C.
+/// The runs themselves stay on this thread. A second one moves the bytes and hears ^C.
 pub(crate) fn calling<T>(
     work: impl AsyncFnOnce(CancellationToken) -> Result<T, CommandFailure>,
 ) -> Result<T, CommandFailure> {

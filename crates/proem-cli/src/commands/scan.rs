@@ -1,7 +1,7 @@
 //! `proem scan`: looks for attacks in files, and says where, why, and what was not looked at.
 //!
-//! A file that can't be read never stops the others. What was not looked at is at least a flag; in a
-//! folder it is counted.
+//! A file that can't be read never stops the others. A part that was not looked at is at least a flag. In a folder it
+//! is counted.
 
 pub(crate) mod args;
 mod calibrate;
@@ -88,7 +88,7 @@ fn show_file(file: &FileScan, args: &ScanArgs) -> Result<(), CommandFailure> {
     }
     for (number, field) in file.fields.iter().enumerate() {
         if let Some(text) = field.cut.as_ref().and_then(|cut| cut.text.as_ref()) {
-            // A text alone is printed exactly; of several, each has its name above it.
+            // A text alone is printed exactly. Of several, each has its name above it.
             let text = match file.fields.len() {
                 1 => listing::cut_text(text),
                 _ => listing::named_cut_text(field, number, text),
@@ -114,7 +114,7 @@ fn report_file_name(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// What came of all files.
+/// The totals of all files.
 #[derive(Debug, Default)]
 struct Total {
     verdicts: Vec<Verdict>,

@@ -28,7 +28,7 @@ Examples:
 
 #[derive(Debug, Parser)]
 pub(crate) struct Select {
-    /// What is to be done
+    /// The task
     #[arg(required_unless_present = "queries", conflicts_with = "queries")]
     pub(crate) query: Option<String>,
     /// Rank for every task of a file, one on each line as `{"query": …}`; `-` is standard input
@@ -55,7 +55,7 @@ pub(crate) struct Select {
 }
 
 impl Select {
-    /// What is ranked, and by what.
+    /// The entries to rank, and the means.
     pub(crate) fn options(&self) -> SelectOptions {
         SelectOptions {
             catalogue: self.catalogue.clone(),
@@ -97,7 +97,7 @@ pub(super) fn run_select(args: &Select) -> Result<ExitCode, CommandFailure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Answers line by line; says how many lines were no queries.
+/// Answers line by line. Says how many lines were no queries.
 fn answer_queries(
     answers: &mut SelectAnswers<'_>,
     mut lines: QueryLines<Box<dyn BufRead>>,
@@ -136,12 +136,12 @@ struct SelectAnswers<'a> {
     ranker: &'a Ranker,
     args: &'a Select,
     answered: usize,
-    /// What was last said about why words alone decide.
+    /// The last reason that words alone decide.
     degraded: Option<String>,
 }
 
 impl SelectAnswers<'_> {
-    /// Ranks and prints; breaks off when nobody reads any more. `place` names the query.
+    /// Ranks and prints. Breaks off when nobody reads any more. `place` names the query.
     fn answer(&mut self, query: &str, place: &str) -> Result<ControlFlow<()>, CommandFailure> {
         let answered: QueryRanking = self.ranker.rank(query)?;
         let top = usize::from(self.args.top);

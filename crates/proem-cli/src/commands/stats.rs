@@ -136,7 +136,7 @@ fn tally_json(tally: &ToolTally) -> Json {
     serde_json::json!({ "tool": tool, "calls": calls, "failed": failed, "tookMs": took_ms })
 }
 
-/// What is counted of triage alone.
+/// The figures of triage alone.
 fn monitoring(triage: &TriageMonitoring) -> String {
     let n = |figure: CountedFigure| style_text(DIM, &format!("n={}", ui::short_number(figure.n)));
     let mut out = format!("\n{}, each beside the share it was planned to have\n", style_text(BOLD, "calls by stage"));
@@ -202,7 +202,7 @@ fn group_figures(group: &RunGroup) -> String {
     for row in figures.chunks(across).filter(|row| row.iter().any(|(_, _, n)| *n > 0)) {
         let mut line = String::from(" ");
         for (name, figure, n) in row {
-            // What was never counted leaves its place empty, so that the others stand where they always do.
+            // A figure without counts leaves its place empty, so that the others keep their columns.
             if *n == 0 {
                 line.push_str(&" ".repeat(CELL));
                 continue;

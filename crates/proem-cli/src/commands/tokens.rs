@@ -47,7 +47,7 @@ pub(crate) struct TokensArgs {
 }
 
 impl TokensArgs {
-    /// What tokens are counted by.
+    /// The basis of counting tokens.
     pub(crate) fn options(&self) -> TokensOptions {
         TokensOptions { model: self.model.clone(), provider: self.provider.clone(), root: self.root.clone() }
     }
@@ -98,7 +98,7 @@ fn count_file(path: &Path, name: &str, columns: &[TokenColumn]) -> Result<FileCo
     Ok(FileCount { name, bytes: text.len(), tokens, folder: None })
 }
 
-/// What was not counted of a folder, in a sentence.
+/// The uncounted part of a folder, in a sentence.
 fn left_out_sentence(file: &FileCount) -> Option<String> {
     let (_, left_out) = file.folder.filter(|(_, left_out)| *left_out > 0)?;
     let paths = ui::count_with_noun(left_out as u64, "path");

@@ -1,7 +1,7 @@
 //! `proem trust`: shows a project's files, asks, and keeps the answer.
 //!
-//! Invariants: only this command asks, only on a terminal, and once for all files; the bytes that
-//! were shown are the bytes that become trusted.
+//! Invariants: only this command asks, only on a terminal, and once for all files. The bytes that were shown are the
+//! bytes that become trusted.
 
 mod editing;
 mod list;

@@ -1,7 +1,7 @@
 //! An answer on a terminal, as it arrives.
 //!
 //! Invariants: what is written went through the same steps as a whole answer does — loaded secrets, credentials by
-//! shape, [`show`] — each of which gives the same however the answer is cut into pieces; an attempt that broke off is
+//! shape, [`show`] — each of which gives the same however the answer is cut into pieces. An attempt that broke off is
 //! said to have, before another one begins.
 
 use std::fmt;
@@ -17,27 +17,27 @@ use proem_llm::secret::{Secret, SecretStream};
 
 use crate::failure::CommandFailure;
 
-/// What is said behind an attempt that broke off.
+/// The message behind an attempt that broke off.
 const BROKEN: &str = "the answer broke off here; what stands above is not all of it";
-/// What is said where the whole answer is not what arrived.
+/// The message if the whole answer differs from its pieces.
 const OTHERWISE: &str = "the whole answer is not what arrived piece by piece; this is all of it:";
 
 /// Writes an answer to standard output, which is a terminal, while it arrives.
 pub(crate) struct AnswerScreen<'a> {
     secrets: &'a [Secret],
-    /// What says that an answer is waited for, until something of it is there.
+    /// The sign of waiting for an answer, until something of it is there.
     waiting: &'a ProgressBar,
     state: Mutex<ScreenState<'a>>,
 }
 
 struct ScreenState<'a> {
-    /// What arrived of the attempt that is under way.
+    /// The text of the current attempt so far.
     heard: String,
     steps: Steps<'a>,
     failed: Option<std::io::Error>,
 }
 
-/// What a piece goes through.
+/// The steps that a piece goes through.
 struct Steps<'a> {
     secrets: SecretStream<'a>,
     shapes: CredentialStream,
@@ -51,13 +51,13 @@ impl fmt::Debug for AnswerScreen<'_> {
 }
 
 impl<'a> AnswerScreen<'a> {
-    /// A screen on which nothing stands yet; none of `secrets` will.
+    /// A screen on which nothing stands yet. None of `secrets` will.
     pub(crate) fn new(secrets: &'a [Secret], waiting: &'a ProgressBar) -> Self {
         let state = ScreenState { heard: String::new(), steps: Steps::new(secrets), failed: None };
         Self { secrets, waiting, state: Mutex::new(state) }
     }
 
-    /// Writes what is still to be written of the answer; `None` is no answer.
+    /// Writes what is still to be written of the answer. `None` is no answer.
     pub(crate) fn finish(&self, answer: Option<&str>) -> Result<(), CommandFailure> {
         self.waiting.finish_and_clear();
         let mut state = self.state();
@@ -91,7 +91,7 @@ impl<'a> AnswerScreen<'a> {
         if state.heard.is_empty() {
             return;
         }
-        // What may be the beginning of a secret stays out: the next attempt could begin with the rest.
+        // A possible beginning of a secret stays out: the next attempt could begin with the rest.
         let Steps { secrets: _, shapes, terminal } = std::mem::replace(&mut state.steps, Steps::new(self.secrets));
         state.write(&stream_tail(shapes, terminal));
         state.heard.clear();
@@ -181,7 +181,7 @@ impl<'a> Steps<'a> {
     }
 }
 
-/// What the last two steps still hold.
+/// The rest in the last two steps.
 fn stream_tail(shapes: CredentialStream, mut terminal: show::TerminalStream) -> String {
     let shown = terminal.push(&shapes.finish()).into_string();
     shown + terminal.finish().as_str()

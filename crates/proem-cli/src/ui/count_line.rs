@@ -31,7 +31,7 @@ impl CountLine {
         Self { what, watched, last: Instant::now(), shown: false }
     }
 
-    /// Says how far it is; `all` is 0 where nobody knows.
+    /// Says how far it is. `all` is 0 where nobody knows.
     pub(crate) fn tell(&mut self, done: usize, all: usize) {
         if self.watched && self.last.elapsed() > SILENCE {
             let of = if all > 0 { format!(" of {}", group_thousands(all)) } else { String::new() };
@@ -49,7 +49,7 @@ impl CountLine {
     }
 }
 
-/// Writes over the line; words of ours alone, since nothing is broken in them.
+/// Writes over the line. Words of ours alone, since nothing is broken in them.
 fn overwrite(text: &str) {
     // Back to the first column, and Erase in Line to its end (ECMA-48, CR and EL 0).
     // Nothing is left to tell if standard error is closed.

@@ -6,7 +6,7 @@
 //!   what was asked for on a pipe or as JSON;
 //! - a CI runner obeys no text in a report ([`show::report`]) or in a document ([`show::report_json`]).
 //!
-//! Who prints says what it is, by a [`Printed`]; only what was asked for as it is stays as it is.
+//! Each printing call names its kind of text by a [`Printed`]. Only text that was requested literally stays literal.
 
 use std::borrow::Cow;
 use std::io::{ErrorKind, IsTerminal as _, Write};
@@ -19,7 +19,7 @@ use proem_text::json;
 
 use crate::failure::CommandFailure;
 
-/// What a text on standard output is.
+/// The kind of a text on standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Printed {
     /// Exactly what was asked for: a prompt, an answer, a text without its attacks.
@@ -32,7 +32,7 @@ pub(crate) enum Printed {
     Document,
 }
 
-/// Writes a text to standard output in full; breaks off if nobody reads any more.
+/// Writes a text to standard output in full. Breaks off if nobody reads any more.
 ///
 /// # Errors
 ///
@@ -75,13 +75,13 @@ pub(super) fn write_bytes_to_stdout(bytes: &[u8]) -> Result<(), CommandFailure> 
 fn write_and_flush(out: &mut dyn Write, bytes: &[u8]) -> Result<ControlFlow<()>, CommandFailure> {
     match out.write_all(bytes).and_then(|()| out.flush()) {
         Ok(()) => Ok(ControlFlow::Continue(())),
-        // Whoever read the output has seen enough.
+        // The reader of the output has seen enough.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(ControlFlow::Break(())),
         Err(error) => Err(CommandFailure::outside(format!("could not write the output: {error}"))),
     }
 }
 
-/// Whether credentials by shape may stand in a text.
+/// Whether credentials by shape may be in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shapes {
     /// A person, or a log, reads it.
@@ -91,13 +91,13 @@ pub(super) enum Shapes {
 }
 
 impl Shapes {
-    /// What holds for standard output.
+    /// The properties of standard output.
     fn of_stdout() -> Self {
         if std::io::stdout().is_terminal() { Self::Cut } else { Self::Stay }
     }
 }
 
-/// What was asked for, as exact as it may be.
+/// The requested text, as exact as it may be.
 pub(super) fn exact_output(text: &str, shapes: Shapes) -> Cow<'_, str> {
     let known = redact_credentials(text, |finder| finder.redact_lines(text));
     match shapes {
@@ -126,7 +126,7 @@ pub(crate) fn document_output(text: &str) -> String {
     show::report_json(&clean).into_owned()
 }
 
-/// A value of JSON without loaded credentials, on as many lines as before; `None` if it is none.
+/// A value of JSON without loaded credentials, on as many lines as before. `None` if it is none.
 fn redacted_json(finder: &SecretFinder<'_>, text: &str) -> Option<String> {
     let value = serde_json::from_str(text).ok()?;
     let clean = finder.redact_json(&value).unwrap_or(value);

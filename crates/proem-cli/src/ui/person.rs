@@ -20,7 +20,7 @@ pub(crate) fn operator(about: &str, otherwise: &str) -> Result<Operator, Command
     })
 }
 
-/// Asks one question; anything but yes is no.
+/// Asks one question. Anything but yes is no.
 pub(crate) fn confirm(operator: &mut Operator, question: &str) -> Result<Consent, CommandFailure> {
     let consent = operator.confirm(&on_terminal(&style_text(BOLD, question)))?;
     if consent == Consent::No {
@@ -29,7 +29,7 @@ pub(crate) fn confirm(operator: &mut Operator, question: &str) -> Result<Consent
     Ok(consent)
 }
 
-/// Shows what a person is about to decide, to its end; `None` if the person stops before.
+/// Shows what a person is about to decide, to its end. `None` if the person stops before.
 ///
 /// # Errors
 ///

@@ -1,19 +1,19 @@
-//! Where progress is drawn.
+//! The place of progress on the screen.
 
 use std::io::{self, StderrLock, Write as _};
 
 use console::{Term, is_dumb};
 use indicatif::{ProgressDrawTarget, TermLike};
 
-/// The cells that are left free at the end of each line. A bar is filled up with blanks to the end of its line;
-/// the `^C` that a terminal shows for a key would go on in the next line there, and what was drawn before it
-/// would stay when the bar is taken away. There is room for two.
+/// The cells that are left free at the end of each line. A bar is filled up with blanks to the end of its line. The
+/// `^C` that a terminal shows for a key would go on in the next line there, and what was drawn before it would stay
+/// when the bar is taken away. There is room for two.
 const FREE: u16 = 4;
 
 /// How often a bar is drawn in a second at most, as on terminals by default.
 const RATE: u8 = 20;
 
-/// Standard error, if it is a terminal that can take back what it shows; nothing else is drawn on.
+/// Standard error, if it is a terminal that can take back what it shows. Nothing else is drawn on.
 pub(crate) fn progress_target() -> ProgressDrawTarget {
     let term = Term::buffered_stderr();
     if !term.is_term() || is_dumb() {

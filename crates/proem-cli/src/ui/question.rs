@@ -1,8 +1,8 @@
-//! What a run asks, asked at the terminal.
+//! A run's question, asked at the terminal.
 //!
-//! Invariants: nothing is answered for a person; only the number of an option is an answer, and words after a colon
-//! are the person's own; what somebody else wrote is shown by [`show`] behind bars and before our words, so that
-//! no line of it passes for one of ours and the last thing that is read is what happens on a yes.
+//! Invariants: nothing is answered for a person. Only the number of an option is an answer, and words after a colon are
+//! the person's own; what somebody else wrote is shown by [`show`] behind bars and before our words, so that no line of
+//! it passes for one of ours and the last thing that is read is what happens on a yes.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -22,14 +22,14 @@ use super::person::{on_terminal, operator_rows};
 use super::{BOLD, aside, style_text};
 use crate::failure::CommandFailure;
 
-/// Asks at the terminal what a run asks; nothing is drawn meanwhile on `waiting`.
+/// Asks at the terminal what a run asks. Nothing is drawn meanwhile on `waiting`.
 #[derive(Debug)]
 pub(crate) struct TerminalQuestions<'t> {
     pub(crate) waiting: &'t ProgressBar,
     pub(crate) stop: &'t CancellationToken,
 }
 
-/// Who can answer what `run` asks, by its id in short; none stands for a run that is not recorded.
+/// The person who can answer the questions of `run`, by its id in short. None represents a run that is not recorded.
 ///
 /// # Errors
 ///
@@ -78,7 +78,7 @@ impl TerminalQuestions<'_> {
             return Err(CommandFailure::bug("the run failed", "it asks a question without options"));
         }
         let unanswered = || {
-            // What follows begins a line of its own.
+            // The next text begins a line of its own.
             aside("\n");
             let (who, remedy) = (run_label(run), ask_again_sentence(run, ""));
             CommandFailure::finding(format!("no answer was given, so {who} still waits; {remedy}"))
@@ -110,7 +110,7 @@ fn run_label(run: &str) -> String {
     if run.is_empty() { "the run".to_owned() } else { format!("run {run}") }
 }
 
-/// How a run is asked about once more; `place` is where that has to be.
+/// How a run is asked about once more. `place` is where that has to be.
 fn ask_again_sentence(run: &str, place: &str) -> String {
     match (run, place) {
         ("", _) => "start it again, and leave out --no-record so that it can wait".to_owned(),
@@ -155,7 +155,7 @@ fn is_decision(question: &Question) -> bool {
     question.content != LabelTree::Null || !question.recipients.is_empty() || question.consequence.is_some()
 }
 
-/// What stands before each row of what others wrote.
+/// The bar before each row of other people's text.
 const BAR: &str = "  │ ";
 /// The narrowest rows in cells: below that a terminal breaks them itself.
 const NARROWEST: usize = 20;

@@ -1,12 +1,12 @@
 //! Texts in the cells of a terminal.
 //!
-//! A character takes the cells that Unicode Standard Annex 11 gives it: two for CJK and emoji, none for a
-//! combining mark. Whatever joins characters into one, such as a zero width joiner, is escaped by then.
+//! A character takes the cells that Unicode Standard Annex 11 gives it: two for CJK and emoji, none for a combining
+//! mark. Characters that join others into one, such as a zero width joiner, are escaped by then.
 
 use unicode_width::UnicodeWidthChar as _;
 
-/// The marks that one letter may bear without a cell of their own. Source: Unicode Standard Annex 15,
-/// Stream-Safe Text Format, which allows thirty non-starters in a row; no orthography needs as many.
+/// The marks that one letter may bear without a cell of their own. Source: Unicode Standard Annex 15, Stream-Safe Text
+/// Format, which allows thirty non-starters in a row. No orthography needs as many.
 const MARKS: usize = 30;
 
 /// The cells of a line so far.

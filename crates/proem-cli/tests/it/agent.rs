@@ -1,5 +1,5 @@
-//! An agent that Proem doesn't ship, through everything that is done with runs: it stands in one file of these tests,
-//! and no other line of Proem knows it.
+//! An agent that Proem doesn't ship, through everything that is done with runs: it is in one file of these tests, and
+//! no other line of Proem knows it.
 
 mod draft;
 
@@ -34,7 +34,7 @@ use crate::fixture::{BEAT, Fixture};
 use crate::records::sql;
 use crate::run::{set_up, start, without_ids};
 
-/// What the agent does in a process of its own, by the variable of that name.
+/// The agent's phase in a process of its own, by the variable of that name.
 const PHASE: &str = "PROEM_TEST_PHASE";
 
 const WRITE: &str = "---
@@ -90,7 +90,7 @@ fn phase(fixture: &Fixture, phase: &str) -> Command {
     command
 }
 
-/// What such a process says.
+/// The words of such a process.
 fn said(fixture: &Fixture, what: &str) -> String {
     let output = phase(fixture, what).output().unwrap();
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -143,7 +143,7 @@ fn an_agent_of_somebody_elses_is_recorded_killed_resumed_replayed_and_shown() {
     let server = start(vec![written, Reply { how: slow, ..judged.clone() }, judged]);
     let fixture = book(&server);
 
-    // Where nothing is sent, nothing is recorded.
+    // If nothing is sent, nothing is recorded.
     assert_eq!(said(&fixture, "unsent"), "recorded: false\n");
     assert!(!fixture.base.join("state/proem/records.db").exists());
 
@@ -159,7 +159,7 @@ fn an_agent_of_somebody_elses_is_recorded_killed_resumed_replayed_and_shown() {
     dies.wait().unwrap();
     assert_eq!(sql(&fixture, "SELECT kind || ' ' || state FROM runs"), ["draft running"]);
 
-    // What was answered is not asked again.
+    // An answered question is not asked again.
     assert_eq!(said(&fixture, "resume"), "{\"verdict\":\"It is short.\"}\n");
     assert_eq!(server.requests().len(), 3);
     assert_eq!(sql(&fixture, "SELECT kind || ' ' || outcome FROM runs"), ["draft answered"]);
@@ -185,7 +185,8 @@ fn an_agent_of_somebody_elses_is_recorded_killed_resumed_replayed_and_shown() {
     );
 }
 
-/// What [`phase`] starts; alone it shows that the agent is known under its kind, and the shipped ones beside it.
+/// The process that [`phase`] starts. Alone it shows that the agent is known under its kind, and the shipped ones
+/// beside it.
 #[test]
 fn in_a_process_of_its_own() {
     let Ok(what) = std::env::var(PHASE) else {
@@ -214,7 +215,7 @@ fn in_a_process_of_its_own() {
     println!("\n> {said}");
 }
 
-/// What the agent's run is made of, with these requests carried so.
+/// The base of the agent's run, with these requests carried this way.
 fn base(project: &mut OpenProject, carriage: Carriage, task: &str) -> Result<RunBase, Error> {
     let options = AgentOptions { model: None, provider: None, carriage, seconds: NonZeroU32::new(60).unwrap() };
     let inputs = json!({ "task": task }).into();

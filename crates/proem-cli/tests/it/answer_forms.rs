@@ -108,7 +108,7 @@ fn a_schema_that_is_only_string_asks_for_a_text() {
     assert!(server.requests()[0].json().unwrap().get("tools").is_none());
 }
 
-/// A prompt that says where the form of its answer stands.
+/// A prompt that says where the form of its answer is.
 fn placed(place: &str) -> String {
     sorting(LISTED, "")
         .replace("You must say what one is.\n", &format!("You must say what one is.\n{place}\nThat is all.\n"))
@@ -130,7 +130,7 @@ fn the_form_of_the_answer_stands_where_the_author_puts_it_and_nowhere_else() {
     assert_eq!(text.matches("The answer is one JSON").count(), 1, "{text}");
     let (form, end) = (text.find("The answer is one JSON").unwrap(), text.find("That is all.").unwrap());
     assert!(form < end, "{text}");
-    // Without the helper it stands at the end.
+    // Without the helper it is at the end.
     user(&server, &placed("")).proem(&LOCAL).answer();
     let text = words(&server);
     assert!(text.find("The answer is one JSON").unwrap() > text.find("That is all.").unwrap(), "{text}");

@@ -1,5 +1,5 @@
-//! What a user meets of actions: the guide that takes some from their proposal to their end, what a proposal prints
-//! in each outcome, and whose policy holds.
+//! A user's view of actions: the guide that takes some from their proposal to their end, the output of a proposal in
+//! each outcome, and the policy that holds.
 
 #![cfg(unix)]
 #![expect(

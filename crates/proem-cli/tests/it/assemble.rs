@@ -1,4 +1,4 @@
-//! What `proem assemble` says when something is unusual.
+//! The messages of `proem assemble` in unusual cases.
 
 use std::{fs, io::Read as _, process::Stdio};
 
@@ -211,7 +211,7 @@ fn an_untrusted_configuration_only_restricts() {
     assert_eq!(json["tools"], json!(["read", "search"]));
     let messages = json["messages"].as_array().unwrap().iter();
     let sections = messages.flat_map(|message| message["sections"].as_array().unwrap());
-    // A file that has the task's words may be shown, contained; nothing of it is a rule, tool or setting.
+    // A file that has the task's words may be shown, contained. Nothing of it is a rule, tool or setting.
     assert!(sections.filter(|section| section["name"] != "code").all(|section| !section.to_string().contains("EVIL")));
     assert_eq!(json["cache"]["model"], "claude-haiku-4-5");
     fixture.write("proem.toml", "[assemble]\nmax_context_tokens = 1\n");
@@ -318,7 +318,7 @@ fn forty_thousand_changes_are_cut_and_counted() {
     let blob = fixture.git(&["rev-parse", "HEAD:README.md"]);
     let index: String = (0..40_000).map(|n| format!("100644 {}\tgenerated/{n:05}.txt\n", blob.trim())).collect();
     fixture.git_with(&["update-index", "--index-info"], index.as_bytes());
-    // Nothing of it lies in the work tree, which git is told not to look for.
+    // Nothing of it is in the work tree, which git is told not to look for.
     let paths: String = (0..40_000).map(|n| format!("generated/{n:05}.txt\n")).collect();
     fixture.git_with(&["update-index", "--skip-worktree", "--stdin"], paths.as_bytes());
     let run = fixture.proem(&["assemble", "commit this", "--json"]);
@@ -326,7 +326,7 @@ fn forty_thousand_changes_are_cut_and_counted() {
     let context = report.as_array().unwrap().iter().filter(|section| section["layer"] == "context");
     let tokens: u64 = context.map(|section| section["tokens"].as_u64().unwrap()).sum();
     assert!(tokens <= 4000, "{tokens}");
-    // Counting lines may take git longer than it has; then that is said.
+    // Counting lines may take git longer than it has. Then that is said.
     let runtime = section(&run, "runtime");
     assert!(runtime.contains("Staged: 40000 files") || runtime.contains("Unknown: staged lines"), "{runtime}");
     assert!(run.stderr().contains("note: changed paths: only the first 200 of 40000 are listed\n"), "{}", run.stderr());

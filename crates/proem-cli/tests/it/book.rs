@@ -370,7 +370,7 @@ fn the_users_book_is_found() {
     assert_eq!(fs::read_to_string(&user).unwrap(), lock);
     let project = fs::read_to_string(fixture.repo.join(".proem/book/book.lock")).unwrap();
     assert!(project.contains("host/greet@1.0.0") && !project.contains("reviews/sorting"), "{project}");
-    // What is wrong with one keeps the other from nothing.
+    // A problem with one keeps the other from nothing.
     fixture.write(&format!("{BOOK}/1.1.0.prompt"), PROMPT.replace("1.0.0", "1.1.0").replace("{{name}}", "{{nmae}}"));
     fixture.configure("book/reviews/sorting/1.1.0.prompt", &SORTING.replace("1.0.0", "1.1.0"));
     sessions.push(fixture.proem(&["book", "lock"]));

@@ -52,7 +52,7 @@ fn two_versions_stand_side_by_side() {
 /// The cases asked of two models, one of which is always right.
 pub(crate) fn compared(more: &[&str]) -> (crate::fixture::Fixture, Run, usize) {
     let says = |severity: &str| Reply::value(json!({ "severity": severity }));
-    // Case by case: four times `high`, then four times `low`; the other model says `high` to everything.
+    // Case by case: four times `high`, then four times `low`. The other model says `high` to everything.
     let right = ["high"; 4].into_iter().chain(["low"; 4]);
     let server = start(right.chain(["high"; 8]).map(says).collect());
     let fixture = sorting(&server, CASES);

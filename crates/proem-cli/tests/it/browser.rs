@@ -1,6 +1,6 @@
 //! Pages and pictures in a real browser without a window.
 //!
-//! The page stands in a frame that may run no script; the page around it, which is the test's, measures it.
+//! The page is in a frame that may run no script. The page around it, which is the test's, measures it.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -15,12 +15,12 @@ use crate::book_compared::compared;
 use crate::risk::scene::shop;
 use crate::skipped::skip;
 
-/// What a browser is called, best first.
+/// The names of a browser, best first.
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
-/// How long one may take; the slowest start seen took three seconds.
+/// How long one may take. The slowest start seen took three seconds.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// What is measured inside of the frame.
+/// The measurement inside the frame.
 const MEASURE: &str = r#"
 const frame = document.querySelector("iframe");
 frame.srcdoc = new TextDecoder().decode(Uint8Array.from(atob(PAGE), c => c.charCodeAt(0)));
@@ -45,7 +45,7 @@ frame.addEventListener("load", () => {
 });
 "#;
 
-/// What a browser shows of a page in a window of that width, in CSS pixels; nothing where there is no browser.
+/// A browser's view of a page in a window of that width, in CSS pixels. Nothing if there is no browser.
 pub(crate) fn seen(page: &str, width: u16) -> Option<Json> {
     let Some(name) = NAMES.into_iter().find(|name| Command::new(name).arg("--version").output().is_ok()) else {
         skip("browser", format!("none of {NAMES:?} is here"));
@@ -98,7 +98,7 @@ fn a_comparison_of_models_is_a_page_that_fits_a_window_and_a_telephone() {
         for words in ["reviews/sorting", "claude-sonnet-4-6", "as expected", "fails", "undecided", "a crash is bad"] {
             assert!(text.contains(words), "{words}: {text}");
         }
-        // A head and a row for each model, and for each of them a head and two cases; each has its interval drawn.
+        // A head and a row for each model, and for each of them a head and two cases. Each has its interval drawn.
         assert_eq!(seen["rows"], 3 + 2 * 3, "{seen}");
         let widths = seen["widths"].as_array().unwrap();
         assert!(widths.len() == 2 && widths.iter().all(|width| width.as_f64() > Some(5.0)), "{seen}");

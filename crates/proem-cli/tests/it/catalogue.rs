@@ -70,7 +70,7 @@ fn as_json() {
     let check = fixture.proem(&["catalogue", "check", "--json"]);
     assert_eq!(check.code(), 1);
     let all = serde_json::json!({ "list": list, "show": show, "check": serde_json::from_str::<serde_json::Value>(check.stdout()).unwrap() });
-    // Escaped, so that nothing hidden stands in the snapshot.
+    // Escaped, so that nothing hidden is in the snapshot.
     snapshot!(check.redacted(&proem_text::json::pretty(&all)));
 }
 
@@ -121,7 +121,7 @@ fn a_trusted_file_counts_as_ones_own_words() {
     assert_eq!(state("review"), "not approved", "the body changed");
 }
 
-/// Runs a command on a pseudo-terminal and answers its question; nothing without `script`.
+/// Runs a command on a pseudo-terminal and answers its question. Nothing without `script`.
 fn on_terminal(fixture: &Fixture, args: &[&str], answer: &str) -> Option<(String, i32)> {
     let mut script = fixture.command("script");
     script.args(["--quiet", "--return", "--command", "\"$PROEM\" $ARGS", "/dev/null"]);

@@ -11,7 +11,7 @@ use crate::terminal::screen::{WIDE, start_on};
 const PROMPT: &str = "---\nproem:\n  version: 1.0.0\n  purpose: tries something\n  sections:\n    - { name: role, trust: constitution }\n\
     ---\n{{role \"system\"}}{{section \"role\"}}\nBe brief.\n";
 
-/// What is offered for the last of these words; nothing but the binary can be started.
+/// The completions of the last of these words. Nothing but the binary can be started.
 fn offered(fixture: &Fixture, words: &[&str]) -> Vec<String> {
     let mut command = fixture.command(&fixture.binary);
     command.env("PATH", "/nowhere").env("PROEM_COMPLETE", "bash");
@@ -106,7 +106,7 @@ fn shell(name: &str) -> Option<String> {
     found
 }
 
-/// Presses keys in a shell that has loaded the script, until each text stands there.
+/// Presses keys in a shell that has loaded the script, until each text is there.
 fn pressed(name: &str, args: &[&str], begin: &dyn Fn(&str) -> String, rows: &[(&str, &str)]) {
     let Some(path) = shell(name) else { return };
     let mut fixture = scene();

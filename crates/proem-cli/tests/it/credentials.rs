@@ -8,7 +8,7 @@ use crate::fixture::{Fixture, Run};
 use crate::records::is_kept;
 use crate::run::{fixture, start};
 
-/// What every fixture's provider is called with.
+/// The key of every fixture's provider.
 const KEY: &str = "sk-ant-api-0123456789abcdef";
 
 /// The shape of a token, put together here so that no scanner of sources takes it for one.
@@ -95,7 +95,7 @@ fn what_is_gathered_is_sent_and_kept_without_what_looks_like_a_credential() {
     assert!(prompt.contains(sent) && is_kept(&fixture, sent), "record and request agree");
 }
 
-/// Why the last run can't be replayed; null if it can.
+/// Why the last run can't be replayed. Null if it can.
 fn not_replayable(fixture: &Fixture) -> Json {
     fixture.proem(&["runs", "show", "--json"]).json()["notReplayable"].clone()
 }

@@ -1,4 +1,4 @@
-//! What Anthropic says of its cache, asked for, recorded, and shown beside what is found here.
+//! Anthropic's own account of its cache: asked for, recorded, and shown beside our finding.
 
 use proem_llm::scripted::{Reply, ScriptedServer, ServerScript};
 use serde_json::{Value as Json, json};
@@ -76,7 +76,7 @@ fn what_the_provider_says_stands_beside_ours() {
     }
     let first = fixture.proem(&["runs", "show", "last~3", "--json"]).json();
     assert!(first["calls"][0]["cache"].is_null() && !first["calls"][0]["attempts"].is_null(), "{first}");
-    // What was asked is a part of the request: it is made again byte for byte.
+    // The question to the cache is a part of the request: it is made again byte for byte.
     let replay = fixture.proem(&["runs", "replay", "last~2"]);
     assert_eq!(replay.code(), 0, "{}", replay.transcript());
 }

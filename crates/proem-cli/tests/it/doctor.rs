@@ -77,7 +77,7 @@ fn each_broken_part_is_found_and_hides_no_other() {
         assert_eq!(code, i32::from(expected == "wrong"), "{subject}");
         assert_eq!(output["ok"], expected != "wrong", "{subject}");
         assert!(output.to_string().to_lowercase().contains(words), "{subject}: {words}: {output}");
-        // Whatever is broken, everything is spoken of.
+        // Every check appears, whatever is broken.
         for other in ["configuration", "key", "provider", "store", "git", "trust", "terminal"] {
             state(&output, other);
         }

@@ -1,7 +1,7 @@
 //! Effects as the binary performs them: at most once, none lost, and what is in doubt is listed.
 //!
-//! The oracle is never the record alone: a mail server on loopback that logs what it has read, or the files of an
-//! outbox. Whatever a sweep met, [`scene::Office::agree`] holds both against each other.
+//! The oracle is never the record alone: a mail server on loopback that logs everything it reads, or the files of an
+//! outbox. After any sweep, [`scene::Office::agree`] holds both against each other.
 
 #![cfg(unix)]
 #![expect(

@@ -165,7 +165,7 @@ fn check(reply: Reply, embedding: &str, expected: &str) {
 
 #[test]
 fn nobody_listens() {
-    // A port that is taken and on which nobody answers would be another failure; this one is free.
+    // A port that is taken and on which nobody answers would be another failure. This one is free.
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let fixture = configured(&format!("http://{address}/v1"), "", "");
     let expected = "nothing listens at `HOST`; start the server or check `providers.vectors.base_url`; gave up after 1 \

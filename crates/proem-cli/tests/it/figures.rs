@@ -1,4 +1,4 @@
-//! What servers report about tokens: what can't be right is settled in full, and honest servers are believed.
+//! Servers' reports of tokens: impossible ones are settled in full, and honest servers are believed.
 
 use std::fs;
 
@@ -27,7 +27,7 @@ fn ask(fixture: &Fixture, model: &str, more: &[&str]) -> Run {
     fixture.proem(&args)
 }
 
-/// What is booked of the last attempt: its state, and whether that is all that was reserved.
+/// The booking of the last attempt: its state, and whether that is all that was reserved.
 fn booked(fixture: &Fixture) -> (String, bool) {
     let rows = sql(
         fixture,
@@ -54,7 +54,7 @@ fn impossible_usage_is_settled_in_full_and_said() {
         let run = ask(&fixture, model, &[]);
         assert_eq!(run.code(), 0, "{}", run.stderr());
         let note = run.stderr().lines().find(|line| line.contains(words)).unwrap_or_default();
-        // What can't be right is charged in full. What is not reported at all is bounded by the bytes that went and came.
+        // An impossible report is charged in full. Missing usage is bounded by the bytes of both directions.
         let (booking, words_of_show) = match usage {
             Some(_) => ("charged in full", "charged in full"),
             None => ("under `[providers.local]`", "(estimated), "),

@@ -50,7 +50,7 @@ fn what_fits_comes_first_with_its_line() {
 #[test]
 fn a_task_in_another_language_finds_english_code() {
     let fixture = shop();
-    // What a translation of the shop's texts has is no word of its code.
+    // A word of the shop's translations is no word of its code.
     fixture.write("locale/de.po", "msgid \"discount\"\nmsgstr \"Rabatt im Warenkorb\"\n");
     fixture.commit("German texts");
     for task in [
@@ -190,7 +190,7 @@ fn the_same_cold_and_warm_and_after_damage() {
     let kept = kept_files(&fixture);
     for file in &kept {
         fs::write(file, b"damaged").unwrap();
-        // What an earlier version kept goes when this one keeps its own.
+        // The file of an earlier version goes when this one keeps its own.
         fs::write(file.with_file_name("context-1.bin"), b"older").unwrap();
     }
     assert!(!kept.is_empty(), "nothing is kept");
@@ -239,7 +239,7 @@ fn a_word_in_common_by_chance_is_no_answer() {
     let prompt = fixture.proem(&["assemble", task]);
     assert_eq!(prompt.code(), 0, "{}", prompt.stderr());
     assert!(!prompt.stdout().contains("apply_discount"), "{}", prompt.stdout());
-    // What is named is looked for whatever else is said, and so is what a small repository is about.
+    // A named file is looked for in any task, and so is the subject of a small repository.
     for (task, first) in [
         ("half of the children like the beach, see src/basket.rs", "src/basket.rs:2"),
         ("apply_discount when half of the children like the beach", "src/basket.rs:2"),
@@ -269,7 +269,7 @@ fn where_it_is_doubtful_that_a_task_is_about_code_a_prompt_has_paths_alone() {
     assert!(!prompt.stdout().contains("InvoicePrinter"), "{}", prompt.stdout());
     let hint = "because of that doubt only their paths are given; `--context parts` shows their code all the same";
     assert!(prompt.stderr().contains(hint), "{}", prompt.stderr());
-    // Whoever asks for a depth has it, and is told of the doubt all the same.
+    // A requested depth is granted, with the note of doubt all the same.
     let asked = fixture.proem(&["assemble", "--context", "parts", task]);
     assert!(asked.stdout().contains("InvoicePrinter"), "{}", asked.stdout());
     assert!(asked.stderr().contains("it is doubtful") && !asked.stderr().contains(hint), "{}", asked.stderr());

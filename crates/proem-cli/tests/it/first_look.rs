@@ -125,7 +125,7 @@ fn a_process_that_failed_is_named_by_doctor_and_not_started_again_at_once() {
     assert!(!doctor.contains('\x1b'), "{doctor}");
     fixture.proem(&["find", TASK]);
     assert!(folder.join("index-failure.txt").exists(), "it rests");
-    // Whoever waits sees it done, and what was noted is over when a process is through.
+    // With `--wait` the reading is done, and the note ends when the process has finished.
     assert_eq!(fixture.proem(&["find", TASK, "--wait"]).code(), 0);
     assert_eq!(fixture.proem(&["index"]).code(), 0);
     assert!(!folder.join("index-failure.txt").exists());

@@ -18,13 +18,13 @@ use tempfile::TempDir;
 pub(crate) struct Fixture {
     pub(crate) base: PathBuf,
     pub(crate) repo: PathBuf,
-    /// What is run: the binary of today, unless a test names another.
+    /// The binary to run: today's, unless a test names another.
     pub(crate) binary: PathBuf,
     variables: BTreeMap<OsString, OsString>,
     _held: Held,
 }
 
-/// What keeps others out of a fixture's folders.
+/// The lock that keeps others out of a fixture's folders.
 enum Held {
     Temporary { _folder: TempDir },
     Locked { folder: PathBuf, _lock: File },
@@ -44,8 +44,8 @@ pub(crate) const BEAT: Duration = Duration::from_millis(50);
 /// Sixty-four digits and a line break: the key of every fixture.
 const KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n";
 
-/// What plain git leaves undone in a fixture: tidying in a process of its own after each commit, and
-/// waiting for the disk.
+/// The work that plain git leaves undone in a fixture: tidying in a process of its own after each commit, and waiting
+/// for the disk.
 const QUICK: [&str; 4] = ["-c", "maintenance.auto=false", "-c", "core.fsync=none"];
 
 impl Fixture {
@@ -56,8 +56,8 @@ impl Fixture {
         Self::within(base, Held::Temporary { _folder: folder })
     }
 
-    /// A folder that has the same path in every run, so that every byte that depends on it is the
-    /// same. Whoever else wants it at the same time waits.
+    /// A folder that has the same path in every run, so that every byte that depends on it is the same. Others that
+    /// want it at the same time wait.
     pub(crate) fn fixed(name: &str) -> Self {
         let all = Path::new("/tmp/proem-golden");
         DirBuilder::new().recursive(true).mode(0o700).create(all).unwrap();
@@ -119,7 +119,7 @@ impl Fixture {
         write(&self.base.join("config/proem").join(path), content);
     }
 
-    /// Runs plain git in `repo`; it must succeed.
+    /// Runs plain git in `repo`. It must succeed.
     pub(crate) fn git(&self, args: &[&str]) -> String {
         self.git_with(args, b"")
     }
@@ -130,8 +130,8 @@ impl Fixture {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// Where the child's own path has a program. Looked up here, it can be started without a copy of this
-    /// process's tables of memory, which a search by the child would need.
+    /// The path of a program by the child's own path. A program that is looked up here can be started without a copy of
+    /// this process's page tables, which a search by the child would need.
     fn program(&self, name: &str) -> PathBuf {
         let folders = std::env::split_paths(&self.variables[OsStr::new("PATH")]);
         folders
@@ -181,12 +181,12 @@ fn write(path: &Path, content: impl AsRef<[u8]>) {
 
 fn run(command: &mut Command, stdin: &[u8]) -> Output {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // Whoever doesn't read its input may be gone already.
+    // A process that doesn't read its input may be gone already.
     _ = child.stdin.take().unwrap().write_all(stdin);
     child.wait_with_output().unwrap()
 }
 
-/// What came of running the binary.
+/// The result of running the binary.
 pub(crate) struct Run {
     args: Vec<String>,
     base: String,
@@ -206,7 +206,7 @@ impl Run {
         std::str::from_utf8(&self.output.stderr).unwrap()
     }
 
-    /// Standard output as JSON; the run must have succeeded.
+    /// Standard output as JSON. The run must have succeeded.
     #[track_caller]
     pub(crate) fn json(&self) -> serde_json::Value {
         assert_eq!(self.code(), 0, "{:?}: {}", self.args, self.stderr());

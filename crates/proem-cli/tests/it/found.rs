@@ -1,8 +1,8 @@
-//! What an engineer finds on the desk: three small repositories, ten tasks each, with what must and must not be there.
+//! An engineer's searches: three small repositories, ten tasks each, with the files that must and must not be found.
 
 use crate::fixture::{Fixture, Run};
 
-/// A task with words that must and that must not stand in its prompt.
+/// A task with words that must and that must not be in its prompt.
 type Case<'c> = (&'c [&'c str], &'c [&'c str], &'c [&'c str]);
 
 /// The sections of a prompt that hold what was found, by name.
@@ -210,7 +210,7 @@ fn typescript_tasks() {
     );
 }
 
-/// What depends on no task stands where a provider caches, and no task moves it.
+/// Text that depends on no task is in the cached part, and no task moves it.
 #[test]
 fn the_prefix_is_the_same_for_every_task() {
     for fixture in [rust(), python(), typescript()] {

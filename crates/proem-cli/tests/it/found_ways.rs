@@ -128,7 +128,7 @@ fn lines_that_are_asked_at_once_all_get_their_answers() {
     let run = fixture.proem(&["run", "reviews/sorting", "--batch", "lines.jsonl", "--no-record"]);
     assert_eq!((run.code(), run.stdout().lines().count()), (0, 20), "{}", run.stderr());
     assert_eq!(run.stdout().matches("\"outcome\":\"answered\"").count(), 20, "{}", run.stdout());
-    // What no model was asked for leaves no gap in what the others report.
+    // A figure that no model was asked for leaves no gap in the others.
     assert_eq!(
         run.stdout()
             .matches("\"usage\":{\"cacheRead\":0,\"cacheWrites\":[],\"input\":100,\"output\":10},\"value\"")
@@ -165,7 +165,7 @@ fn a_live_test_of_the_book_finds_the_way() {
     assert_eq!(ways(&server)[..3], FOUND);
 }
 
-/// What an investigation is answered: nothing else to measure, then the summary.
+/// The answers of an investigation: nothing else to measure, then the summary.
 fn investigated() -> Vec<String> {
     let last = json!({ "action": "FINALIZE", "reasoning": "Nothing else would change the result.", "target": null });
     let summary = json!({ "risk_level": "HIGH", "confidence": 0.8,
@@ -261,7 +261,7 @@ fn cassettes_hold_every_way_that_was_tried() {
     let ask = |more: &[&str]| fixture.proem(&[&["run", "reviews/sorting", "--set", "title=It crashes"], more].concat());
     assert_eq!(ask(&["--record", "tapes", "--no-record"]).code(), 0);
     assert_eq!(ways(&server), FOUND);
-    // What goes onto cassettes teaches no way, so that they hold what a replay asks for.
+    // A run onto cassettes teaches no way, so that they hold the requests of a replay.
     let replayed = ask(&["--replay", "tapes", "--no-record"]);
     assert_eq!(replayed.code(), 0, "{}", replayed.transcript());
     assert!(!replayed.stderr().contains("not requested in this run"), "{}", replayed.stderr());

@@ -14,7 +14,7 @@ const PROMPT: u64 = 1_990;
 /// Those of its stable prefix.
 const PREFIX: u64 = 1_930;
 
-/// What the cache did with a request.
+/// The cache's behaviour for a request.
 #[derive(Clone, Copy)]
 enum Cache {
     Wrote,
@@ -44,7 +44,7 @@ fn said(block: AnswerBlock, cache: Cache) -> Reply {
     }
 }
 
-/// What a provider's cache does with the requests of the guide, in their order.
+/// The behaviour of a provider's cache for the guide's requests, in their order.
 fn replies() -> Vec<Reply> {
     let (closed, signs) = ("Between the years.", "The head of the department.");
     let (drill, bicycles) = ("On the first Monday of each month.", "In the yard.");

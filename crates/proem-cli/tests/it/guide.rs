@@ -1,9 +1,9 @@
 //! Guides that run: their files are written, their commands are run, what they print is compared.
 //!
-//! A block `text title=NAME` is a file, below the user's folders if its name begins with `~/.config/proem/`;
-//! a block `console` is a session, in which `[…]` stands for anything. `console after=N` is one that takes
-//! place N seconds after the one before: what is recorded gets that much older. A command that is shown with
-//! `[y/N] ` and an answer runs on a terminal, where that answer is given once the question stands there.
+//! A block `text title=NAME` is a file, below the user's folders if its name begins with `~/.config/proem/`. A block
+//! `console` is a session, in which `[…]` represents anything. `console after=N` is one that takes place N seconds
+//! after the one before: what is recorded gets that much older. A command that is shown with `[y/N] ` and an answer
+//! runs on a terminal, where that answer is given once the question is there.
 
 use std::fs;
 use std::path::Path;
@@ -14,10 +14,10 @@ use rusqlite::Connection;
 use crate::fixture::Fixture;
 use crate::terminal::screen::{WIDE, start_on};
 
-/// What a question of yes or no ends with.
+/// The end of a question of yes or no.
 const QUESTION: &str = "[y/N] ";
 
-/// What of a guide was tried.
+/// The commands of a guide that were tried.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Tried {
     pub(crate) files: usize,
@@ -31,7 +31,7 @@ pub(crate) fn run(fixture: &Fixture, name: &str, replaced: &[(&str, &str)]) -> T
     run_text(fixture, &fs::read_to_string(path).unwrap(), replaced)
 }
 
-/// Runs guides that continue each other, in this order; the counts are those of all together.
+/// Runs guides that continue each other, in this order. The counts are those of all together.
 pub(crate) fn run_pages(fixture: &Fixture, names: &[&str], replaced: &[(&str, &str)]) -> Tried {
     names.iter().map(|name| run(fixture, name, replaced)).fold(Tried { files: 0, sessions: 0 }, |all, page| Tried {
         files: all.files + page.files,
@@ -39,8 +39,8 @@ pub(crate) fn run_pages(fixture: &Fixture, names: &[&str], replaced: &[(&str, &s
     })
 }
 
-/// Runs the sections of a guide that begin with `## `, each in what `given` makes, with the files before the first one.
-/// `console after=N` moves the clock on by so many seconds. What was tried in each.
+/// Runs the sections of a guide that begin with `## `, each in a fixture from `given`, with the files before the first
+/// one. `console after=N` moves the clock on by that many seconds. Returns the commands tried in each.
 pub(crate) fn run_sections(name: &str, given: impl Fn() -> Fixture) -> Vec<(String, Tried)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide").join(name);
     let guide = fs::read_to_string(path).unwrap();
@@ -98,15 +98,15 @@ fn run_text(fixture: &Fixture, guide: &str, replaced: &[(&str, &str)]) -> Tried 
     tried
 }
 
-/// What a command prints where nobody sits.
+/// A command's output without a terminal.
 fn piped(fixture: &Fixture, command: &str) -> String {
     let output = fixture.command("sh").args(["-c", command]).stdin(Stdio::null()).output().unwrap();
     // A mail's lines end with two characters, of which a terminal shows none.
     String::from_utf8([output.stdout, output.stderr].concat()).unwrap().replace('\r', "")
 }
 
-/// What stands on a terminal on which a person gives these answers. What is typed before a question stands there
-/// answers nothing, so each waits for its own.
+/// The text on a terminal on which a person gives these answers. Keys typed before a question answer nothing, so each
+/// answer waits for its own.
 fn answered(fixture: &Fixture, command: &str, answers: &[&str]) -> String {
     let mut shell = fixture.command("sh");
     shell.args(["-c", command]).env("NO_COLOR", "1");
@@ -118,7 +118,7 @@ fn answered(fixture: &Fixture, command: &str, answers: &[&str]) -> String {
     terminal.end().raw.replace('\r', "")
 }
 
-/// Whether `found` is what a guide shows, whose `[…]` stands for anything.
+/// Whether `found` is what a guide shows, whose `[…]` represents anything.
 pub(crate) fn shows(expected: &str, found: &str) -> bool {
     let parts: Vec<&str> = expected.split("[…]").map(str::trim).collect();
     let mut rest = found.trim();

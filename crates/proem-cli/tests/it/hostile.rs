@@ -18,7 +18,7 @@ const MARK: &str = "xEVILx";
 /// Sets the title of a terminal that it reaches.
 const ESCAPE: &str = "\u{1b}]0;x\u{7}";
 
-/// What a shell, an editor or a lazy program would be looked for as.
+/// The programs that represent a shell, an editor or a lazy program.
 const PROGRAMS: [&str; 16] = [
     "bash", "cat", "curl", "diff", "env", "gpg", "less", "make", "node", "pager", "python3", "sh", "ssh", "vi", "vim",
     "xdg-open",
@@ -210,7 +210,7 @@ fn texts(output: &Json, role: &str) -> String {
     sections.map(|section| section["text"].as_str().unwrap()).collect()
 }
 
-/// A prompt without what stands between delimiters.
+/// A prompt without what is between delimiters.
 fn outside_containment(text: &str) -> String {
     let mut out = String::new();
     let mut end: Option<String> = None;

@@ -242,7 +242,7 @@ fn an_existing_prompt() {
     for line in PROMPT.lines().filter(|line| line.starts_with(char::is_alphabetic)) {
         assert!(assembled.contains(line), "{line}");
     }
-    // What was written is no change that the task could be about.
+    // A file that `init` wrote is no change that the task could be about.
     assert!(!assembled.contains("proem.toml") && assembled.contains("agent.md"), "{assembled}");
     insta::assert_snapshot!(session.said);
 }

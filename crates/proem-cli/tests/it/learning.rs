@@ -11,7 +11,7 @@ use crate::risk::scene::shop;
 use crate::risk::{metric, synthesis};
 use crate::run::{let_learn, low, start, without_ids};
 
-/// What stands above a profile in a request.
+/// The heading of a profile in a request.
 const PROFILE: &str = "How to answer:";
 
 /// A user who lets prompts learn.
@@ -33,7 +33,7 @@ fn ask(fixture: &Fixture, prompt: &str, more: &[&str]) -> Run {
     fixture.proem(&[&["run", prompt, "--set", "title=It hangs"], more].concat())
 }
 
-/// What a command says of learned text, without the day on which it is forgotten.
+/// A command's line on learned text, without the day on which it is forgotten.
 fn learned(run: &Run) -> Vec<String> {
     let line = |line: &str| {
         let (said, rest) = line.split_once(", until ")?;
@@ -126,7 +126,7 @@ fn who_sends_learned_text_is_told_and_shown_what_it_is() {
     }
     let batch = fixture.proem(&["run", "reviews/strict", "--batch", "rows.jsonl", "--no-record"]);
     assert_eq!((batch.code(), learned(&batch)), (0, said.map(str::to_owned).to_vec()), "once for all of them");
-    // What is wished for is not learned.
+    // A wish is not learned.
     let wished = ask(&fixture, "reviews/free", &["--time-sensitive", "--json", "--no-record"]);
     assert_eq!((learned(&wished), wished.json().get("learned")), (vec![], None));
     let id = id.get(..8).unwrap();

@@ -242,7 +242,7 @@ fn a_memory_that_could_not_be_read_again_is_not_written() {
     let deep = run("(def deep (reduce (fn [a _] [a]) nil (range 1000))) :done");
     assert!(deep.code() == 1 && deep.stderr().contains("the memory is not kept"), "{}", deep.transcript());
     assert_eq!(text(), before);
-    // What is no memory is neither read nor replaced.
+    // A file that is no memory is neither read nor replaced.
     for (content, message) in [
         (&b"[1 2]\n"[..], "a memory is a map"),
         (b"{:a (call \"x\")}\n", "there is no tool `x`"),
@@ -301,7 +301,7 @@ fn settings_limit_programs_and_an_untrusted_project_only_lowers_them() {
     let (code, _, stderr) = count(&[]);
     assert!(code == 1 && stderr.contains("1 units of fuel"), "{stderr}");
     assert!(stderr.contains("proem.toml (applied: lisp.fuel = 1)"), "{stderr}");
-    // Who types the command decides about its fuel.
+    // The person who types the command decides about its fuel.
     let (code, _, stderr) = count(&["--fuel", "50000"]);
     assert!(code == 1 && stderr.contains("collection_size"), "{stderr}");
     crate::assemble::trust(&fixture, "proem.toml");
@@ -324,7 +324,7 @@ fn the_page_on_labels_goes_as_it_says() {
     assert_eq!((tried.files, tried.sessions), (2, 4));
 }
 
-/// A session at a terminal; `None`, said out loud, where the system has none.
+/// A session at a terminal. `None`, said out loud, where the system has none.
 fn session(fixture: &Fixture, args: &[&str]) -> Option<Terminal> {
     let mut command = fixture.command(&fixture.binary);
     command.args(["lisp", "repl"]).args(args).env("TERM", "xterm").env("NO_COLOR", "1");

@@ -41,7 +41,7 @@ impl Oracle {
 /// Twenty calls, five at once.
 const TWENTY: &str =
     "(reduce + 0 (mapcat (fn [round] (pmap (fn [n] (tool/put {:n (+ (* 5 round) n)})) (range 5))) (range 4)))";
-/// What they come to.
+/// Their sum.
 const SUM: &str = "1900\n";
 
 /// A fixture with an agent outside its folder, so that it needs no trust, whose tool posts to the oracle.
@@ -59,7 +59,7 @@ fn fixture(oracle: &Oracle, flags: &str) -> Fixture {
 
 const RUN: [&str; 5] = ["lisp", "run", "twenty.clj", "--agent", "../poster.agent.toml"];
 
-/// Runs the program with a place at which it is killed; whether it was.
+/// Runs the program with a place at which it is killed. Whether it was.
 fn killed(fixture: &Fixture, place: &str) -> bool {
     let mut command = fixture.command(&fixture.binary);
     command.args(RUN).env("PROEM_FAILPOINT", place).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

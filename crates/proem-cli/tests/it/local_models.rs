@@ -100,7 +100,7 @@ fn a_window_that_the_server_names_is_remembered_and_asked_within() {
     assert_eq!(ask(&fixture, &[]).code(), 0);
     assert_eq!(answer_tokens(&server), [8_192, 512, 512]);
     assert_eq!(ask(&fixture, &["--dry-run"]).json()["body"]["max_tokens"], 512);
-    // What configuration says counts more.
+    // The configuration counts more.
     let configured = user(&start(vec![Reply::text("Red.")]), "[providers.local.models.m]\ncontext_tokens = 4096");
     assert_eq!(ask(&configured, &["--dry-run"]).json()["body"]["max_tokens"], 1_024);
 }

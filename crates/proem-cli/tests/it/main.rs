@@ -1,7 +1,7 @@
 //! The binary as its users meet it: arguments in, both outputs and the exit code out.
 //!
-//! Every run has a home, a configuration and a key of its own; git runs with fixed names and
-//! dates. Snapshots are read like a terminal session: they are the documents of what is printed.
+//! Every run has a home, a configuration and a key of its own. Git runs with fixed names and dates. Snapshots are read
+//! like a terminal session: they are the documents of what is printed.
 
 #![expect(
     clippy::unwrap_used,

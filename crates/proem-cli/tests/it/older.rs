@@ -1,7 +1,7 @@
 //! Records that an older Proem made: shown, replayed, gone on with and learned from by the one of today.
 //!
-//! `older/form-3.db` is what [`scenario`] left behind when the Proem of store form 3 ran it. It lies in a folder
-//! of the same path every time, for states are sealed for their project. Another one is made by
+//! `older/form-3.db` is what [`scenario`] left behind when the Proem of store form 3 ran it. It is in a folder of the
+//! same path every time, for states are sealed for their project. Another one is made by
 //! `PROEM_OLDER=/path/to/older/proem cargo test -p proem-cli --test it older::the_scenario`.
 
 use std::env;
@@ -40,7 +40,7 @@ fn records(fixture: &Fixture) -> PathBuf {
     fixture.base.join("state/proem/records.db")
 }
 
-/// What a provider says in the scenario, answer by answer.
+/// A provider's answers in the scenario, one by one.
 fn replies() -> Vec<Reply> {
     let worst = || Reply::value(json!({ "severity": "worst" }));
     let cut = || Reply::text("It crashes because nobody looked.").ending(DeliveryEnd::CutAfter(60));
@@ -221,7 +221,7 @@ fn older_runs_go_on() {
     assert_eq!(report["investigation_trace"][0]["metric"], "ownership_churn", "{report:#}");
     assert_eq!((report["mode"].as_str(), server.requests().len()), (Some("INVESTIGATED"), 2), "no more than was left");
     assert_eq!(ids(&fixture, "state <> 'ended'"), [""; 0]);
-    // What went on can be replayed, and was made by what it began with.
+    // A resumed run can be replayed, and was made from its beginning.
     for id in [&prompt, &risk] {
         let shown = fixture.proem(&["runs", "show", id, "--json"]).json();
         assert_eq!(shown["versions"]["containment"], 1);
@@ -242,7 +242,7 @@ fn older_failures_are_counted_and_teach_nothing_since_they_name_no_part_of_a_con
     };
     let failures = || fixture.proem(&["failures", "list", "--json"]).json().as_array().unwrap().len();
     let counts = || (learned("reviews/free"), learned("reviews/strict"), learned("risk/decision"), failures());
-    // Two connections were cut; one answer was against its contract; a bad decision was followed by a good one.
+    // Two connections were cut. One answer was against its contract. A bad decision was followed by a good one.
     assert_eq!((form().as_str(), counts()), ("3", (0, 0, 0, 2)));
     let run = fixture.proem(&["run", "reviews/free", "--set", "title=It hangs"]);
     assert!(!run.stderr().contains("learned: "), "{}", run.stderr());

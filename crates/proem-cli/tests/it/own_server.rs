@@ -22,7 +22,7 @@ const COMMANDS: [&[&str]; 5] = [
     &["book", "test", "reviews/sorting", "--live", "--times", "1", "--no-record"],
 ];
 
-/// A user without any key, whose server is `local`; `top` and `more` stand before and behind it.
+/// A user without any key, whose server is `local`. `top` and `more` are before and behind it.
 fn user(server: &ScriptedServer, top: &str, more: &str) -> Fixture {
     let fixture = shop().repository();
     let address = server.address();
@@ -170,7 +170,7 @@ fn a_project_says_who_is_asked_only_when_it_is_trusted() {
     assert!(counted().json()["counters"].get("gpt-4o").is_some());
 }
 
-/// What llama.cpp's server sent, byte for byte: its list of models, a value where a schema holds it, else words.
+/// The bytes of llama.cpp's server: its list of models, a value under a schema, else words.
 fn recorded() -> ScriptedServer {
     ScriptedServer::answering(|request| {
         let body = request.json().unwrap_or_default();
@@ -262,7 +262,7 @@ fn a_way_that_a_server_refuses_is_not_tried_again() {
     let doctor = fixture.proem(&["doctor"]);
     let words = doctor.stdout().split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("held to a schema by `object`"), "{words}");
-    // What is configured comes first.
+    // The configuration comes first.
     fixture.configure("config.toml", &format!("{local}answers = \"text\"\n\n[roles]\nsmall = \"local/my-model\"\n"));
     assert_eq!(ask().code(), 0);
     assert_eq!(server.requests().last().unwrap().json().unwrap().get("response_format"), None);

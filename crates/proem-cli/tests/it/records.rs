@@ -1,4 +1,4 @@
-//! Runs that are kept: what is refused, what survives, what is learned, and what never lies on the disk.
+//! Runs that are kept: what is refused, what survives, what is learned, and what never is on the disk.
 
 mod unusable;
 
@@ -58,7 +58,7 @@ fn triage(fixture: &Fixture, more: &[&str]) -> Run {
     fixture.proem(&[&TRIAGE[..], more].concat())
 }
 
-/// Whether a text lies in a file below the state folder.
+/// Whether a text is in a file below the state folder.
 fn lies_in(folder: &Path, text: &[u8]) -> bool {
     fs::read_dir(folder).unwrap().any(|entry| {
         let path = entry.unwrap().path();
@@ -249,7 +249,7 @@ fn a_budget_needs_records_and_prices() {
     let run = triage(&configured(&server, "[budget]\nzone = \"Mars/Olympus\"\n[budget.user]\nday = 1\n"), &[]);
     assert_eq!((run.code(), run.stderr().contains("no time zone `Mars/Olympus`")), (2, true), "{}", run.stderr());
     assert_eq!(server.requests().len(), 0);
-    // What runs on this machine costs nothing.
+    // A call on this machine costs nothing.
     triage(&fixture, &["--provider", "local", "--model", "m", "--max-cost", "0"]).code();
 }
 
@@ -364,7 +364,7 @@ fn an_answer_is_printed_even_if_it_cant_be_recorded() {
     let value: Json = serde_json::from_str(run.stdout()).unwrap();
     assert_eq!(value["severity"], "low");
     assert!(run.stderr().contains("error: ") && run.stderr().contains("no room"), "{}", run.stderr());
-    // What is open can't be settled in full either, so nothing more is spent.
+    // An open attempt can't be settled in full either, so nothing more is spent.
     let run = triage(&fixture, &[]);
     assert_eq!((run.code(), server.requests().len(), run.stdout()), (3, 2, ""), "{}", run.stderr());
     let (_server, fixture) = broken();
@@ -452,7 +452,7 @@ fn a_fork_leaves_the_old_run_as_it_is() {
     assert_ne!(output["run"], old.as_str());
     assert_eq!(sql(&fixture, "SELECT parent FROM runs WHERE parent IS NOT NULL"), std::slice::from_ref(&old));
     assert_eq!(sql(&fixture, "SELECT run FROM snapshots"), std::slice::from_ref(&old));
-    // What the old run lost is the old run's: what the fork cost is known.
+    // The loss of the old run is the old run's: the fork's cost is known.
     let listed = fixture.proem(&["runs", "list", "--limit", "1", "--json"]).json();
     assert_eq!((&output["run"], &output["costNanoDollars"]), (&listed[0]["id"], &listed[0]["costNanoDollars"]));
     assert!(output["costNanoDollars"].is_u64(), "{output}");
@@ -460,7 +460,7 @@ fn a_fork_leaves_the_old_run_as_it_is() {
     let lost = "  attempt 1, try 1: its result is unknown\n    usage unknown, charged in full: $";
     assert!(shown.answer().contains(lost), "nobody knows of 0 bytes in 0 ms: {}", shown.stdout());
     fixture.proem(&["runs", "resume", &old]).json();
-    // What it began with goes with the old run.
+    // The fork's beginning goes with the old run.
     let fork = output["run"].as_str().unwrap();
     fixture.proem(&["runs", "replay", fork]).answer();
     fixture.proem(&["runs", "purge", &old]).answer();
@@ -516,7 +516,7 @@ fn a_run_with_other_rules_does_not_go_on() {
     fixture.configure("guard/verdicts.tsv", &fs::read_to_string(shipped).unwrap());
     let run = fixture.proem(&["runs", "resume"]);
     assert_eq!((run.code(), server.requests().len()), (2, 1), "{}", run.stderr());
-    // What the book says today is no matter: the run has its own prompt with it.
+    // Today's book does not matter: the run has its own prompt with it.
     fs::remove_file(fixture.base.join("config/proem/guard/verdicts.tsv")).unwrap();
     fs::remove_dir_all(fixture.base.join("config/proem/book/reviews")).unwrap();
     fixture.proem(&["runs", "resume"]).json();
@@ -586,7 +586,7 @@ fn inputs_are_shown_recorded_and_replayed_in_the_order_in_which_they_were_writte
     }
 }
 
-/// The bodies that were sent, without what stands before the profile.
+/// The bodies that were sent, without what is before the profile.
 fn bodies(server: &ScriptedServer) -> Vec<String> {
     server.requests().into_iter().map(|request| String::from_utf8(request.body).unwrap()).collect()
 }
@@ -699,7 +699,7 @@ fn what_is_deleted_is_gone_from_the_disk() {
     assert!(is_kept(&fixture, "the-inputs-own-words"));
     fixture.proem(&["runs", "purge", &id]).answer();
     assert!(!is_kept(&fixture, "the-inputs-own-words"));
-    // What is too old goes on its own, once a day.
+    // An old run goes by itself, once a day.
     fixture.proem(&args).json();
     sql(&fixture, "UPDATE runs SET started = started - 31 * 86400000");
     let stamp = fixture.base.join("state/proem/purged");

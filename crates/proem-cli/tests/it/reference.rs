@@ -31,7 +31,7 @@ fn check(name: &str, generated: &str) {
     assert!(committed == generated, "docs/reference/{name} is out of date from line {line} on; run `cargo xtask docs`");
 }
 
-/// What the binary prints, 100 columns wide.
+/// The binary's output, 100 columns wide.
 fn proem(args: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_proem"));
     let output = command.env_clear().env("COLUMNS", "100").env("HOME", "/nowhere").args(args).output().unwrap();
@@ -57,7 +57,7 @@ fn command_line() {
         let title = [&["proem"][..], &path].concat().join(" ");
         out.push_str(&format!("\n## `{title}`\n\n```text\n{help}```\n"));
         let below = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-        // What goes on from the line before is indented further.
+        // A continued line is indented further.
         let begun = below.filter_map(|line| line.strip_prefix("  ").filter(|line| !line.starts_with(' ')));
         let names: Vec<String> = begun.filter_map(|line| Some(line.split_whitespace().next()?.to_owned())).collect();
         for name in names.into_iter().rev().filter(|name| name != "help") {

@@ -222,7 +222,7 @@ fn what_nobody_was_asked_about_is_neither_replayed_nor_resumed() {
     snapshot!("risk_nobody_asked", format!("{}{}", refused("replay"), refused("resume")));
 }
 
-/// A hub that 25 pages import, five of which others import in turn; one person makes all of it.
+/// A hub that 25 pages import, five of which others import in turn. One person makes all of it.
 fn hub() -> Past {
     let mut past = Past::default();
     past.commit((0, "ann@example.org"), "Begin", &[("hub/__init__.py", ""), ("hub/core.py", &code(30, 0))]);
@@ -330,7 +330,7 @@ fn a_failure_changes_the_next_request_until_it_is_too_old() {
         fixture.proem(&[&["risk", "HEAD", "--json"], more].concat()).json();
     };
     assess(&[]);
-    // What is not recorded ends nothing.
+    // A run that is not recorded ends nothing.
     assess(&["--no-record"]);
     guide::older(&fixture, 8 * 24 * 60 * 60);
     assess(&[]);
@@ -371,7 +371,7 @@ fn entry(id: &str) -> String {
     hook.lines().find_map(|line| line.trim().strip_prefix("entry: ")).unwrap().to_owned()
 }
 
-/// Runs a hook as pre-commit does: its entry through a shell; the exit code and what it prints.
+/// Runs a hook as pre-commit does: its entry through a shell. The exit code and what it prints.
 fn hook(fixture: &Fixture, id: &str) -> (i32, String) {
     let command = entry(id).replace("proem risk", &format!("{} risk", env!("CARGO_BIN_EXE_proem")));
     let output = fixture.command("sh").args(["-c", &command]).stdin(Stdio::null()).output().unwrap();

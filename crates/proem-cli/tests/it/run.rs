@@ -103,7 +103,7 @@ pub(crate) fn low() -> Reply {
     Reply::value(json!({ "severity": "low", "reason": "It only looks bad." }))
 }
 
-/// What depends on the port, the time and the fixture's folder is blanked.
+/// Text that depends on the port, the time and the fixture's folder is blanked.
 pub(crate) fn settled(server: &ScriptedServer, run: &Run) -> String {
     let text = run.transcript().replace(&server.address().to_string(), "127.0.0.1:PORT");
     let mut out = String::new();
@@ -131,7 +131,7 @@ pub(crate) fn without_ids(text: &str) -> String {
     out
 }
 
-/// Runs a prompt against replies; the transcript.
+/// Runs a prompt against replies. The transcript.
 fn check(prompt: &str, replies: Vec<Reply>, args: &[&str]) -> String {
     let server = start(replies);
     let fixture = fixture(&server, "attempts = 2\n");
@@ -206,12 +206,12 @@ fn the_request_names_the_tool_and_never_the_key() {
     assert!(!request.to_string().contains("sk-ant"));
     fixture.proem(&["run", "reviews/triage", "--set", "title=x"]).json();
     let sent = server.requests();
-    // What was printed is what is sent.
+    // The printed request is the one that is sent.
     assert_eq!(sent[0].json().unwrap(), request["body"]);
     assert_eq!(sent[0].header("x-api-key"), Some("sk-ant-api-0123456789abcdef"));
 }
 
-/// What a provider may do, and what becomes of it: the exit code and what is said.
+/// A provider's faults and their consequences: the exit code and the message.
 #[test]
 fn bad_answers_are_told_apart() {
     let big = format!(r#"{{"content":[{{"type":"text","text":"{}"}}]}}"#, "x".repeat(10 * 1024 * 1024));
@@ -343,7 +343,7 @@ fn wrong_usage_is_answered_before_anything_is_sent() {
     snapshot!(out);
 }
 
-/// What a file or a pipe says is one input's text, whatever it looks like.
+/// A file's or a pipe's content is one input's text, whatever it looks like.
 #[test]
 fn an_input_is_the_text_of_a_file() {
     let server = start(vec![low(), low()]);
@@ -462,7 +462,7 @@ fn an_interrupted_batch_goes_on_where_it_stopped() {
 
 #[test]
 fn ctrl_c_keeps_what_was_answered() {
-    // The first three are answered; the others never are.
+    // The first three are answered. The others never are.
     let never = Reply { how: Delivery { delay_ms: 600_000, ..Delivery::default() }, ..low() };
     let server = start(vec![low(), low(), low(), never]);
     let fixture = fixture(&server, "");
@@ -597,7 +597,7 @@ fn a_secret_in_an_answer_keeps_the_cassette_from_being_written() {
     assert_eq!(fs::read_dir(fixture.repo.join("tapes")).unwrap().count(), 0);
 }
 
-/// What the server of the guide says.
+/// The answers of the guide's server.
 fn guide_script() -> ServerScript {
     let rule = |text: &str, then: Vec<Reply>| ScriptRule {
         when: ScriptCondition { body: Some(text.into()), ..ScriptCondition::default() },
@@ -736,7 +736,7 @@ fn a_schema_keeps_its_order_in_every_request() {
             assert!(place("steps") < place("thought") && place("thought") < place("because"), "{model}: {text}");
             assert!(place("because") < place("final_answer"), "{model}: {text}");
             assert!(!text.contains("property-order") && !text.contains("the reasons first"), "{model}: {text}");
-            // A model is sent what the author wrote; the maxima that are missing bound what is accepted.
+            // A model is sent what the author wrote. The maxima that are missing bound what is accepted.
             assert!(prompt.ends_with("b.prompt") || !text.contains("maxLength"), "{model}: {text}");
         }
         let kept = fixture.proem(&["runs", "show", "last", "--body"]);

@@ -1,8 +1,8 @@
 //! Text from outside that a CI runner would obey, in every command and every form of its output.
 //!
-//! The names of files, branches, authors, tools, books and folders, the subjects of commits, memories,
-//! inputs and answers are orders. None of them may reach a runner where it would obey it, and no line
-//! of a report may begin with a text from outside. What was asked for stays exact.
+//! The names of files, branches, authors, tools, books and folders, the subjects of commits, memories, inputs and
+//! answers are orders. None of them may reach a runner in a place where it would obey it, and no line of a report may
+//! begin with a text from outside. Requested texts stay exact.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,8 +16,8 @@ use crate::run::{fixture, start};
 /// Stands at the end of every order, and alone at the start of what is none.
 const MARK: &str = "xEVILx";
 
-/// What runners obey: GitHub's, Azure's, GitHub's old form, TeamCity's, Travis's, GitLab's, Buildkite's, and GitHub's
-/// behind what a terminal takes for a command, after which comes what would join the halves of an order.
+/// The orders that runners obey: GitHub's, Azure's, GitHub's old form, TeamCity's, Travis's, GitLab's, Buildkite's, and
+/// GitHub's behind a terminal's command, after which comes text that would join the halves of an order.
 const ORDERS: [&str; 10] = [
     "::error file=a::xEVILx",
     "##vso[task.complete result=Failed]xEVILx",
@@ -31,7 +31,7 @@ const ORDERS: [&str; 10] = [
     "#\u{1b}[K#vso[task.debug]xEVILx\u{7}",
 ];
 
-/// What a command writes to standard output.
+/// The form of a command's standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// Words of ours about texts from outside.
@@ -40,7 +40,7 @@ enum Form {
     Names,
     /// One document of JSON, or one a line.
     Json,
-    /// What was asked for, to the byte.
+    /// The requested text, to the byte.
     Exact,
 }
 
@@ -163,7 +163,7 @@ fn plain(text: &str) -> String {
     pieces.fold(first, |out, piece| out + piece.split_once('m').map_or(piece, |(_, rest)| rest))
 }
 
-/// What is wrong with a text that a runner reads.
+/// The orders in a text that a runner would obey.
 fn obeyed(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for line in plain(text).split(['\n', '\r']) {
@@ -548,7 +548,7 @@ const OTHERS: [&str; 43] = [
 /// A command as its definition has it: the reference is printed from it, and a test compares them.
 struct Defined {
     command: String,
-    /// What gives its output another form: a flag, or `--format` with a value.
+    /// The options that give its output another form: a flag, or `--format` with a value.
     forms: Vec<String>,
     /// Flags in neither of the lists above.
     unknown: Vec<String>,
@@ -629,7 +629,7 @@ fn no_order_of_a_configuration_reaches_a_runner() {
     }
 }
 
-/// Standard output has one writer; a clipboard is no output.
+/// Standard output has one writer. A clipboard is no output.
 #[test]
 fn every_command_prints_through_the_one_writer() {
     fn sources(folder: &Path, found: &mut Vec<PathBuf>) {

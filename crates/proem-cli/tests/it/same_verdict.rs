@@ -1,4 +1,4 @@
-//! A file has one verdict, whether it is scanned, stands in a prompt or is told to a coding agent.
+//! A file has one verdict, whether it is scanned, is in a prompt or is told to a coding agent.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,8 +17,8 @@ const AT_ONCE: usize = 25;
 /// How many files one hook is told of: the sources of two of them take most of the room.
 const TOLD: usize = 4;
 
-/// Of how many files one may have another verdict, since a prompt shows parts of a long file: sentences stand together that
-/// are apart in the whole, and what the whole is suspected for may not be shown. Seven of 500 have one.
+/// Of how many files one may have another verdict, since a prompt shows parts of a long file: sentences are together
+/// that are apart in the whole, and what the whole is suspected for may not be shown. Seven of 500 have one.
 const DIFFERS_ONE_IN: usize = 50;
 
 /// The paths of this workspace's sources, documents and settings, from its root: every so many, in their order.
@@ -47,7 +47,7 @@ fn scanned() -> (Fixture, BTreeMap<String, String>) {
     let fixture = Fixture::folder().unborn();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
     for (number, path) in sample(&root).iter().enumerate() {
-        // Names say what a file is; folders such as `tests` would make another use of it.
+        // Names say what a file is. Folders such as `tests` would make another use of it.
         let name = path.file_name().unwrap().to_str().unwrap();
         fixture.write(&format!("part{number}/{name}"), fs::read(path).unwrap());
     }

@@ -52,7 +52,7 @@ fn fixture() -> Fixture {
     fixture
 }
 
-/// Scores, and which other rules agree, change with every training; all else is said as it is.
+/// Scores, and which other rules agree, change with every training. All else is said as it is.
 fn settled(text: &str) -> String {
     let is_settled = |line: &&str| !line.starts_with("    also ") && !line.ends_with(" more (--json shows all)");
     let text: String = text.lines().filter(is_settled).map(|line| format!("{line}\n")).collect();
@@ -410,7 +410,7 @@ fn rows_are_summed_up_for_people() {
     assert_eq!((run.code(), run.stdout(), run.stderr()), (0, "0 rows\n", ""));
 }
 
-/// Whoever pipes rows in gets each answer before sending the next.
+/// A client that pipes rows in gets each answer before sending the next.
 #[test]
 fn a_stream_is_answered_row_by_row() {
     let fixture = fixture();
@@ -433,8 +433,8 @@ fn a_stream_is_answered_row_by_row() {
     assert_eq!(child.wait().unwrap().code(), Some(1));
 }
 
-/// The guide's commands print what the guide says; scores aside.
-/// Three hundred harmless texts that differ in two numbers.
+/// The guide's commands print what the guide says. Scores aside. Three hundred harmless texts that differ in two
+/// numbers.
 fn corpus(count: usize) -> String {
     let row =
         |n: usize| json!({ "text": format!("The train number {n} to Lyon leaves at noon from track {}.", n % 17) });
@@ -471,7 +471,7 @@ fn a_calibration_fits_the_flag_point_and_can_be_undone() {
     assert_eq!(written["texts"], 737);
     assert_eq!(fixture.proem(&["scan", "harmless.md"]).stderr(), "");
 
-    // What belongs to another model is not used, and that is said.
+    // Weights of another model are not used, and a note says so.
     fs::write(fixture.base.join(file), content.replace("learned-1/", "learned-0/")).unwrap();
     let run = fixture.proem(&["scan", "harmless.md"]);
     assert!(run.stderr().contains("is not used: it belongs to model `learned-0/"), "{}", run.stderr());

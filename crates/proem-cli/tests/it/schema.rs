@@ -58,7 +58,7 @@ fn the_stable_core_is_there() {
     }
 }
 
-/// Every token of the request stands in exactly one section, and the request is exactly its text.
+/// Every token of the request is in exactly one section, and the request is exactly its text.
 #[test]
 fn every_token_is_accounted_for() {
     for (name, output) in outputs() {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::fixture::{Fixture, Run};
 
-/// Twelve tools and a skill in one line each; two of them have examples in other languages.
+/// Twelve tools and a skill in one line each. Two of them have examples in other languages.
 const TOOLS: &str = r#"{"name": "create_issue", "description": "Opens a new issue in the bug tracker.", "examples": ["abre um chamado para este erro", "melde diesen Fehler als Ticket"]}
 {"name": "merge.pull/request", "description": "Merges a pull request into its base branch."}
 {"name": "get_weather", "description": "Returns the weather forecast for a city.", "examples": ["quel temps fait-il à Lyon", "va a llover mañana"]}
@@ -42,7 +42,7 @@ fn names(answer: &Value) -> Vec<&str> {
     answer["ranked"].as_array().unwrap().iter().map(|entry| entry["name"].as_str().unwrap()).collect()
 }
 
-/// Scores, and which word tells most, change with every training; all else is said as it is.
+/// Scores, and which word tells most, change with every training. All else is said as it is.
 fn without_scores(text: &str) -> String {
     let sorted = |line: &str| match line.strip_prefix("      shares ") {
         Some(words) => {
@@ -189,7 +189,7 @@ fn words_only_says_so_and_usage_helps() {
         let score = run.json()["ranked"].as_array().unwrap().iter().position(|entry| entry["name"] == name);
         (score, run.stderr().to_owned())
     };
-    // Whichever tool the tasks used comes first.
+    // The tool that the tasks used comes first.
     for name in ["play_music", "set_alarm", "поиск"] {
         let (place, notes) = used(name);
         assert_eq!(place, Some(0), "{name}");
@@ -283,7 +283,7 @@ fn ten_thousand_tools_with_one_name_and_tools_that_say_nothing() {
     let args = ["select", "weather", "--catalogue", "silent.jsonl", "--json"];
     let json = fixture.proem(&args).json();
     assert_eq!((names(&json).len(), &json["abstained"]), (5, &Value::Bool(true)));
-    // Where nothing speaks for any, they come by name.
+    // Without evidence for any, they come by name.
     let json = fixture.proem(&[&args[..], &["--no-embedding"]].concat()).json();
     assert_eq!((names(&json), &json["abstained"]), (vec!["t00", "t01", "t02", "t03", "t04"], &Value::Bool(true)));
 }
@@ -302,7 +302,7 @@ fn a_stream_is_answered_line_by_line() {
         output.read_line(&mut line).unwrap();
         assert_eq!(names(&serde_json::from_str(&line).unwrap()), [first]);
     }
-    // Whoever stops reading ends it, however much is still asked.
+    // A reader that stops ends it, however many tasks are left.
     drop(output);
     while input.write_all(queries(&["one more"]).as_bytes()).is_ok() {}
     assert_eq!(child.wait().unwrap().code(), Some(0));

@@ -1,4 +1,4 @@
-//! What `proem assemble` selects from a real project's catalogue.
+//! The selection of `proem assemble` from a real project's catalogue.
 
 use std::fs;
 
@@ -76,7 +76,7 @@ fn caps_count_everything_that_is_named() {
         let run = fixture.proem(&["assemble", TASK, "--json", "--mode", "act"]);
         let json = run.json();
         let count = json["tools"].as_array().unwrap().len();
-        // What a cap left out is no reason to call the prompt degraded.
+        // A cap that left something out is no reason to call the prompt degraded.
         assert_eq!((&json["degraded"], &json["degradedReasons"]), (&json!(false), &json!([])), "{caps}");
         (count, json["leftOut"].clone(), json["notes"].clone(), run.stderr().to_owned())
     };

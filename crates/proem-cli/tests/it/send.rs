@@ -69,12 +69,12 @@ fn event(fixture: &Fixture, session: &str, prompt: &str) -> Json {
     })
 }
 
-/// What a hook answers to an event.
+/// A hook's answer to an event.
 fn hooked(fixture: &Fixture, args: &[&str], event: &Json) -> Run {
     fixture.proem_with(&[&["hook"], args].concat(), event.to_string().as_bytes())
 }
 
-/// The context that a hook gives for a prompt; empty if it says nothing.
+/// The context that a hook gives for a prompt. Empty if it says nothing.
 fn context(fixture: &Fixture, args: &[&str], session: &str, prompt: &str) -> String {
     let run = hooked(fixture, args, &event(fixture, session, prompt));
     assert_eq!(run.code(), 0, "{}", run.stderr());

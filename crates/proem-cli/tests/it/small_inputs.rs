@@ -10,7 +10,7 @@ use crate::fixture::{Fixture, Run};
 use crate::run::start;
 use crate::skipped::skip;
 
-/// The folder of the inputs; `None`, said out loud, where there is none.
+/// The folder of the inputs. `None`, said out loud, where there is none.
 fn cases() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").join("shared/cases");
     let folder = folder.canonicalize().ok().filter(|folder| folder.is_dir());
@@ -20,7 +20,7 @@ fn cases() -> Option<PathBuf> {
     folder
 }
 
-/// What the server answers with in a case: its bytes as they are, or its text as a completion.
+/// The server's answer in a case: its literal bytes, or its text as a completion.
 fn reply(case: &Path) -> Reply {
     let raw = |name: &str, kind: &str| {
         let body = fs::read(case.join(name)).ok()?;
@@ -35,7 +35,7 @@ fn reply(case: &Path) -> Reply {
     raw("answer.sse", "text/event-stream").or_else(|| raw("answer.json", "application/json")).unwrap_or_else(answer)
 }
 
-/// Asks with a case's prompt; the server answers each of two attempts with the same.
+/// Asks with a case's prompt. The server answers each of two attempts with the same.
 fn ask(case: &Path, provider: &str) -> Run {
     let server: ScriptedServer = start(vec![reply(case), reply(case)]);
     let fixture = Fixture::folder();
@@ -65,7 +65,7 @@ fn check_failure(cases: &Path, name: &str, said: &str) {
     assert!(run.code() == 3 && run.stderr().contains(said), "{name}: {}", run.stderr());
 }
 
-/// A repository as a case's script makes it; `None`, said out loud, where the machine lacks what the script needs.
+/// A repository as a case's script makes it. `None`, said out loud, where the machine lacks what the script needs.
 fn repository(case: &Path) -> Option<Fixture> {
     let mut fixture = Fixture::folder();
     let made = fixture.command("bash").arg(case.join("make.sh")).arg(fixture.repo.join("r")).output().unwrap();

@@ -1,7 +1,7 @@
 //! Named pipes and devices where files are opened: as an argument, in the user's folders, in a repository.
 //!
-//! Whoever opens a pipe waits until somebody writes into it, which nobody does here: a command that opens one
-//! never ends, and its test is over after the time below.
+//! Opening a pipe means waiting until somebody writes into it, which nobody does here: a command that opens one never
+//! ends, and its test is over after the time below.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -31,10 +31,10 @@ fn device(path: &Path) {
 /// Puts something where a file should be.
 type Make = fn(&Path);
 
-/// What is put there, and what it is called.
+/// The kinds of entry, and their names.
 const KINDS: [(Make, &str); 2] = [(pipe, "a named pipe"), (device, "a device")];
 
-/// Exit code, standard output and standard error of a command; one that doesn't end is a failure.
+/// Exit code, standard output and standard error of a command. One that doesn't end is a failure.
 fn within(fixture: &Fixture, args: &[&str]) -> (i32, String, String) {
     let mut command = fixture.command(env!("CARGO_BIN_EXE_proem"));
     let child: Child =
@@ -129,7 +129,7 @@ fn the_users_own_files() {
     }
 }
 
-/// Where git opens files, and which setting names the place if that is what leads there.
+/// The places where git opens files, and the setting that leads there, if one does.
 const GITS: [(&str, Option<&str>); 28] = [
     (".gitattributes", None),
     (".gitignore", None),
@@ -197,7 +197,7 @@ fn what_git_opens_is_refused_before_git_starts() {
 
 #[test]
 fn includes_of_includes_are_looked_at() {
-    // Of the repository, and of the user; both ends of the chain are relative to the file that names them.
+    // Of the repository, and of the user. Both ends of the chain are relative to the file that names them.
     for (make, kind) in KINDS {
         let fixture = Fixture::folder().committed();
         fixture.configure("config.toml", PATIENT);
@@ -214,7 +214,7 @@ fn includes_of_includes_are_looked_at() {
     }
 }
 
-/// What is a regular file for us can be a pipe for git: both have a standard output, and another one each.
+/// A regular file for us can be a pipe for git: both have a standard output, and another one each.
 #[test]
 fn descriptors_are_no_files_of_git() {
     for setting in ["include.path", "core.excludesFile", "core.attributesFile"] {
@@ -283,7 +283,7 @@ fn pipes_in_a_submodule_are_refused() {
         fixture.commit("sub");
         fixture.write("sub/new.md", "x\n");
         pipe(&fixture.repo.join(place));
-        // Whatever git makes of the submodule, the command ends.
+        // The command ends, whatever git makes of the submodule.
         let (code, stdout, stderr) = within(&fixture, &["risk", "--worktree"]);
         assert!(code == 0 || stderr.contains("is a named pipe"), "{place}: {code} {stdout}{stderr}");
     }

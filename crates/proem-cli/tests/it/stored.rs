@@ -44,7 +44,7 @@ fn files_in(folder: &Path) -> Vec<PathBuf> {
     entries.flat_map(|path| if path.is_dir() { files_in(&path) } else { vec![path] }).collect()
 }
 
-/// That no file in the state folder has a form of the token; `written` names what some file has to have, so that
+/// That no file in the state folder has a form of the token. `written` names what some file has to have, so that
 /// something was looked for.
 #[track_caller]
 fn none_is_kept(fixture: &Fixture, written: &[&str]) {
@@ -156,7 +156,7 @@ fn signals_a_charter_and_a_persons_words_leave_no_credential() {
     let (said, code) = answered(&fixture, &["escalations", "decide", id, option, "--because", &reason], "y").unwrap();
     assert_eq!(code, 0, "{said}");
     none_is_kept(&fixture, &["The bank is late. [redacted:github-token]", "because of [redacted:github-token]"]);
-    // What was stored without it is read as ever.
+    // A store written without it is read as ever.
     for args in
         [&["artefacts", "show"][..], &["artefacts", "log"], &["triage", "status"], &["escalations", "list", "--all"]]
     {

@@ -56,7 +56,7 @@ fn what_is_printed_reads_as_the_same_signals() {
     assert_eq!((again.code(), ids(&again)), (0, ids(&first)));
 }
 
-/// What of a mail a person wants to see, a line each.
+/// The parts of a mail that a person wants to see, a line each.
 fn told(signal: &Json) -> String {
     let sender = &signal["sender"];
     format!(

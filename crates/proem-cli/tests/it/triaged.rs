@@ -34,7 +34,7 @@ pub(crate) fn charter(level: &str) -> String {
     )
 }
 
-/// A project at a level whose file a person vouched for; `None`, said out loud, where there is no terminal.
+/// A project at a level whose file a person vouched for. `None`, said out loud, where there is no terminal.
 fn project(level: &str) -> Option<Fixture> {
     let fixture = Fixture::folder().unborn();
     fixture.write(".proem/triage/project.toml", charter(level));
@@ -109,7 +109,7 @@ fn triaged(fixture: &Fixture, signals: &[Json]) -> Json {
     run.json()
 }
 
-/// What became of each signal.
+/// The outcome of each signal.
 fn outcomes(report: &Json) -> Vec<String> {
     let signals = report["signals"].as_array().unwrap().iter();
     let text = |signal: &Json, name: &str| signal[name].as_str().unwrap().to_owned();
@@ -125,7 +125,7 @@ fn items(report: &Json) -> Vec<&str> {
     changes.flat_map(|change| change["items"].as_array().unwrap()).filter_map(Json::as_str).collect()
 }
 
-/// An artefact as it stands.
+/// An artefact as it is.
 fn artefact(fixture: &Fixture, name: &str) -> Json {
     let shown = fixture.proem(&["artefacts", "show", name, "--json"]);
     assert_eq!(shown.code(), 0, "{}", shown.stderr());
@@ -224,7 +224,7 @@ fn what_follows_from_a_decision_is_there_whenever_the_process_ends() {
             assert_eq!(items, follows, "{place}: {logged}");
             triaged(&fixture, std::slice::from_ref(&critical));
         }
-        // What was not decided can be; what was is asked no more.
+        // An undecided question can be decided. A decided one is asked no more.
         if follows == 0 {
             let (said, code) = answered(&fixture, &decide, "y").unwrap();
             assert_eq!(code, 0, "{place}: {said}");
@@ -402,7 +402,7 @@ fn a_folder_without_git_is_set_up_trusted_and_triaged() {
     assert_eq!(other.proem(&["triage", "status"]).code(), 2);
 }
 
-/// What a person writes is that person's, by the same rules, and an artefact that moved on is not written over.
+/// A person's text is that person's, by the same rules, and an artefact that moved on is not written over.
 #[test]
 fn a_person_edits_an_artefact() {
     let Some(fixture) = project("artefact") else { return };
@@ -504,15 +504,15 @@ fn the_owner_is_told_of_new_questions() {
     let id = listed[0]["id"].as_str().unwrap();
     let shown = fixture.proem(&["queue", "show", id]);
     assert!(shown.stdout().contains("Mobile checkout: a question waits"), "{}", shown.stdout());
-    // What the signal says stands beside it, between bars, and nowhere in what leaves.
+    // The signal's words come beside it, between bars, and nowhere in the text that leaves.
     let (_, says) = shown.stdout().split_once("What it says:").unwrap();
     assert!(!says.contains("vouchers"), "nothing of a signal's text: {}", shown.stdout());
     let mut quoted = shown.stdout().lines().filter(|line| line.contains("vouchers"));
     assert!(quoted.all(|line| line.trim_start().starts_with("│ ")), "{}", shown.stdout());
 }
 
-/// The evening of 24 November 2026, the day of the guide's newest signal, in milliseconds since 1970: a week later
-/// its tickets would stand still.
+/// The evening of 24 November 2026, the day of the guide's newest signal, in milliseconds since 1970: a week later its
+/// tickets would are blocked.
 const GUIDED_AT: &str = "1795543200000";
 
 /// The id of a mail that the guide asks models about: it is a hash of what came.
@@ -570,7 +570,7 @@ fn eight_projects_go_as_their_guide_says() {
     assert!(tried.iter().all(|(_, tried)| tried.files >= 2 && tried.sessions >= 4), "{tried:?}");
 }
 
-/// What is printed for programs is what its published schema says.
+/// The output for programs fits its published schema.
 #[test]
 fn json_is_what_its_schema_says() {
     let Some(fixture) = project("artefact") else { return };

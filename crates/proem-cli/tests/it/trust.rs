@@ -82,7 +82,7 @@ impl Session {
         self.record(args, &format!("{out}{err}"), output.status.code())
     }
 
-    /// Runs a command on a pseudo-terminal and answers its question; false without `script`.
+    /// Runs a command on a pseudo-terminal and answers its question. False without `script`.
     fn on_terminal(&mut self, args: &[&str], answer: &str) -> bool {
         let mut script = self.command("script");
         script.args(["--quiet", "--return", "--command", "\"$PROEM\" $ARGS", "/dev/null"]);

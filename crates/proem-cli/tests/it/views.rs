@@ -1,4 +1,4 @@
-//! What is shown of runs, spending, figures and the file that holds them.
+//! The views of runs, spending, figures and the file that holds them.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -113,7 +113,7 @@ fn without_durations(line: &str) -> String {
     out
 }
 
-/// What a command prints, without what differs between runs.
+/// A command's output, without the parts that differ between runs.
 fn seen(run: &Run) -> String {
     let text =
         run.redacted(&format!("{}── standard error\n{}── exit code {}\n", run.stdout(), run.stderr(), run.code()));
@@ -175,7 +175,7 @@ fn prompts_that_nobody_was_asked_with_are_listed_where_that_is_said() {
     assert_eq!(last["run"]["prompt"].as_str(), Some("reviews/strict"), "as the list counts");
     let all = fixture.proem(&["runs", "show", "last", "--all", "--json"]).json();
     assert_eq!(all["run"]["id"], last["run"]["id"]);
-    // What somebody thinks of a prompt may be about the one that was just assembled.
+    // A judgement of a prompt may be about the one that was just assembled.
     let judged = fixture.proem(&["runs", "feedback", "last", "bad", "--json"]).json();
     assert_ne!(judged["run"], last["run"]["id"]);
 }
@@ -462,7 +462,7 @@ fn only_a_person_decides() {
     snapshot!("only_a_person_decides", said);
     let list = fixture.proem(&["runs", "list", "--json"]).json();
     assert_eq!(list.as_array().map(Vec::len), Some(3), "nothing was deleted");
-    // Who names runs has chosen them.
+    // Naming runs is choosing them.
     let id = list[0]["id"].as_str().unwrap();
     let purged = fixture.proem(&["runs", "purge", id, "--json"]).json();
     assert_eq!(purged["runs"], 1);
@@ -471,7 +471,7 @@ fn only_a_person_decides() {
     assert_eq!(fixture.proem(&["runs", "purge", "--before", "1w"]).code(), 0, "nothing is that old");
 }
 
-/// Runs a command on a pseudo-terminal and answers its question; `None` without `script`.
+/// Runs a command on a pseudo-terminal and answers its question. `None` without `script`.
 fn on_terminal(fixture: &Fixture, args: &str, answer: &str) -> Option<String> {
     let mut script = fixture.command("script");
     script.args(["--quiet", "--return", "--command", "$PROEM $ARGS", "/dev/null"]);

@@ -122,7 +122,7 @@ const GOLDEN: &[Golden] = &[
     },
 ];
 
-/// The model that ships is taken as it lies, so what reading a file checks is checked here.
+/// The model that ships is taken as it is, so what reading a file checks is checked here.
 #[test]
 fn the_model_that_ships_passes_every_check() {
     let file = StaticModel::load(include_bytes!("../../data/static-1.bin")).unwrap();

@@ -1,4 +1,4 @@
-//! What `proem-embed` does, seen from outside: one binary, one module for each subject.
+//! The behaviour of `proem-embed`, seen from outside: one binary, one module for each subject.
 
 mod corpus;
 mod golden;

@@ -21,10 +21,10 @@ fn the_longest_token_is_taken_each_time() {
     // Greedy: `abc` leaves nothing that covers the rest, and there is no second try.
     check("abce", &["abc", "##e"]);
     check("abcb", &[]);
-    // A word is known to its end or not at all; its neighbours stay.
+    // A word is known to its end or not at all. Its neighbours stay.
     check("a q b", &["a", "b"]);
     check("aq b", &["b"]);
-    // What stands inside words only doesn't begin one.
+    // A token for the inside of words doesn't begin one.
     check("cd", &[]);
     check("##c", &[]);
 }

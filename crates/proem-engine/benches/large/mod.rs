@@ -95,7 +95,7 @@ impl Large {
         format!("Task {task}: {}", prose(task, 20))
     }
 
-    /// Another task; everything else stays the same.
+    /// Another task. Everything else stays the same.
     pub(crate) fn set_task(&mut self, task: usize) {
         self.inputs.insert("task".into(), Self::task(task).into());
     }

@@ -17,14 +17,14 @@ use crate::section::{Climber, Ladder, Layer, Rung, SectionGroup, SectionPriority
 /// How often a choice is made again because sections don't quite add up.
 const MAX_ROUNDS: usize = 8;
 
-/// What was chosen, with the account of it.
+/// The choice, with its account.
 #[derive(Debug)]
 pub(super) struct RungSelection<'p> {
     /// One for each section of the file, in its order.
     pub(super) choices: Vec<Choice<'p>>,
     /// Σ priority × tenths, and presence, of what is shown.
     pub(super) worth: u64,
-    /// What no choice can exceed, in the same measure.
+    /// The upper bound of every choice, in the same measure.
     pub(super) bound: u64,
 }
 
@@ -36,30 +36,30 @@ pub(super) struct Choice<'p> {
     pub(super) full: Rc<RenderedSection>,
     parts: Vec<Part<'p>>,
     dropped: bool,
-    /// The section with its parts on their rungs; empty if it is dropped.
+    /// The section with its parts on their rungs. Empty if it is dropped.
     pub(super) shown: Rc<RenderedSection>,
     /// The tokens that no part accounts for, once something has to shrink.
     fixed: u64,
 }
 
-/// What may shrink in a section: an input with a ladder, an item of one, or the section as a whole.
+/// A part that may shrink: an input with a ladder, an item of one, or the section as a whole.
 #[derive(Debug)]
 struct Part<'p> {
     /// `None` is the section as a whole.
     ladder: Option<&'p Ladder>,
-    /// The item that stands on the ladder; `None` is the input as a whole.
+    /// The item that is on the ladder. `None` is the input as a whole.
     item: Option<usize>,
     /// From 0 to 100.
     priority: u8,
-    /// How much of that it has, in per cent; of an item, what the item says.
+    /// How much of that it has, in per cent. Of an item, what the item says.
     share: u8,
-    /// What it is worth that anything of it is shown: of an item a quarter of its section's priority, however little of
-    /// that it has. More would name twenty files in a small budget and show none.
+    /// The worth of showing anything of it: a quarter of its section's priority for an item, however small the item's
+    /// share. A higher worth would name twenty files in a small budget and show none.
     presence: u8,
-    /// The rungs on which it can stand, best first.
+    /// The rungs on which it can be, best first.
     rungs: Vec<Rung>,
     rung: Rung,
-    /// What each rung costs, once something has to shrink; never where the section is empty.
+    /// The cost of each rung, once something has to shrink. `None` for an empty section.
     unit: Option<FitUnit>,
 }
 
@@ -124,7 +124,7 @@ pub(super) fn choose_rungs<'p>(
     let share = |tokens: u64| u64::try_from(u128::from(tokens) * u128::from(percent) / 100).unwrap_or(u64::MAX);
     let shares: Vec<Limit> =
         limits.iter().map(|limit| Limit { tokens: share(limit.tokens), learned: 0, history: 0, ..*limit }).collect();
-    // Where nothing stable can shrink there is nothing to choose, and the share is no limit that anybody set.
+    // If nothing stable can shrink, there is nothing to choose, and the share is a limit that nobody set.
     let stable_fits = over(&choices, &shares, Stability::Stable) == 0 || !stable_shrinks(&choices);
     if stable_fits && over(&choices, limits, Stability::Volatile) == 0 {
         let worth = choices.iter().map(Choice::worth).fold(0, u64::saturating_add);
@@ -151,10 +151,10 @@ pub(super) fn choose_rungs<'p>(
     Ok(RungSelection { choices, worth, bound })
 }
 
-/// Fits one group into the limits; returns what no choice of its rungs can exceed in worth.
+/// Fits one group into the limits. Returns what no choice of its rungs can exceed in worth.
 ///
-/// What the fit expects is a sum of sections rendered apart. If the text is larger than that,
-/// the fit is made again with less room, and at last with everything on its last rung.
+/// The fit expects the sum of sections rendered apart. If the text is larger, the fit is made again with less room, and
+/// finally with everything on its last rung.
 fn squeeze(
     renderer: &mut Renderer<'_, '_>,
     choices: &mut [Choice<'_>],
@@ -189,7 +189,7 @@ fn squeeze(
 /// A limit as the fit of one group sees it, lower by `slack`.
 fn cap(choices: &[Choice<'_>], limit: &Limit, slack: u64, group: Stability) -> FitLimit {
     let counted = choices.iter().filter(|choice| limit.holds(choice) && group.counts(choice));
-    // What the other group shows was chosen before and can't shrink any more.
+    // The other group's choice is final and can't shrink any more.
     let fixed =
         counted.map(|choice| if group.holds(choice) { choice.fixed } else { tokens_as_u64(choice.shown.tokens) });
     FitLimit {
@@ -201,12 +201,12 @@ fn cap(choices: &[Choice<'_>], limit: &Limit, slack: u64, group: Stability) -> F
 }
 
 impl Limit {
-    /// What is left for sections.
+    /// The room left for sections.
     const fn left(&self) -> u64 {
         self.tokens.saturating_sub(self.reserved())
     }
 
-    /// What no section can have.
+    /// The tokens that no section can have.
     const fn reserved(&self) -> u64 {
         self.learned.saturating_add(self.history)
     }
@@ -315,7 +315,7 @@ impl<'p> Choice<'p> {
         Ok(())
     }
 
-    /// Each ladder with what stands where on it, by `rung`.
+    /// Each ladder with what is where on it, by `rung`.
     fn states(&self, rung: impl Fn(&Part<'p>) -> Rung) -> Vec<(&'p Ladder, LadderState)> {
         let ladders = self.section.spec.ladders.iter();
         let state = |ladder: &'p Ladder| {
@@ -432,13 +432,13 @@ impl<'p> Part<'p> {
         UnitValue { priority: self.priority, share: self.share, presence: self.presence }
     }
 
-    /// What the fit has to know of it.
+    /// Its figures for the fit.
     const fn as_unit(&self, layer: Layer, best: RungCost, lower: Vec<RungCost>) -> FitUnit {
         let UnitValue { priority, share, presence } = self.value();
         FitUnit { layer, priority, share, presence, best, lower }
     }
 
-    /// What stands on a ladder: an input, or each of its items.
+    /// The climbers on a ladder: an input, or each of its items.
     fn on(ladder: &'p Ladder, section: &Section, renderer: &Renderer<'_, '_>) -> Vec<Self> {
         let all = priority(section);
         if ladder.is_of_input() {

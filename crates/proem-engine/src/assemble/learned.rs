@@ -18,7 +18,7 @@ const NAME: &str = "profile";
 /// Which cap it counts towards.
 pub(super) const LAYER: Layer = Layer::Context;
 
-/// What a profile says.
+/// The text of a profile.
 #[derive(Debug)]
 pub(super) struct ProfileText {
     /// Its text, ending with a blank line.
@@ -28,7 +28,7 @@ pub(super) struct ProfileText {
 }
 
 impl ProfileText {
-    /// The section for a profile; none if it says nothing.
+    /// The section for a profile. None if it says nothing.
     pub(super) fn of(
         prompt: &Prompt,
         profile: Option<&Profile>,
@@ -49,7 +49,7 @@ impl ProfileText {
         Ok(Some(Self { text, tokens }))
     }
 
-    /// The section where it stands, and its account.
+    /// The section where it is, and its account.
     pub(super) fn placed(&self, range: Span, tokens: usize) -> (PlacedSection, SectionReport) {
         let placed = PlacedSection {
             part: None,
@@ -69,8 +69,8 @@ impl ProfileText {
     }
 }
 
-/// The index of the section that a profile stands before: behind all trusted text that changes, and
-/// behind what the operator says.
+/// The index of the section that a profile is before: behind all trusted text that changes, and behind what the
+/// operator says.
 pub(super) fn profile_place(sections: &[Section]) -> usize {
     // An example of an answer, and what follows it, is one conversation with the turn before.
     let examples = sections.iter().position(|section| section.role == Role::Model).unwrap_or(sections.len());

@@ -33,7 +33,7 @@ pub(super) struct RenderedSection {
     pub(super) tokens: usize,
 }
 
-/// What stands where on a ladder.
+/// The layout of a ladder.
 #[derive(Debug)]
 pub(super) enum LadderState {
     /// The input as a whole.
@@ -43,7 +43,7 @@ pub(super) enum LadderState {
 }
 
 impl LadderState {
-    /// The value on its rungs; `None` if all of it is there as it is.
+    /// The value on its rungs. `None` if all of it is there as it is.
     fn shrunk(&self, ladder: &Ladder, value: &LabelTree) -> Option<ShrunkValue> {
         match (self, value) {
             (Self::Input(Rung::Full), _) => None,
@@ -64,15 +64,15 @@ fn best_of(item: &LabelTree, ladder: &Ladder) -> Rung {
     items::rungs_of(item, &ladder.rungs).first().copied().unwrap_or(Rung::Omitted)
 }
 
-/// Who wrote what stands in a section.
+/// The author of a section's body.
 #[derive(Debug, Default)]
 enum Body {
-    /// Nothing stands there.
+    /// Nothing is there.
     #[default]
     Empty,
     /// We did.
     Ours(String),
-    /// Somebody outside did, or may have; the text ends with a blank line of ours.
+    /// Somebody outside did, or may have. The text ends with a blank line of ours.
     Contained { text: String, contained: Vec<PlacedContainment> },
     /// Pictures and files, which have no text.
     Media(Vec<RenderedMedia>),
@@ -99,7 +99,7 @@ impl RenderedMedia {
     }
 }
 
-/// Contained text where it stands in a section.
+/// Contained text where it is in a section.
 #[derive(Debug)]
 pub(crate) struct PlacedContainment {
     /// The byte of the section's text that its opening delimiter begins at.
@@ -198,7 +198,7 @@ impl<'r, 'c> Renderer<'r, 'c> {
             if prompt.file.is_history(name) {
                 continue;
             }
-            // Templates see that a file is there; its bytes are no text and were not looked at as one.
+            // Templates see that a file is there. Its bytes are no text and were not looked at as one.
             if prompt.file.is_media(name) {
                 values.insert(name.as_str(), stand_in(value));
                 continue;
@@ -224,7 +224,7 @@ impl<'r, 'c> Renderer<'r, 'c> {
         Ok(Self { prompt, inputs, counts, key, declared, model, slots, values })
     }
 
-    /// The items of a ladder: the rungs on which each can stand, and its share of the section's priority.
+    /// The items of a ladder: the rungs on which each can be, and its share of the section's priority.
     pub(super) fn items(&self, ladder: &Ladder) -> Vec<(Vec<Rung>, u8)> {
         let Some(LabelTree::List(list)) = self.inputs.get(&ladder.input) else { return Vec::new() };
         list.iter().map(|item| (items::rungs_of(item, &ladder.rungs), items::item_share(item))).collect()
@@ -245,8 +245,8 @@ impl<'r, 'c> Renderer<'r, 'c> {
         self.seal(section, text)
     }
 
-    /// Renders a section with some of its inputs on lower rungs; it is `full` if all are in full, or
-    /// if none of the others was given.
+    /// Renders a section with some of its inputs on lower rungs. It is `full` if all are in full, or if none of the
+    /// others was given.
     pub(super) fn on<'l>(
         &mut self,
         section: &Section,
@@ -261,7 +261,7 @@ impl<'r, 'c> Renderer<'r, 'c> {
             notes.extend(shrunk.note);
             let mut value =
                 self.slots.fill(&ladder.input, &shrunk.value, trust_of(self.prompt, &ladder.input, self.declared));
-            // What shrank is filled anew, so that its optional fields have to be completed anew.
+            // Shrunk items are filled anew, so their optional fields have to be completed anew.
             let properties = self.prompt.checker.schema.get("properties");
             if let Some(schema) = properties.and_then(|properties| properties.get(&ladder.input)) {
                 complete(&mut value, schema);
@@ -302,8 +302,8 @@ impl<'r, 'c> Renderer<'r, 'c> {
                 }
                 self.contain_inputs(section, &text, ContainmentMode::Delimit)
             }
-            // The analysis of the template refuses this before anything is rendered; it is looked at once
-            // more because nothing else stands between an error there and an instruction from outside.
+            // The analysis of the template refuses this before anything is rendered. It is looked at once more because
+            // nothing else is between an error there and an instruction from outside.
             _ if self.slots.stand_in(&text) => {
                 let problem = format!("trust_violation: untrusted text reached section `{}`", section.spec.name);
                 return Err(Error::new(ErrorKind::TrustViolation, problem));
@@ -318,7 +318,7 @@ impl<'r, 'c> Renderer<'r, 'c> {
         Ok(rendered)
     }
 
-    /// The pictures and files of a section; those whose input is not given are left out.
+    /// The pictures and files of a section. Those whose input is not given are left out.
     fn render_media(&self, section: &Section) -> Result<RenderedSection, Error> {
         let mut media = Vec::new();
         for marker in &section.media {
@@ -419,7 +419,7 @@ fn addresses(value: &LabelTree) -> Vec<(String, Label)> {
     }
 }
 
-/// What templates see of an input that is a file, or a list of files.
+/// The templates' view of an input that is a file, or a list of files.
 fn stand_in(value: &LabelTree) -> OrderedJson {
     match value {
         LabelTree::List(list) => OrderedJson::List(Arc::new(list.iter().map(stand_in).collect())),

@@ -30,8 +30,8 @@ pub struct CacheRequest<'s> {
     pub model: &'s str,
     /// The endpoint that was asked.
     pub endpoint: &'s str,
-    /// What stands before all sections: the tools or the schema of the answer, in any form that is the
-    /// same where they are; `None` if that is not known.
+    /// The part before all sections: the tools or the schema of the answer, in any form that is equal for equal ones.
+    /// `None` if that is unknown.
     pub tools: Option<&'s str>,
     /// Its sections, in request order.
     pub sections: &'s [CacheSection<'s>],
@@ -39,7 +39,7 @@ pub struct CacheRequest<'s> {
     pub stable_tokens: u64,
     /// Whether it was sent, and told the provider where to stop, where it has to.
     pub marked: CacheMarking,
-    /// What the provider says it used; `None` if it didn't.
+    /// The usage that the provider reports. `None` if it didn't.
     pub usage: Option<&'s Usage>,
 }
 
@@ -68,7 +68,7 @@ pub struct CacheSection<'s> {
     pub stable: bool,
 }
 
-/// What came of the cache in the second of two requests.
+/// The cache's behaviour in the second of two requests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CacheComparison {
@@ -76,13 +76,13 @@ pub struct CacheComparison {
     pub first_change: Option<RequestDifference>,
     /// The tokens of the prefix that both share, by our count.
     pub shared_tokens: u64,
-    /// What the cache did.
+    /// The verdict on the cache.
     pub verdict: CacheOutcome,
     /// The tokens that the provider says it read from the cache.
     pub read_tokens: Option<u64>,
     /// The tokens that could have been read from it and were not.
     pub missed_tokens: Option<u64>,
-    /// What that cost; absent if a price or a count is not known.
+    /// The cost of the miss. Absent if a price or a count is unknown.
     pub cost: Option<NanoDollars>,
 }
 
@@ -102,16 +102,16 @@ pub enum RequestDifference {
         name: String,
         /// Its place, from 0.
         index: usize,
-        /// Whether it stands in the stable prefix.
+        /// Whether it is in the stable prefix.
         stable: bool,
     },
-    /// A section that stands elsewhere in the first.
+    /// A section that is elsewhere in the first.
     Moved {
         /// Its name.
         name: String,
         /// Its place, from 0.
         index: usize,
-        /// Whether it stands in the stable prefix.
+        /// Whether it is in the stable prefix.
         stable: bool,
     },
     /// A section that only the second has.
@@ -120,7 +120,7 @@ pub enum RequestDifference {
         name: String,
         /// Its place, from 0.
         index: usize,
-        /// Whether it stands in the stable prefix.
+        /// Whether it is in the stable prefix.
         stable: bool,
     },
     /// A section that only the first has.
@@ -129,12 +129,12 @@ pub enum RequestDifference {
         name: String,
         /// Its place in the first, from 0.
         index: usize,
-        /// Whether it stood in the stable prefix.
+        /// Whether it was in the stable prefix.
         stable: bool,
     },
 }
 
-/// What the cache did in the second request.
+/// The cache's behaviour in the second request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum CacheOutcome {
@@ -161,14 +161,14 @@ pub enum CacheOutcome {
     },
     /// The first request wrote nothing to the cache that the second could read.
     NeverWritten {
-        /// What kept the first request from being cached.
+        /// The reason that the first request was not cached.
         why: CacheSkipReason,
     },
     /// The second request doesn't tell the provider where its prefixes end.
     Unmarked,
     /// The provider didn't say what it read.
     Unreported,
-    /// None of these; but the prefix is only estimated to be long enough.
+    /// None of these. But the prefix is only estimated to be long enough.
     PerhapsTooShort {
         /// How long it is, by our estimate.
         tokens: u64,
@@ -195,11 +195,10 @@ pub enum CacheSkipReason {
 
 /// Compares the second request with the first.
 ///
-/// `model` is the one that the second asked. A prefix that is too short for any hit explains more than
-/// what changed in it, so that comes first. More that was read than both requests share is another
-/// request's doing, and no miss. What is missed is the stable prefix less what was read of
-/// it, and never more than the prompt that the provider reported; it costs what input costs beyond
-/// reading from the cache, by the model's list prices.
+/// `model` is the second request's model. A prefix that is too short for any hit explains more than its changes, so it
+/// comes first. If more was read than both requests share, another request caused it, and there is no miss. The missed
+/// tokens are the stable prefix less the tokens read of it, and never more than the prompt that the provider reported.
+/// They cost the difference between input and a cache read, by the model's list prices.
 #[must_use]
 pub fn compare_requests(first: &CacheRequest<'_>, second: &CacheRequest<'_>, model: Option<&Model>) -> CacheComparison {
     let change = first_change(first, second);
@@ -212,7 +211,7 @@ pub fn compare_requests(first: &CacheRequest<'_>, second: &CacheRequest<'_>, mod
 }
 
 impl RequestDifference {
-    /// Whether it stands where the cache would have been read.
+    /// Whether it is where the cache would have been read.
     #[must_use]
     pub const fn is_in_prefix(&self) -> bool {
         match self {
@@ -224,7 +223,7 @@ impl RequestDifference {
         }
     }
 
-    /// Whether it is the request's own and nothing stands before it: its tools, or its first section.
+    /// Whether it is the request's own and nothing is before it: its tools, or its first section.
     #[must_use]
     pub const fn is_at_the_start(&self) -> bool {
         match self {
@@ -245,8 +244,7 @@ fn first_change(first: &CacheRequest<'_>, second: &CacheRequest<'_>) -> Option<R
     if first.endpoint != second.endpoint {
         return Some(RequestDifference::Endpoint);
     }
-    // Where one of them is unknown nothing is said of the tools: an old record without them must not look like a
-    // change.
+    // If one of them is unknown, the tools are not compared: an old record without them must not look like a change.
     if first.tools.zip(second.tools).is_some_and(|(first, second)| first != second) {
         return Some(RequestDifference::Tools);
     }
@@ -259,8 +257,8 @@ fn first_change(first: &CacheRequest<'_>, second: &CacheRequest<'_>) -> Option<R
         (Some(a), Some(b)) if a.name == b.name => {
             RequestDifference::Section { name: name(b), index, stable: a.stable || b.stable }
         }
-        // Both are there on both sides, so that neither came nor went; one alone that is missing makes it an
-        // addition or a removal.
+        // Both are there on both sides, so that neither came nor went. One alone that is missing makes it an addition
+        // or a removal.
         (Some(a), Some(b)) if has(first, b.name) && has(second, a.name) => {
             RequestDifference::Moved { name: name(b), index, stable: a.stable || b.stable }
         }
@@ -287,7 +285,7 @@ fn shared_tokens(first: &CacheRequest<'_>, second: &CacheRequest<'_>, change: Op
         ) => *index,
         None => second.sections.len().min(first.sections.len()),
     };
-    // What the prefix has beyond its sections stands before them.
+    // The prefix's extra tokens come before its sections.
     let tools = second.stable_tokens.saturating_sub(sum(&mut second.sections.iter().filter(|part| part.stable)));
     tools.saturating_add(sum(&mut second.sections.iter().take(count)))
 }
@@ -384,7 +382,7 @@ fn tokens_missed(second: &CacheRequest<'_>, verdict: &CacheOutcome) -> Option<u6
     }
 }
 
-/// What so many tokens cost more as input than from the cache.
+/// The extra cost of this many tokens as input rather than from the cache.
 fn cost_of_miss(missed: u64, second: &CacheRequest<'_>, model: Option<&Model>) -> Option<NanoDollars> {
     let input = usize::try_from(second.usage?.input?).ok()?;
     let prices = model?.prices_for(input)?;

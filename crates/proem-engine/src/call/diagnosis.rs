@@ -1,4 +1,4 @@
-//! What a provider itself says of its cache: how a request differs from an earlier one.
+//! The provider's own account of its cache: how a request differs from an earlier one.
 //!
 //! It is evidence beside ours ([`crate::cache::miss`]): a provider names neither the section nor the price, and requests
 //! that begin alike can miss all the same.
@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 /// That a provider is asked how a request differs from an earlier one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheInquiry {
-    /// The provider's id of the answer to the earlier one; `None` has the provider remember this one alone.
+    /// The provider's id of the answer to the earlier one. `None` has the provider remember this one alone.
     pub previous: Option<String>,
 }
 
-/// What a provider says of that.
+/// The provider's account of such a difference.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CacheDiagnosis {

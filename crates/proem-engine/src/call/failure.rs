@@ -10,11 +10,11 @@ use super::stored::maybe_outside;
 /// A call that brought no answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallFailure {
-    /// What went wrong.
+    /// The kind of failure.
     pub kind: FailureKind,
-    /// What went wrong and what to do, in our words: lower case, no full stop.
+    /// The failure and its remedy, in our words: lower case, no full stop.
     pub message: String,
-    /// What the provider said about it, or the model: [`Self::speaker`] says which.
+    /// The words of the provider or the model about it. [`Self::speaker`] names the speaker.
     #[serde(with = "maybe_outside", default)]
     pub said: Option<Untrusted<String>>,
     /// The status of the answer, if there was one.
@@ -24,7 +24,7 @@ pub struct CallFailure {
     pub window: Option<NonZeroUsize>,
 }
 
-/// Whose words [`CallFailure::said`] are.
+/// The speaker of [`CallFailure::said`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailureSpeaker {
     /// The server, or a proxy before it.
@@ -40,14 +40,14 @@ impl CallFailure {
         Self { kind, message: message.into(), said: None, status: None, window: None }
     }
 
-    /// Whose words [`Self::said`] are.
+    /// The speaker of [`Self::said`].
     #[must_use]
     pub const fn speaker(&self) -> FailureSpeaker {
         self.kind.speaker()
     }
 }
 
-/// What went wrong with a call, so that code can decide without reading text.
+/// The kind of a call's failure, so that code can decide without reading text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -125,7 +125,7 @@ impl FailureKind {
         }
     }
 
-    /// Whose words such a failure carries.
+    /// The speaker of the words that such a failure carries.
     #[must_use]
     pub const fn speaker(self) -> FailureSpeaker {
         match self {

@@ -14,8 +14,8 @@
 //! - **At most, for an answer**: the cap that was sent, thinking included, or the bytes of the visible answer where a
 //!   server exceeds its cap. Without a cap, [`UNCAPPED_TOKENS`].
 //!
-//! Where a server caches, the cached tokens are part of the prompt; where it counts them beside it, the codec has added
-//! them up before.
+//! Some servers count cached tokens as part of the prompt. For those that count them beside it, the codec has already
+//! added them up.
 
 use core::ops::RangeInclusive;
 
@@ -27,8 +27,8 @@ use crate::assembly::{PlacedSection, SectionPart};
 use crate::ledger::{TEMPLATE_TOKENS, input_bound, output_cap};
 use crate::providers::Model;
 
-/// The most words that a token covers. The shipped vocabularies, as those of other published models, end a token
-/// with the word; SuperBPE goes on for four words at most (<https://arxiv.org/abs/2503.13423>, section 2).
+/// The most words that a token covers. The shipped vocabularies, as those of other published models, end a token with
+/// the word. SuperBPE goes on for four words at most (<https://arxiv.org/abs/2503.13423>, section 2).
 pub const TOKEN_WORDS: u64 = 4;
 
 /// The bytes that count as a word where nothing separates it: the longest tokens of the shipped vocabularies have 128,
@@ -114,7 +114,7 @@ pub struct PlausibleUsage {
 }
 
 impl PlausibleUsage {
-    /// What can be right where `request` went out to `model` as a body of so many bytes, and `content` came back.
+    /// The plausible usage of `request`, sent to `model` as a body of this many bytes and answered with `content`.
     #[must_use]
     pub fn new(body_bytes: usize, request: &Request, model: &Model, content: &[ResponsePart]) -> Self {
         let prompt = request.assembly.sections.iter().filter(|section| !is_media(section));
@@ -160,9 +160,9 @@ impl PlausibleUsage {
 /// The most that a response can have used whose provider doesn't say, where `body_bytes` went out and
 /// `content_bytes` of text, arguments and thinking came back.
 ///
-/// No token is shorter than a byte. What encloses each message in the body is longer than the tokens of a chat
-/// template that stand for it. Tools and schemas come with instructions of the provider's own. Thinking that a
-/// provider neither sends nor reports is not seen. An answer that was stopped before its end has no estimate: its
+/// No token is shorter than a byte. The framing of each message in the body is longer than the tokens of the chat
+/// template that represent it. Tools and schemas bring instructions of the provider's own. Thinking that a provider
+/// neither sends nor reports stays invisible. An answer that was stopped before its end has no estimate, because its
 /// model may have gone on.
 #[must_use]
 pub fn most_plausible_usage(
@@ -192,7 +192,7 @@ const fn is_media(section: &PlacedSection) -> bool {
     matches!(section.part, Some(SectionPart::Media { .. }))
 }
 
-/// What of an answer its tokens were made for, as far as it is visible.
+/// The visible part of an answer that its tokens were spent on.
 const fn written_text(part: &ResponsePart) -> Option<&Untrusted<String>> {
     match part {
         ResponsePart::Text { text } | ResponsePart::Refusal { text } => Some(text),

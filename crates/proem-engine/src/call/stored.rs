@@ -1,7 +1,7 @@
 //! How labels and texts from outside are written down in the state of a run.
 //!
-//! What is written here is for a sealed snapshot or a person's inspection; it goes through
-//! [`proem_guard::show`] and comes back under the same label.
+//! The output is for a sealed snapshot or a person's inspection. It goes through [`proem_guard::show`] and comes back
+//! under the same label.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 /// A label as it is written down.
 #[derive(Serialize, Deserialize)]
 struct StoredLabel {
-    /// The sources' names; absent for "many".
+    /// The sources' names. Absent for "many".
     sources: Option<BTreeSet<String>>,
     secret: bool,
     /// The circle that may read it.
@@ -36,7 +36,7 @@ impl From<&Label> for StoredLabel {
 }
 
 impl StoredLabel {
-    /// The label; `None` if a name is none.
+    /// The label. `None` if a name is none.
     fn label(self) -> Option<Label> {
         let audience = Audience::parse(self.circle.as_deref().or(self.audience.as_deref())?)?;
         let mut label = Label::trusted().narrowed_to(audience);

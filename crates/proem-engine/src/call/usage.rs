@@ -1,8 +1,8 @@
-//! What a call used, in one convention for all providers.
+//! The usage of a call, in one convention for all providers.
 //!
-//! Providers count differently: Anthropic's `input_tokens` leaves out what the cache read and wrote,
-//! OpenAI's `prompt_tokens` includes it. Here `input` is always the whole prompt. What a provider
-//! did not report is `None`.
+//! Providers count differently: Anthropic's `input_tokens` leaves out the tokens that the cache read and wrote,
+//! OpenAI's `prompt_tokens` includes them. Here `input` is always the whole prompt. A figure that a provider did not
+//! report is `None`.
 
 use core::fmt;
 use core::num::NonZeroU32;
@@ -21,11 +21,11 @@ pub struct Usage {
     pub input: Option<u64>,
     /// Those of `input` that were read from the cache.
     pub cache_read: Option<u64>,
-    /// Those of `input` that were written to the cache, by lifetime; empty if none was reported.
+    /// Those of `input` that were written to the cache, by lifetime. Empty if none was reported.
     pub cache_writes: Vec<CacheWriteUsage>,
     /// The tokens of the answer, thinking included.
     pub output: Option<u64>,
-    /// What the provider says of its cache, where it was asked.
+    /// The provider's account of its cache, if it was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diagnosis: Option<CacheDiagnosis>,
     /// Why the figures that the provider reported are missing here: they can't be right.
@@ -57,7 +57,7 @@ impl UsageEstimate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[schemars(rename = "CacheWritten")]
 pub struct CacheWriteUsage {
-    /// The lifetime that was bought, in seconds; `None` is the provider's default.
+    /// The lifetime that was bought, in seconds. `None` is the provider's default.
     pub seconds: Option<NonZeroU32>,
     /// How many.
     pub tokens: u64,
@@ -77,7 +77,7 @@ impl Usage {
         self.input?.checked_sub(cached)
     }
 
-    /// Why what was used is not known, in words; `None` if it is.
+    /// Why what was used is not known, in words. `None` if it is.
     #[must_use]
     pub fn gap_in_words(&self) -> Option<String> {
         let unreported = "the provider does not report how many tokens were used";
@@ -134,11 +134,10 @@ impl fmt::Display for NanoDollars {
     }
 }
 
-/// What a call cost, by the model's list prices; `None` where a price or a count is not known.
+/// The cost of a call, by the model's list prices. `None` if a price or a count is unknown.
 ///
-/// Each token costs once: as read from the cache, as written to it, or as neither. A write whose
-/// price is not listed costs what its provider's rule makes of the input price. What is less than a
-/// nano-dollar is rounded up.
+/// Each token costs once: as read from the cache, as written to it, or as neither. A write without a list price costs
+/// the input price times its provider's factor. Fractions of a nano-dollar are rounded up.
 #[must_use]
 pub fn call_cost(usage: &Usage, model: &Model) -> Option<NanoDollars> {
     let input = usage.input?;

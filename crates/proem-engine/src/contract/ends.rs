@@ -1,8 +1,8 @@
 //! Finds what has no end in a schema.
 //!
-//! A value is bounded by everything that applies to it together: a maximum may stand beside the
-//! type, behind a `$ref`, in a member of `allOf`, or in each branch of a union. So this follows
-//! the value's places rather than the schema's, and looks at every combination of branches.
+//! A value is bounded by everything that applies to it together: a maximum may be beside the type, behind a `$ref`, in
+//! a member of `allOf`, or in each branch of a union. So this follows the value's places rather than the schema's, and
+//! looks at every combination of branches.
 
 use std::collections::BTreeSet;
 
@@ -16,11 +16,11 @@ const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 /// Formats whose texts are short because the format says so, checked as such.
 const SHORT_FORMATS: [&str; 6] = ["date", "date-time", "ipv4", "ipv6", "time", "uuid"];
 
-/// How deep schemas may stand inside each other, references included.
+/// How deep schemas may be inside each other, references included.
 const MAX_DEPTH: usize = 128;
 
-/// How many combinations of branches are looked at together; beyond that each union is looked at
-/// by itself, which finds more.
+/// How many combinations of branches are looked at together. Beyond that each union is looked at by itself, which finds
+/// more.
 const MAX_COMBINATIONS: usize = 256;
 
 /// How many places of a value are looked at.
@@ -37,7 +37,7 @@ struct Filled {
     name: u32,
 }
 
-/// What is wrong at a place of a schema.
+/// A defect at a place of a schema.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct SchemaDefect {
     /// A JSON pointer into the schema.
@@ -45,7 +45,7 @@ pub(super) struct SchemaDefect {
     pub(super) lack: SchemaDefectKind,
 }
 
-/// What is missing there.
+/// The kind of a missing limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum SchemaDefectKind {
     Dialect,
@@ -126,7 +126,7 @@ pub(super) fn endless_parts(schema: &Json) -> Vec<SchemaDefect> {
     finder.found.into_iter().collect()
 }
 
-/// Puts a maximum wherever one is missing; the pointers of those put there.
+/// Puts a maximum wherever one is missing. The pointers of those put there.
 pub(super) fn fill_maxima(schema: &mut Json) -> Vec<String> {
     let mut filled = Vec::new();
     for SchemaDefect { pointer, lack } in endless_parts(schema) {
@@ -155,7 +155,7 @@ pub(super) fn fill_maxima(schema: &mut Json) -> Vec<String> {
 /// The schema at the place that a `$ref` names, with its pointer.
 fn reference_target<'s>(root: &'s Json, reference: &str) -> Option<(String, &'s Json)> {
     let pointer = reference.strip_prefix('#')?;
-    // A fragment may be percent-encoded; none of the names that need it is worth the reading.
+    // A fragment may be percent-encoded. None of the names that need it is worth the reading.
     (pointer.is_empty() || pointer.starts_with('/')).then_some(())?;
     Some((pointer.to_owned(), root.pointer(pointer)?))
 }
@@ -410,7 +410,7 @@ impl<'s> BoundSearch<'s> {
         self.map(flat);
     }
 
-    /// Names that the schema doesn't list but says what stands under them.
+    /// Names that the schema doesn't list but says what is under them.
     fn map(&mut self, flat: &[Subschema<'s>]) {
         let others = |place: &Subschema<'s>| {
             place.inner("additionalProperties").or_else(|| place.inner("unevaluatedProperties"))
@@ -463,7 +463,7 @@ fn listed_subschema_values<'s>(place: &Subschema<'s>) -> Option<Vec<&'s Json>> {
     }
 }
 
-/// The kinds that a schema itself allows; `None` if it says nothing.
+/// The kinds that a schema itself allows. `None` if it says nothing.
 fn own_types<'s>(place: &Subschema<'s>) -> Option<BTreeSet<&'s str>> {
     let mut types: BTreeSet<&str> = match place.get("type")? {
         Json::String(kind) => [kind.as_str()].into(),

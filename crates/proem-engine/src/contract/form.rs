@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 use crate::ordered::OrderedJson;
 use crate::schema::property_names;
 
-/// How deep a form goes; deeper places are left as `null`.
+/// How deep a form goes. Deeper places are left as `null`.
 const MAX_DEPTH: usize = 16;
 
 /// The most lines on fields.
@@ -30,10 +30,10 @@ const MAX_PLACES: usize = 2_000;
 /// How many places a union within another one counts for.
 const PLACES_OF_UNION: usize = 10;
 
-/// The figure that stands in a form: one that is seldom right, so that a copy of the form is known by it.
+/// The figure that is in a form: one that is seldom right, so that a copy of the form is known by it.
 const FIGURE: i64 = 17;
 
-/// The day and the time that stand in a form.
+/// The day and the time that are in a form.
 const DAY: &str = "2000-01-31";
 const TIME: &str = "2000-01-31T12:00:00Z";
 
@@ -72,7 +72,7 @@ fn figure(schema: &Json) -> Json {
     }
 }
 
-/// What a model is told of the shape of its answer: an instance, and what each field is. Where several shapes are
+/// The description of an answer's shape for a model: an instance, and a line on each field. If several shapes are
 /// allowed, the instance has the simplest one, and a line names the others.
 pub(super) fn form_of_schema(schema: &Json) -> String {
     let mut lines = Vec::new();
@@ -83,7 +83,7 @@ pub(super) fn form_of_schema(schema: &Json) -> String {
     format!("{}\n{fields}", instance.compact())
 }
 
-/// The shapes of a union beside `null`, in their order; none if the schema is no union.
+/// The shapes of a union beside `null`, in their order. None if the schema is no union.
 fn arms(schema: &Json) -> impl Iterator<Item = &Json> {
     let union = ["anyOf", "oneOf"].iter().find_map(|union| schema.get(union).and_then(Json::as_array));
     let is_shape = |arm: &&Json| arm.get("type").is_none_or(|kind| kind != "null");
@@ -201,7 +201,7 @@ fn referred<'s>(root: &'s Json, schema: &'s Json) -> &'s Json {
     schema
 }
 
-/// The shape of a union with the fewest places to fill in, the first of several; `None` for a schema that is no union.
+/// The shape of a union with the fewest places to fill in, the first of several. `None` for a schema that is no union.
 fn simplest<'s>(root: &'s Json, schema: &'s Json) -> Option<&'s Json> {
     let mut simplest: Option<(usize, &Json)> = None;
     for arm in arms(schema) {
@@ -261,7 +261,7 @@ fn shape_words(root: &Json, schema: &Json, depth: usize) -> String {
     format!("an object with {}", described.collect::<Vec<_>>().join(", "))
 }
 
-/// What a field is, in words.
+/// A field's description in words.
 fn field_description(root: &Json, field: &Json) -> String {
     let schema = follow_references(root, field);
     if let Some(only) = schema.get("const") {
@@ -375,7 +375,7 @@ mod tests {
         check(dose.clone(), json!({ "unit": "weekly", "milligrams": 17 }), false);
         check(dose, json!({ "unit": "daily", "milligrams": 0 }), false);
         check(json!({ "day": { "type": "string", "format": "date" } }), json!({ "day": "2000-01-31" }), true);
-        // What closed words and narrow ranges allow may be right whatever the form shows.
+        // An answer from closed words and narrow ranges may be right whatever the form shows.
         check(json!({ "severity": { "enum": ["high", "low"] } }), json!({ "severity": "high" }), false);
         check(json!({ "is_spam": { "type": "boolean" } }), json!({ "is_spam": true }), false);
         let stars = json!({ "stars": { "type": "integer", "minimum": 1, "maximum": 5 } });

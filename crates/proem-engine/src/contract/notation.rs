@@ -1,6 +1,6 @@
 //! A contract in one line: `name, age int, size small|large, tags[]: what it is about`.
 //!
-//! Fields are separated by commas. A field is its name, its type, and behind a colon what it is; a `?` behind the name
+//! Fields are separated by commas. A field is its name, its type, and behind a colon what it is. A `?` behind the name
 //! makes it optional, and `[]` behind the type or the name makes it a list.
 
 use serde_json::{Map, Value as Json, json};
@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind};
 /// The most bytes of a line.
 const MAX_LINE_BYTES: usize = 4096;
 
-/// The types by the words that stand for them.
+/// The types by the words that represent them.
 const TYPES: [(&str, &str); 10] = [
     ("str", "string"),
     ("string", "string"),
@@ -28,7 +28,7 @@ const TYPES: [(&str, &str); 10] = [
 ///
 /// # Errors
 ///
-/// [`ErrorKind::InvalidInput`] with everything that is wrong, each with the character where it stands.
+/// [`ErrorKind::InvalidInput`] with everything that is wrong, each with the character where it is.
 pub fn schema_from_line(line: &str) -> Result<Json, Error> {
     if line.len() > MAX_LINE_BYTES {
         let problem = format!("the schema has more than {MAX_LINE_BYTES} bytes; write it into a prompt file");

@@ -28,7 +28,7 @@ enum PathSegment {
     Name(String),
 }
 
-/// Where, which rule, what is expected, in the order in which problems are listed.
+/// A place, a rule and an expectation, in the order in which problems are listed.
 type Violation = (Vec<PathSegment>, String, String);
 
 /// Every problem of `value`, the first [`Problem::MAX_LISTED`] of them.
@@ -156,7 +156,7 @@ impl ViolationCollector<'_> {
         self.say(self.place(place), error.kind().keyword(), expected, cut_scalar(found));
     }
 
-    /// What is expected, with the condition under which it is.
+    /// The expectation, with its condition.
     fn expected(&self, error: &ValidationError<'_>) -> String {
         let words = self.conditioned(expected_by_rule(error, self.schema), error);
         match error.kind() {
@@ -184,7 +184,7 @@ fn is_telling(error: &ValidationError<'_>, at: &Location) -> bool {
     }
 }
 
-/// What several branches want of the same value.
+/// The expectations of several branches for the same value.
 fn alternatives(errors: &[&ValidationError<'static>]) -> String {
     let mut values: Vec<&Json> = Vec::new();
     let mut kinds: Vec<&'static str> = Vec::new();
@@ -201,7 +201,7 @@ fn alternatives(errors: &[&ValidationError<'static>]) -> String {
     values.iter().map(String::as_str).chain(kinds).collect::<Vec<_>>().join(" or ")
 }
 
-/// What an error's rule expects.
+/// The expectation of an error's rule.
 fn expected_by_rule(error: &ValidationError<'_>, schema: &Json) -> String {
     let value = error.instance();
     match error.kind() {
@@ -261,7 +261,7 @@ fn value_length(value: &Json) -> usize {
     }
 }
 
-/// The schema in which the broken keyword stands.
+/// The schema in which the broken keyword is.
 fn schema_beside_keyword<'s>(error: &ValidationError<'_>, schema: &'s Json) -> Option<&'s Json> {
     let (parent, _) = error.schema_path().as_str().rsplit_once('/')?;
     schema.pointer(parent)
@@ -360,7 +360,7 @@ fn condition(schema: &Json, path: &Location) -> Option<String> {
     (!words.is_empty()).then(|| words.join(" and "))
 }
 
-/// What a condition asks, in words; `None` if it asks more than there are words for.
+/// A condition in words. `None` if it asks more than there are words for.
 fn condition_words(test: &Json, name: &str, parts: &mut Vec<String>) -> Option<()> {
     for (keyword, value) in test.as_object()? {
         match (keyword.as_str(), value) {

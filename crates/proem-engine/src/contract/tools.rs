@@ -1,7 +1,7 @@
 //! The tools that an answer calls, and the one object that says the same where a server has no tools.
 //!
-//! Invariants: the tools stand in the order of their names, whatever order they were given in; the object accepts
-//! exactly lists of calls that the tools accept, none of them twice, and no more than [`ToolContracts::MAX_CALLS`].
+//! Invariants: the tools are in the order of their names, whatever order they were given in. The object accepts exactly
+//! lists of calls that the tools accept, none of them twice, and no more than [`ToolContracts::MAX_CALLS`].
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind};
 use crate::providers::CallEnforcement;
 use crate::run::{AnswerRequirement, CallRequirement};
 
-/// What a prompt's answer must be.
+/// The required form of a prompt's answer.
 #[derive(Debug)]
 pub enum AnswerContract {
     /// Any text.
@@ -34,7 +34,7 @@ impl AnswerContract {
         }
     }
 
-    /// The contract of the one value; `None` for anything else.
+    /// The contract of the one value. `None` for anything else.
     #[must_use]
     pub const fn value(&self) -> Option<&Contract> {
         match self {
@@ -52,7 +52,7 @@ impl AnswerContract {
         }
     }
 
-    /// What a fallback has to meet; `None` where it is a text.
+    /// The contract that a fallback has to meet. `None` for a text.
     #[must_use]
     pub const fn fallback(&self) -> Option<&Contract> {
         match self {
@@ -119,7 +119,7 @@ impl ToolContracts {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidFile`] if there is none, if two have the same name, or if their schemas can't stand in one.
+    /// [`ErrorKind::InvalidFile`] if there is none, if two have the same name, or if their schemas can't be in one.
     pub fn new(mut tools: Vec<Contract>) -> Result<Self, Error> {
         tools.sort_by(|a, b| a.tool().name.cmp(&b.tool().name));
         if tools.is_empty() {
@@ -185,7 +185,7 @@ impl ToolContracts {
         &self.object
     }
 
-    /// What a model is asked for that can be made to call tools this far.
+    /// The form of answer to request from a model whose calls can be enforced to this degree.
     #[must_use]
     pub fn form(&self, calls: CallEnforcement) -> AnswerForm {
         let choice = match (&self.choice, calls) {
@@ -213,7 +213,7 @@ fn object_of<'c>(tools: impl Iterator<Item = &'c Contract>) -> Result<Contract, 
         "required": ["calls"],
         "additionalProperties": false,
     });
-    // Each tool's contract was held to its own maxima; a provider's definition states none.
+    // Each tool's contract was held to its own maxima. A provider's definition states none.
     let about = "Calls of tools, in the order in which they are meant.";
     let (object, _) = Contract::bounded(ToolContracts::OBJECT, about, schema)?;
     Ok(object)
@@ -233,7 +233,7 @@ fn tool_call_schema(place: usize, contract: &Contract) -> Json {
     })
 }
 
-/// Lets the references of a schema lead to where it stands.
+/// Lets the references of a schema lead to where it is.
 pub(super) fn move_references(schema: &mut Json, base: &str) {
     match schema {
         Json::Object(fields) => {

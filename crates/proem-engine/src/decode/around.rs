@@ -1,4 +1,4 @@
-//! What stands around a value: white space, fences, elements, prose.
+//! The surroundings of a value: white space, fences, elements, prose.
 
 use proem_text::Span;
 
@@ -8,12 +8,12 @@ use super::repairs::Repairs;
 /// The longest line that opens a fence, and the longest tag of a wrapper.
 const MAX_MARK_BYTES: usize = 64;
 
-/// Whether `c` may stand between values without meaning anything.
+/// Whether `c` may be between values without meaning anything.
 pub(super) fn is_space_between_values(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{feff}' | '\u{200b}')
 }
 
-/// Where the text is without a byte order mark and white space around it.
+/// The span of the text without a byte order mark and white space around it.
 pub(super) fn trimmed_text_span(text: &str) -> Span {
     trim_span(text, Span::new(0, text.len()))
 }
@@ -26,7 +26,7 @@ pub(super) fn trim_span(text: &str, span: Span) -> Span {
     Span::new(start, end)
 }
 
-/// Lists what stands in `text` before and after `value`.
+/// Lists what is in `text` before and after `value`.
 pub(super) fn describe(text: &str, value: Span, repairs: &mut Repairs) {
     let mut before = trim_span(text, Span::new(0, value.start));
     while let Some((kind, start)) = opening(text.get(..before.end).unwrap_or_default()) {
@@ -47,7 +47,7 @@ pub(super) fn describe(text: &str, value: Span, repairs: &mut Repairs) {
     }
 }
 
-/// The value's place without the fences and elements that stand around all of `span`.
+/// The value's place without the fences and elements that are around all of `span`.
 pub(super) fn peel_wrappers(text: &str, span: Span) -> Span {
     let mut span = span;
     loop {
@@ -113,7 +113,7 @@ fn closes_with(text: &str) -> Option<usize> {
     Some(text.trim_end_matches(mark).len())
 }
 
-/// Whether `text` is what may stand behind the opening of a fence.
+/// Whether `text` is what may be behind the opening of a fence.
 fn is_language(text: &str) -> bool {
     let word = text.trim();
     word.len() <= 16

@@ -76,21 +76,21 @@ const COMMANDS: [&str; 66] = [
     "nexists",
 ];
 
-/// What was read of the backslashes in one text.
+/// The reading of the backslashes in one text.
 #[derive(Debug, Default)]
 pub(super) struct Backslashes {
-    /// Whether one stands before a letter that makes no escape.
+    /// Whether one is before a letter that makes no escape.
     pub(super) kept: bool,
-    /// Whether a doubled one stands before a letter.
+    /// Whether a doubled one is before a letter.
     pub(super) doubled: bool,
     /// Control characters that escapes spelled: their places in the text and in the answer.
     pub(super) controls: Vec<(usize, Span)>,
 }
 
-/// What the control characters of a text are.
+/// The reading of a text's control characters.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Reading {
-    /// What JSON says.
+    /// As JSON escapes.
     Escapes,
     /// Backslashes before letters.
     Literal,

@@ -23,9 +23,9 @@ pub(super) struct ValueCandidate {
     pub(super) cut: bool,
     /// Whether its parts can be put together in more than one way.
     pub(super) torn: bool,
-    /// How many words stand before it that may open somebody else's turn.
+    /// How many words are before it that may open somebody else's turn.
     pub(super) turn: usize,
-    /// Where the words begin that may lead to it.
+    /// The start of the words that may lead to it.
     pub(super) lead: usize,
 }
 
@@ -48,7 +48,7 @@ impl ValueCandidate {
     }
 }
 
-/// The value that was meant, of those in `text`; `None` if there is none.
+/// The value that was meant, of those in `text`. `None` if there is none.
 ///
 /// # Errors
 ///
@@ -109,7 +109,7 @@ fn best_candidate(
     candidates: &[ValueCandidate],
     contract: &Contract,
 ) -> Result<Option<usize>, DecodeFailure> {
-    // An earlier value is a draft or a quotation, which must not stand in for what the model meant to send.
+    // An earlier value is a draft or a quotation, which must not replace what the model meant to send.
     let last = candidates.iter().rposition(|candidate| candidate.is_attempt(text, contract));
     if let Some(last) = last
         && candidates.get(last).is_some_and(ValueCandidate::is_damaged)
@@ -138,7 +138,7 @@ fn stated_answer(text: &str, candidates: &[ValueCandidate], accepted: &[usize]) 
     }
     let is_stated = |(_, _, standing): &&(usize, &ValueCandidate, Standing)| *standing != Standing::Mentioned;
     let Some(first) = found.iter().position(|one| is_stated(&one)) else { return Err(DecodeFailure::Mentioned) };
-    // A mention before the answer is a quotation or a thought; one behind it may take the answer back.
+    // A mention before the answer is a quotation or a thought. One behind it may take the answer back.
     let found = found.get(first..).unwrap_or_default();
     if let [.., (_, previous, _), (at, last, Standing::Stated)] = found
         && is_replaced(text, previous.span.end, last.span.start)

@@ -1,7 +1,6 @@
-//! Where a lenient reader stands in its text, and what it has read.
+//! A lenient reader's place in its text, and its result so far.
 //!
-//! What it reads there is in `reader` for lists and objects, in `strings` for texts between quotes and in
-//! `scalar` for what has none.
+//! Reading lists and objects is in `reader`, texts between quotes in `strings`, and values without quotes in `scalar`.
 
 use proem_text::Span;
 
@@ -22,7 +21,7 @@ pub(super) struct LenientReader<'t> {
     /// How far was looked, which is further than [`Self::at`] if something was given back.
     pub(super) looked: usize,
     pub(super) cut: Option<usize>,
-    /// Whether a text may have swallowed what stands behind it.
+    /// Whether a text may have swallowed what is behind it.
     pub(super) torn: bool,
     /// Whether the last text ends with brackets that would close all that is open.
     pub(super) closed_inside: bool,
@@ -66,7 +65,7 @@ impl<'t> LenientReader<'t> {
         self.nodes.len().saturating_sub(1)
     }
 
-    /// Whether only white space stands before this place in its line.
+    /// Whether only white space is before this place in its line.
     pub(super) fn starts_line(&self) -> bool {
         let before = self.text.get(..self.at).unwrap_or_default().trim_end_matches([' ', '\t', '\r']);
         before.is_empty() || before.ends_with('\n')

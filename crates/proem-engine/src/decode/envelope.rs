@@ -1,7 +1,7 @@
 //! Finds the value in an envelope: a call of a tool, an object with one member, a list with one element, a bare list.
 //!
 //! An envelope is opened only where the value inside has every field that the contract requires and the envelope lacks
-//! one of them, so that nothing is taken out of a value that was meant as it stands.
+//! one of them, so that nothing is taken out of a value that was meant as it is.
 
 use serde_json::Value as Json;
 
@@ -11,10 +11,10 @@ use super::RepairKind;
 use super::around::is_space_between_values;
 use super::tree::{Id, JsonNode, JsonNodeKind, JsonTree, ObjectMember};
 
-/// How many envelopes may lie in each other: a list of calls, a call, its arguments.
+/// How many envelopes may be in each other: a list of calls, a call, its arguments.
 const MAX_ENVELOPES: usize = 3;
 
-/// Members that may stand beside the value in an envelope (the calls of OpenAI, Hermes, Mistral and Llama).
+/// Members that may be beside the value in an envelope (the calls of OpenAI, Hermes, Mistral and Llama).
 const BESIDE: [&str; 6] = ["name", "type", "id", "function", "tool", "tool_name"];
 
 /// Members that hold a value that is not the answer.
@@ -125,8 +125,8 @@ fn only_list(schema: &Json) -> Option<&str> {
     (field.get("type")?.as_str()? == "array").then_some(name)
 }
 
-/// Whether nothing stands beside `span` in its lines but a label, a fence or a mark: a number in brackets amid a
-/// sentence is a footnote.
+/// Whether nothing is beside `span` in its lines but a label, a fence or a mark: a number in brackets amid a sentence
+/// is a footnote.
 fn stands_alone(text: &str, span: Span) -> bool {
     let is_mark = |c: char| is_space_between_values(c) || matches!(c, '`' | '*' | '.');
     let before = text.get(..span.start).unwrap_or_default().rsplit('\n').next().unwrap_or_default();
@@ -138,7 +138,7 @@ fn stands_alone(text: &str, span: Span) -> bool {
         return false;
     }
     let mark = before.strip_suffix(['>', ']']).filter(|mark| mark.contains(['<', '[']));
-    // A mark has a name; a line that begins with `>` quotes somebody, and a number in brackets is another list.
+    // A mark has a name. A line that begins with `>` quotes somebody, and a number in brackets is another list.
     let is_led =
         before.ends_with(':') || mark.is_some_and(|mark| mark.ends_with(|c: char| c.is_alphabetic() || c == '|'));
     (before.is_empty() || is_led) && (behind.is_empty() || behind.starts_with('<'))

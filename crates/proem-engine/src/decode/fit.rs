@@ -1,9 +1,9 @@
 //! Aligns what was read with the schema: scalars of the wrong type, words without quotes, texts that
 //! hold JSON.
 //!
-//! Invariants: only a place that breaks the schema changes; nothing is added, and nothing left out
-//! but the beginning of a longer word where the schema lists the words. Keywords that aren't known
-//! here count as met; whether the result meets the contract is the contract's to say.
+//! Invariants: only a place that breaks the schema changes. Nothing is added, and nothing left out but the beginning of
+//! a longer word where the schema lists the words. Keywords that aren't known here count as met. Whether the result
+//! meets the contract is the contract's to say.
 
 mod scalars;
 mod schema;
@@ -30,13 +30,13 @@ const LOOKS_PER_NODE: usize = 64;
 const FREE_LOOKS: usize = 20_000;
 const BYTES_PER_LOOK: usize = 16;
 
-/// How often a text that holds JSON may itself stand in one.
+/// How often a text that holds JSON may itself be in one.
 const MAX_ENCODINGS: usize = 2;
 
-/// What the wrong kind of value at the root costs: more than anything inside of it.
+/// The cost of a wrong kind of value at the root: more than anything inside it.
 const WRONG_ROOT: usize = 1 << 24;
 
-/// What the schema makes of a tree.
+/// The schema's fit to a tree.
 #[derive(Debug, Default)]
 pub(super) struct Alignment {
     pub(super) edits: BTreeMap<Id, Coercion>,
@@ -74,7 +74,7 @@ struct Aligner<'a> {
 }
 
 impl<'a> Aligner<'a> {
-    /// Aligns one place with one schema; how many places break it.
+    /// Aligns one place with one schema. How many places break it.
     fn place(&mut self, id: Id, schema: &'a Json) -> usize {
         let Json::Object(schema) = schema else { return usize::from(schema == &Json::Bool(false)) };
         // Counted as wrong, not as met: what was not looked at must not win against a branch that was.
@@ -137,15 +137,15 @@ impl<'a> Aligner<'a> {
             if best.is_none_or(|(least, fewest, _)| (wrong, edits) < (least, fewest)) {
                 best = Some((wrong, edits, branch));
             }
-            // Nothing can be better, and the first of equals counts; a union of many branches would cost a look at
+            // Nothing can be better, and the first of equals counts. A union of many branches would cost a look at
             // each.
             if (wrong, edits) == (0, 0) {
                 return 0;
             }
         }
         match best {
-            // Once more, because its edits were taken back to try the others on the same ground. Where no branch
-            // fits, to take one would be a guess at what was meant.
+            // The branch is applied once more, because its edits were taken back so that the others started from the
+            // same place. If no branch fits, taking one would be a guess.
             Some((0, _, branch)) => self.place(id, branch),
             Some((wrong, ..)) => wrong,
             None => 0,
@@ -183,7 +183,7 @@ impl<'a> Aligner<'a> {
         for member in members {
             if let Some(schema) = declared.and_then(|declared| declared.get(&member.key)).or(others) {
                 let places = self.place(member.value, schema);
-                // What is left out breaks nothing but the rule that it must be there.
+                // A member that is left out breaks only the rule that it must be there.
                 wrong = wrong.saturating_add(if self.is_absent(member.value) { 0 } else { places });
             }
         }
@@ -202,8 +202,8 @@ impl<'a> Aligner<'a> {
         }
     }
 
-    /// Reads a text as the list or object that it holds; how many places of it break the schema, `None`
-    /// if it holds none of the right kind.
+    /// Reads a text as the list or object that it holds. How many places of it break the schema, `None` if it holds
+    /// none of the right kind.
     fn encoded(&mut self, id: Id, text: &str, schema: &'a Map<String, Json>) -> Option<usize> {
         let span = trimmed_text_span(text);
         let starts = text.get(span.start..span.end)?.starts_with(['{', '[']);
@@ -212,7 +212,7 @@ impl<'a> Aligner<'a> {
         }
         self.looks = self.looks.saturating_sub(text.len() / BYTES_PER_LOOK);
         let mut reader = LenientReader::new(text, span);
-        // A text that was closed is whole; one that holds half a value holds something else.
+        // A text that was closed is whole. One that holds half a value holds something else.
         let tree = reader.tree().ok().filter(|tree| !tree.cut && !tree.torn && reader.is_at_end())?;
         // The looks are those of the whole answer: texts in texts would otherwise multiply them.
         let mut inner = Aligner {

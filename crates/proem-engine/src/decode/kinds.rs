@@ -15,13 +15,13 @@ pub enum RepairKind {
     Wrapper,
     /// A list became the only field of its contract.
     BareList,
-    /// There were several values; the span is that of the one taken.
+    /// There were several values. The span is that of the one taken.
     Candidates,
-    /// There were more values than are looked at; the span is that of the earlier ones.
+    /// There were more values than are looked at. The span is that of the earlier ones.
     CandidatesUnread,
     /// A comment was left out.
     Comment,
-    /// Dots that stand for more, at the end of a list or among members, were left out.
+    /// Dots that represent more, at the end of a list or among members, were left out.
     Ellipsis,
     /// A comma with nothing behind it was left out.
     ExtraComma,
@@ -43,7 +43,7 @@ pub enum RepairKind {
     PythonLiteral,
     /// A control character, such as a line break, was not escaped.
     ControlCharacter,
-    /// An escape that JSON doesn't have was read as what it stands for, or kept as it is.
+    /// An escape that JSON doesn't have was read as what it represents, or kept as it is.
     InvalidEscape,
     /// Half a surrogate pair became U+FFFD.
     LoneSurrogate,
@@ -57,7 +57,7 @@ pub enum RepairKind {
     LeftOut,
     /// A member or an element at the end, of which only a part was written, was left out, or a list has no end.
     CutOff,
-    /// A key stood twice; the last value counts.
+    /// A key occurred twice. The last value counts.
     DuplicateKey,
     /// A text that holds JSON was read as that JSON.
     Encoded,
@@ -73,7 +73,7 @@ pub enum RepairKind {
     WholeNumber,
     /// A text became the member of an enumeration that differs only in case or white space.
     EnumSpelling,
-    /// There were more repairs than are listed; the span is that of the others.
+    /// There were more repairs than are listed. The span is that of the others.
     More,
 }
 
@@ -163,7 +163,7 @@ impl RepairKind {
         }
     }
 
-    /// What was done, in a short sentence without its full stop.
+    /// The repair, in a short sentence without its full stop.
     #[must_use]
     pub const fn in_words(self) -> &'static str {
         match self {
@@ -220,7 +220,7 @@ pub enum DecodeFailure {
     TooDeep,
     /// There are several values, or one whose parts can be put together in several ways.
     Ambiguous,
-    /// A value stands in the text, and the text doesn't give it as its answer.
+    /// A value is in the text, and the text doesn't give it as its answer.
     Mentioned,
     /// The value is a form that nobody filled in, such as `{"name": "<name>"}`.
     Unfilled,
@@ -244,7 +244,7 @@ impl DecodeFailure {
         }
     }
 
-    /// What is wrong and what to send instead, in a short sentence without its full stop.
+    /// The problem and the remedy, in a short sentence without its full stop.
     #[must_use]
     pub const fn in_words(self) -> &'static str {
         match self {

@@ -11,7 +11,7 @@ use super::tree::{JsonNodeKind, JsonTree};
 use super::{Repair, RepairKind};
 use crate::schema::{declared_names, escape_pointer_segment};
 
-/// The repairs with their places; `value` is where the value that they belong to was read from.
+/// The repairs with their places. `value` is where the value that they belong to was read from.
 pub(super) fn place_repairs(text: &str, value: Span, schema: &Json, repairs: Vec<SpannedRepair>) -> Vec<Repair> {
     let is_inside = |repair: &SpannedRepair| repair.span.start > value.start;
     // Reading once more costs nothing where nothing inside was repaired.
@@ -31,7 +31,7 @@ pub(super) fn place_repairs(text: &str, value: Span, schema: &Json, repairs: Vec
     repairs.into_iter().map(place).collect()
 }
 
-/// The path of the innermost member or element around `offset`; names that the schema doesn't declare are `*`.
+/// The path of the innermost member or element around `offset`. Names that the schema doesn't declare are `*`.
 fn path_at(tree: &JsonTree, offset: usize, declared: &BTreeSet<String>) -> String {
     let mut path = String::new();
     let mut id = tree.root;
@@ -71,12 +71,12 @@ fn path_at(tree: &JsonTree, offset: usize, declared: &BTreeSet<String>) -> Strin
     }
 }
 
-/// Whether something at `offset` belongs to `span`; what was cut stands at its end.
+/// Whether something at `offset` belongs to `span`; what was cut is at its end.
 const fn span_holds(span: Span, offset: usize) -> bool {
     span.start <= offset && offset < span.end || span.end == offset && span.start == offset
 }
 
-/// Counts lines; asking for places in order costs one look at the text.
+/// Counts lines. Asking for places in order costs one look at the text.
 struct LineCounter<'t> {
     text: &'t str,
     at: usize,

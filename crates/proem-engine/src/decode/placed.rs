@@ -10,9 +10,9 @@ use super::{Repair, RepairKind};
 /// A repair of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct PlacedRepair {
-    /// What kind of repair it was.
+    /// The kind of repair.
     pub kind: RepairKind,
-    /// Where in the value, in names that the schema declares; empty for the value as a whole.
+    /// The place in the value, in names that the schema declares. Empty for the value as a whole.
     pub path: String,
     /// The line of the answer, counted from 1; 0 in records that kept no place.
     pub line: usize,
@@ -37,7 +37,7 @@ impl From<&Repair> for PlacedRepair {
     }
 }
 
-/// The two forms that stand in records: the older one is the kind alone.
+/// The two forms that are in records: the older one is the kind alone.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum StoredRepair {

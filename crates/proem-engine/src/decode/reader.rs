@@ -21,7 +21,7 @@ const MAX_BARE_KEY_BYTES: usize = 256;
 /// Why reading stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// What starts here is no value.
+    /// The text here is no value.
     NoValue,
     /// It nests deeper than [`MAX_DEPTH`].
     TooDeep,
@@ -64,8 +64,8 @@ impl LenientReader<'_> {
                     self.repairs.push(RepairKind::OpenText, Span::new(start, self.at));
                 }
                 let kind = match quoted.open {
-                    // Where a text ends could be read in two ways, and a value that is half another's is worse
-                    // than none.
+                    // The end of a text could be read in two ways, and a value that is half another's is worse than
+                    // none.
                     _ if quoted.ambiguous => JsonNodeKind::Unread,
                     true => JsonNodeKind::OpenText(quoted.text),
                     false => JsonNodeKind::Text(quoted.text),
@@ -157,7 +157,7 @@ impl LenientReader<'_> {
                             self.cut(from);
                             self.repairs.push(RepairKind::CutOff, Span::new(from, self.at));
                         }
-                        // What doesn't even start like an object is prose between brackets.
+                        // Text that doesn't even start like an object is prose between brackets.
                         MemberReading::Junk if self.depth == 1 && members.is_empty() && !junk => {
                             return Err(Stop::NoValue);
                         }
@@ -183,7 +183,7 @@ impl LenientReader<'_> {
         empty && self.depth == 1 && self.cut.is_none()
     }
 
-    /// Whether what stands here ends a list or object that ends with `closer`.
+    /// Whether what is here ends a list or object that ends with `closer`.
     fn closes(&mut self, closer: char, comma: Option<Span>) -> bool {
         let found = self.char();
         let here = Span::new(self.at, self.at.saturating_add(1));
@@ -200,8 +200,8 @@ impl LenientReader<'_> {
                 return true;
             }
             Some(c) if c == closer => self.at = here.end,
-            // The bracket belongs to a list or object further out, so that this one was never closed; it is left
-            // for that one to read.
+            // The bracket belongs to a list or object further out, so that this one was never closed. It is left for
+            // that one to read.
             Some(_) if elsewhere > 0 => {
                 self.repairs.push(RepairKind::MissingBracket, Span::new(self.at, self.at));
             }
@@ -255,7 +255,7 @@ impl LenientReader<'_> {
         Ok(value.map_or(MemberReading::Cut, |value| MemberReading::Member(ObjectMember { key, key_span, value })))
     }
 
-    /// A word without quotes that is its key's own name stands for a value in a piece of code.
+    /// A word without quotes that is its key's own name represents a value in a piece of code.
     fn doubt_variable(&mut self, key: &str, value: Id) {
         let Some(node) = self.nodes.get_mut(value).filter(|node| matches!(node.kind, JsonNodeKind::Bare)) else {
             return;
@@ -289,7 +289,7 @@ impl LenientReader<'_> {
         Ok(())
     }
 
-    /// A value before junk may go on in that junk; one with brackets, if they were closed too early.
+    /// A value before junk may go on in that junk. One with brackets, if they were closed too early.
     fn doubt(&mut self, member: Option<&ObjectMember>, junk: Span) {
         if member.is_none() {
             self.repairs.push(RepairKind::LeftOut, junk);
@@ -300,7 +300,7 @@ impl LenientReader<'_> {
         }
     }
 
-    /// Of members with one key the last counts; one with another value is a loss.
+    /// Of members with one key the last counts. One with another value is a loss.
     fn keep_last(&mut self, members: &mut Vec<ObjectMember>) {
         let mut last: BTreeMap<&str, &str> = BTreeMap::new();
         let mut twice: BTreeMap<usize, bool> = BTreeMap::new();
@@ -328,7 +328,7 @@ impl LenientReader<'_> {
         });
     }
 
-    /// Leaves out dots that stand here for more; in a list (`closer` is `]`) only if it ends behind them.
+    /// Leaves out dots that are here for more. In a list (`closer` is `]`) only if it ends behind them.
     fn ellipsis(&mut self, closer: char) -> bool {
         let rest = self.rest();
         let Some(after) = rest.strip_prefix("...").or_else(|| rest.strip_prefix('…')) else { return false };
@@ -345,7 +345,7 @@ impl LenientReader<'_> {
         ends
     }
 
-    /// The comma that stands here, if one does.
+    /// The comma that is here, if one does.
     fn comma(&mut self) -> Option<Span> {
         self.space();
         (self.char() == Some(',')).then(|| {
@@ -393,7 +393,7 @@ impl LenientReader<'_> {
     }
 }
 
-/// What stood where a member should.
+/// The reading at the place of a member.
 enum MemberReading {
     Member(ObjectMember),
     /// The text ends inside of it.

@@ -22,7 +22,7 @@ struct TagSpelling {
     end: &'static str,
 }
 
-/// What kind of mark was found.
+/// The kind of mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reasoning {
     /// It starts within the part that was searched.
@@ -35,9 +35,9 @@ pub(super) enum Reasoning {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct FoundReasoning {
     pub(super) kind: Reasoning,
-    /// Where its mark starts.
+    /// The start of its mark.
     pub(super) start: usize,
-    /// Where the reasoning ends.
+    /// The end of the reasoning.
     pub(super) end: usize,
 }
 

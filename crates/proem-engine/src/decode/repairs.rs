@@ -15,7 +15,7 @@ pub(super) struct SpannedRepair {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Repairs {
     listed: Vec<SpannedRepair>,
-    /// What is no longer listed: all of it together.
+    /// The span of all repairs beyond the list.
     rest: Option<Span>,
     count: usize,
 }
@@ -51,7 +51,7 @@ impl Repairs {
         }
     }
 
-    /// Forgets what lies behind `offset`.
+    /// Forgets what is behind `offset`.
     pub(super) fn forget_from(&mut self, offset: usize) {
         let before = self.listed.len();
         self.listed.retain(|repair| repair.span.start < offset);
@@ -83,7 +83,7 @@ impl Repairs {
         self.listed.iter().any(|repair| is_kind(repair.kind))
     }
 
-    /// The list in the order of the text, at its end what stands for the others.
+    /// The list in the order of the text, at its end what represents the others.
     pub(super) fn into_sorted(mut self) -> Vec<SpannedRepair> {
         self.listed.sort_by_key(|repair| repair.span);
         self.listed.extend(self.rest.map(|span| SpannedRepair { kind: RepairKind::More, span }));

@@ -11,7 +11,7 @@ use super::turns::is_template_token;
 use proem_text::Span;
 
 impl LenientReader<'_> {
-    /// The number, literal or word that starts here; `None` if the text ends inside of it.
+    /// The number, literal or word that starts here. `None` if the text ends inside of it.
     pub(super) fn unquoted(&mut self) -> Option<Id> {
         let start = self.at;
         let rest = self.rest();
@@ -55,7 +55,7 @@ impl LenientReader<'_> {
             self.cut(start);
             return None;
         }
-        // Words that stand for more are no value.
+        // Words that represent more are no value.
         let words = rest.get(..end).unwrap_or_default().trim_end();
         ambiguous |= words.trim_end_matches('.').ends_with("etc") || words.contains("...") || words.contains('…');
         let id = self.add(if ambiguous { JsonNodeKind::Unread } else { JsonNodeKind::Bare }, start);

@@ -42,7 +42,7 @@ pub(super) fn whole_value(text: &str, body: Span, contract: &Contract) -> Result
     Ok(DecodedValue { value: judged.value, repairs })
 }
 
-/// The value of a body whose every quote is escaped, as if it stood in a text.
+/// The value of a body whose every quote is escaped, as if it was in a text.
 pub(super) fn escaped(text: &str, body: Span, contract: &Contract) -> Option<DecodedValue> {
     let span = peel_wrappers(text, body);
     let inner = text.get(span.start..span.end)?;
@@ -133,24 +133,24 @@ struct TreeSearch<'t> {
     from: usize,
     budget: usize,
     trees: VecDeque<JsonTree>,
-    /// Where the values are that are no longer looked at.
+    /// The span of the values that are no longer considered.
     earlier: Option<Span>,
     /// How many words were passed that may open somebody else's turn.
     turn: usize,
-    /// Where the words begin that may lead to the next value.
+    /// The start of the words that may lead to the next value.
     lead: usize,
     /// Whether something of the model's own was found.
     has_spoken: bool,
-    /// Whether what stands here is not the model's answer.
+    /// Whether what is here is not the model's answer.
     is_foreign: bool,
-    /// Where the next bracket is, or the end of the body.
+    /// The place of the next bracket, or the end of the body.
     stretch_end: usize,
     /// The reasoning before that, with its places in the whole text.
     reasoning: Option<FoundReasoning>,
 }
 
 impl TreeSearch<'_> {
-    /// Where the next bracket of the model's turn is; `None` if the turn ends before one.
+    /// The place of the next bracket in the model's turn. `None` if the turn ends before one.
     fn next_bracket(&mut self) -> Option<usize> {
         loop {
             let rest = self.text.get(self.from..self.body.end)?;
@@ -182,7 +182,7 @@ impl TreeSearch<'_> {
                 (Some(TurnMark::Foreign), _) if self.has_spoken => return None,
                 (Some(TurnMark::Foreign), _) => self.is_foreign = true,
                 (Some(TurnMark::Label), _) => self.turn = self.turn.saturating_add(1),
-                // A server may keep the opening tag to itself; everything before the closing one is reasoning.
+                // A server may keep the opening tag to itself. Everything before the closing one is reasoning.
                 (None, Some(Reasoning::End)) => {
                     self.trees.clear();
                     self.earlier = None;
@@ -244,7 +244,7 @@ impl TreeSearch<'_> {
     }
 }
 
-/// Whether only a few spaces stand before `at` in its line.
+/// Whether only a few spaces are before `at` in its line.
 fn is_near_line_start(text: &str, at: usize) -> bool {
     let from = text.floor_char_boundary(at.saturating_sub(MAX_INDENT_BYTES));
     let before = text.get(from..at).unwrap_or_default().trim_end_matches([' ', '\t', '#', '*']);
@@ -270,7 +270,7 @@ fn join_neighbours(text: &str, body: Span, trees: &mut VecDeque<JsonTree>) {
     trees.push_back(last);
 }
 
-/// What follows a value.
+/// The text after a value.
 struct Continuation {
     /// Whether brackets follow that it did not open.
     closes: bool,

@@ -1,4 +1,4 @@
-//! Says how a value stands in a text: as the answer, as the final one of several, or only mentioned.
+//! Says how a value is in a text: as the answer, as the final one of several, or only mentioned.
 //!
 //! A value on lines of its own is an answer unless the words before it make it a condition or somebody else's words. A
 //! value amid a sentence is one if the sentence ends with it. Words decide, in six languages, and doubt never
@@ -34,7 +34,7 @@ const FINAL: [&str; 22] = [
     "definitiva",
 ];
 
-/// Words that replace what was written before, where little else stands before the value.
+/// Words that replace what was written before, where little else is before the value.
 const INSTEAD: [&str; 16] = [
     "no",
     "wait",
@@ -227,7 +227,7 @@ const NOT_SAID: [&str; 7] = ["would have", "would've", "hätte", "aurait", "habr
 /// The most bytes before or behind a value that are looked at.
 const MAX_CLAUSE_BYTES: usize = 400;
 
-/// How a value stands in its text.
+/// How a value is in its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
     /// The text names it the final one.
@@ -238,7 +238,7 @@ pub(super) enum Standing {
     Mentioned,
 }
 
-/// How the value at `span` stands in `text`; the value before it ends at `from`.
+/// How the value at `span` is in `text`. The value before it ends at `from`.
 pub(super) fn standing_in_text(text: &str, from: usize, span: Span) -> Standing {
     let clause = clause_before(text, from, span.start);
     let clause = clause.to_lowercase();

@@ -1,8 +1,7 @@
 //! Reads text that is one JSON value, in one pass.
 //!
-//! The value is what `serde_json` reads. Two things are noticed on the way that its own type forgets:
-//! a key that stands twice, and a number such as `3.0`, which JSON Schema takes for an integer and
-//! Rust doesn't.
+//! The value is what `serde_json` reads. Two things are noticed on the way that its own type forgets: a key that occurs
+//! twice, and a number such as `3.0`, which JSON Schema takes for an integer and Rust doesn't.
 
 use std::fmt;
 
@@ -15,7 +14,7 @@ use super::backslash::is_windows_path;
 #[derive(Debug)]
 pub(super) struct StrictValue {
     pub(super) value: Json,
-    /// Whether a key stands twice in one object.
+    /// Whether a key occurs twice in one object.
     pub(super) duplicates: bool,
     /// Whether a number has a fraction or exponent in its spelling and none in its value.
     pub(super) whole_floats: bool,
@@ -24,7 +23,7 @@ pub(super) struct StrictValue {
     pub(super) respell: bool,
 }
 
-/// The value that `text` is; `None` if it isn't exactly one, or nests too deep for `serde_json`.
+/// The value that `text` is. `None` if it isn't exactly one, or nests too deep for `serde_json`.
 pub(super) fn read_strict(text: &str) -> Option<StrictValue> {
     let mut seen = JsonOddities::default();
     let mut deserializer = serde_json::Deserializer::from_str(text);
@@ -43,7 +42,7 @@ struct JsonOddities {
 /// Above this no integer of 64 bits has a value: 2^63.
 const BEYOND_64_BITS: f64 = 9_223_372_036_854_775_808.0;
 
-/// Whether a form feed or backspace stands before a letter, beside a backslash, or a control character behind a drive.
+/// Whether a form feed or backspace is before a letter, beside a backslash, or a control character behind a drive.
 fn has_odd_control(text: &str) -> bool {
     let is_odd = |(at, control): (usize, &str)| {
         text.get(at.saturating_add(control.len())..)

@@ -1,8 +1,7 @@
 //! Reads texts between quotes of any kind.
 //!
-//! A quote ends a text only where something may follow a text: a comma, a bracket, the end of the
-//! line, another quote. Any other quote is part of the text. Where that leaves two readings, the text
-//! is none.
+//! A quote ends a text only if something that may follow a text comes next: a comma, a bracket, the end of the line,
+//! another quote. Any other quote is part of the text. If two readings remain, the text is not read.
 
 use proem_text::Span;
 
@@ -27,7 +26,7 @@ const QUOTES: [(char, &[char]); 11] = [
     ('`', &['`']),
 ];
 
-/// Where a text stands.
+/// The position of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StringPosition {
     Key,
@@ -44,7 +43,7 @@ pub(super) struct QuotedText {
     pub(super) ambiguous: bool,
 }
 
-/// What closes a text that starts with `c`, if one does.
+/// The closing quotes of a text that starts with `c`, if there are any.
 fn closers(c: char) -> Option<&'static [char]> {
     QUOTES.iter().find(|(open, _)| *open == c).map(|(_, close)| *close)
 }
@@ -55,7 +54,7 @@ pub(super) fn is_quote(c: char) -> bool {
 }
 
 impl LenientReader<'_> {
-    /// The text that starts here; `None` if no quote stands here.
+    /// The text that starts here. `None` if no quote is here.
     pub(super) fn quoted(&mut self, role: StringPosition) -> Option<QuotedText> {
         let opener = self.char()?;
         let closers = closers(opener)?;
@@ -84,7 +83,7 @@ impl LenientReader<'_> {
             if closers.contains(&c) {
                 match self.after_quote(c) {
                     QuoteLookahead::End => break,
-                    // A quote that closes the text twice; behind one that opens a quotation it would close that.
+                    // A quote that closes the text twice. Behind one that opens a quotation it would close that.
                     QuoteLookahead::More if quotes.count == 0 && !quoted.text.is_empty() && self.is_doubled(c) => {
                         let start = self.at;
                         self.at = start.saturating_add(c.len_utf8());
@@ -123,7 +122,7 @@ impl LenientReader<'_> {
             self.looked = self.at;
             (self.at, self.end) = (end, end);
         }
-        // A text without its closing quote goes on in what stands behind it.
+        // A text without its closing quote goes on in what is behind it.
         self.closed_inside = !quoted.open && self.ends_with_closers(&quoted.text);
         let is_torn = quotes.may_open_another() || (quoted.open && self.ends_with_closers(&quoted.text));
         self.torn |= is_torn;
@@ -168,14 +167,14 @@ impl LenientReader<'_> {
         self.at = self.at.saturating_add(len);
     }
 
-    /// What follows a quote `c` that was just read.
+    /// The text after the quote `c` that was just read.
     fn after_quote(&self, c: char) -> QuoteLookahead {
         let rest = self.rest();
         let trimmed = rest.trim_start_matches([' ', '\t', '\r']);
         match trimmed.chars().next() {
             None | Some(',' | '}' | ']' | '\n') => QuoteLookahead::End,
             Some(':') => QuoteLookahead::Colon,
-            // Two texts without a comma; two quotes in a row are the end of a quotation.
+            // Two texts without a comma. Two quotes in a row are the end of a quotation.
             Some(next) if next == c && trimmed.len() < rest.len() => QuoteLookahead::End,
             Some('/') if trimmed.starts_with("//") || trimmed.starts_with("/*") => QuoteLookahead::End,
             Some('<') if is_template_token(trimmed) => QuoteLookahead::End,
@@ -304,9 +303,9 @@ fn starts_with_letter(rest: &str) -> bool {
 #[derive(Debug, Default)]
 struct InnerQuotes {
     count: usize,
-    /// Whether a colon stands behind one, as behind a key.
+    /// Whether a colon is behind one, as behind a key.
     before_colon: bool,
-    /// Whether one stands where a text could begin.
+    /// Whether one is where a text could begin.
     opens: bool,
     /// Whether a plus and another quote follow one, as between the parts of a text in a piece of code.
     joins: bool,
@@ -326,11 +325,11 @@ impl InnerQuotes {
     }
 }
 
-/// What follows a quote.
+/// The text after a quote.
 enum QuoteLookahead {
-    /// What may follow a value.
+    /// The end of a value.
     End,
-    /// What follows a key.
+    /// A colon, as after a key.
     Colon,
     /// More of the text.
     More,

@@ -1,7 +1,6 @@
-//! What was read, with its places, before the schema has its say.
+//! The tree that was read, with its places, before the schema is applied.
 //!
-//! Nodes lie in one list in the order in which they were finished, so that a change of one is a
-//! number and a value.
+//! Nodes are in one list in the order in which they were finished, so that a change of one is a number and a value.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -16,14 +15,14 @@ use super::repairs::Repairs;
 /// The place of a node in its tree.
 pub(super) type Id = usize;
 
-/// A value and where it stands.
+/// A value and where it is.
 #[derive(Debug)]
 pub(super) struct JsonNode {
     pub(super) kind: JsonNodeKind,
     pub(super) span: Span,
 }
 
-/// What stands at a place.
+/// The kind of node at a place.
 #[derive(Debug, Default)]
 pub(super) enum JsonNodeKind {
     Null,
@@ -37,7 +36,7 @@ pub(super) enum JsonNodeKind {
     Bare,
     List(Vec<Id>),
     Object(Vec<ObjectMember>),
-    /// What can't be read in one way only.
+    /// Text with more than one reading.
     #[default]
     Unread,
 }
@@ -60,18 +59,18 @@ pub(super) struct JsonTree {
     pub(super) cut: bool,
     /// Whether its parts can be put together in more than one way.
     pub(super) torn: bool,
-    /// How many words stand before it that may open somebody else's turn.
+    /// How many words are before it that may open somebody else's turn.
     pub(super) turn: usize,
-    /// Where the words begin that may lead to it: behind the last mark of a turn or of reasoning.
+    /// The start of the words that may lead to it: behind the last mark of a turn or of reasoning.
     pub(super) lead: usize,
 }
 
-/// What the schema makes of a place; without a value it is left out.
+/// The schema's coercion of a place; without a value, the place is left out.
 #[derive(Debug)]
 pub(super) struct Coercion {
     pub(super) kind: RepairKind,
     pub(super) value: Option<Json>,
-    /// What was repaired inside a text that holds JSON.
+    /// The repairs inside a text that holds JSON.
     pub(super) inner: Repairs,
 }
 
@@ -84,7 +83,7 @@ impl JsonTree {
         self.node(id).map_or(Span::default(), |node| node.span)
     }
 
-    /// The value with its edits, and all repairs; no value if the root can't be read.
+    /// The value with its edits, and all repairs. No value if the root can't be read.
     pub(super) fn into_value(mut self, mut edits: BTreeMap<Id, Coercion>) -> (Option<Json>, Repairs) {
         let value = self.take(self.root, &mut edits);
         (value, self.repairs)
@@ -104,7 +103,7 @@ impl JsonTree {
             JsonNodeKind::Bool(value) => Some(Json::Bool(value)),
             JsonNodeKind::Number(number) => Some(Json::Number(number)),
             JsonNodeKind::Text(text) | JsonNodeKind::OpenText(text) => Some(Json::String(text)),
-            // A word that is none makes the list unreadable; the end of a cut list is left out.
+            // A word that is none makes the list unreadable. The end of a cut list is left out.
             JsonNodeKind::List(mut elements) => {
                 let cut = elements.last().and_then(|last| edits.get(last)).is_some_and(|edit| edit.value.is_none());
                 if let Some(last) = elements.last().copied().filter(|_| cut) {

@@ -22,7 +22,7 @@ const ENDS: [&str; 14] = [
     "im_sep",
 ];
 
-/// Marks behind which a role or a channel stands.
+/// Marks behind which a role or a channel is.
 const STARTS: [&str; 7] =
     ["im_start", "start_header_id", "start_of_turn", "start_of_turn_token", "start", "channel", "begin_of_text"];
 
@@ -65,7 +65,7 @@ const LABELS: [&str; 13] = [
 /// The longest mark, in bytes.
 const MAX_MARK_BYTES: usize = 48;
 
-/// What a mark says.
+/// The meaning of a mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TurnMark {
     /// The turn ends.
@@ -82,9 +82,9 @@ pub(super) enum TurnMark {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FoundMark {
     pub(super) kind: TurnMark,
-    /// Where it starts.
+    /// Its start.
     pub(super) start: usize,
-    /// Where it ends, with the role behind it.
+    /// Its end, with the role behind it.
     pub(super) end: usize,
 }
 
@@ -112,7 +112,7 @@ pub(super) fn is_template_token(text: &str) -> bool {
     template_token(text).is_some()
 }
 
-/// Where the first mark of a chat template that ends or opens a turn starts in `text`.
+/// The start of the first mark of a chat template in `text` that ends or opens a turn.
 pub(super) fn first_template_token(text: &str) -> Option<usize> {
     text.match_indices(['<', '[']).map(|(at, _)| at).find(|at| text.get(*at..).is_some_and(is_template_token))
 }

@@ -5,7 +5,7 @@ use crate::run::Time;
 /// A clock that went back further than this is trusted with no hold: 60 s, in milliseconds.
 pub const BACKWARD_JUMP: i64 = 60_000;
 
-/// What the clock did since it was last looked at.
+/// The clock's course since the last look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClockCourse {
     /// It went on, or back by no more than [`BACKWARD_JUMP`].
@@ -22,7 +22,7 @@ pub struct LedgerTime {
 }
 
 impl LedgerTime {
-    /// What the clock says, held against the last time that the store saw.
+    /// Compares the clock with the latest time that the store saw.
     #[must_use]
     pub fn new(clock: Time, last_seen: Time) -> Self {
         let jumped = last_seen.0.saturating_sub(clock.0) > BACKWARD_JUMP;
@@ -36,7 +36,7 @@ impl LedgerTime {
         self.now
     }
 
-    /// What the clock did.
+    /// The clock's course.
     #[must_use]
     pub const fn course(self) -> ClockCourse {
         self.course

@@ -9,9 +9,9 @@ use super::{
     table::{ApprovalChange, TRANSITIONS, TransitionRule},
 };
 
-/// Where the generated part begins in the page.
+/// The beginning of the page's generated part.
 pub const BEGIN: &str = "<!-- generated from proem_engine::effect by `cargo xtask docs`: begin -->";
-/// Where it ends.
+/// The end of the page's generated part.
 pub const END: &str = "<!-- end -->";
 
 /// The generated part: the diagram, the states, the events and the transitions.

@@ -1,4 +1,4 @@
-//! What can happen to an action, and who may cause it.
+//! The events of an action, and who may cause them.
 
 use super::{ActionHash, BytesHash, PolicyHash};
 use crate::run::Time;
@@ -34,7 +34,7 @@ impl Authority {
     }
 }
 
-/// Whose epoch an event may come from.
+/// The epoch that an event may come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EpochRule {
     /// Anybody's: it needs no performer's lock.
@@ -60,7 +60,7 @@ impl EpochRule {
     }
 }
 
-/// What the policy of this moment says right before an action is performed.
+/// The policy's ruling right before an action is performed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GateRuling {
     /// It may go.
@@ -69,7 +69,7 @@ pub enum GateRuling {
     Withholds,
 }
 
-/// What has to be so for a held action to go by itself (T7).
+/// The condition for a held action to go by itself (T7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HoldCondition {
     /// No cause of the action has a finding at or above `flag`.
@@ -101,7 +101,7 @@ impl HoldCondition {
 /// A person's yes: good once, for one content, under one policy, until it expires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StandingApproval {
-    /// What was shown.
+    /// The hash of the content that was shown.
     pub content: ActionHash,
     /// The policy under which it was shown.
     pub policy: PolicyHash,
@@ -109,12 +109,12 @@ pub struct StandingApproval {
     pub expires: Time,
 }
 
-/// What an action is taken up for execution with.
+/// The data with which an action is taken up for execution.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TakeUp {
-    /// What the policy of this moment says.
+    /// The policy's current ruling.
     pub gate: GateRuling,
-    /// The conditions of a hold that are not met; only a held action is asked for them.
+    /// The conditions of a hold that are not met. Only a held action is asked for them.
     pub unmet: Vec<HoldCondition>,
     /// The bytes that will go out, which are recorded with the transition.
     pub bytes: BytesHash,
@@ -125,7 +125,7 @@ pub struct TakeUp {
 pub enum ActionEvent {
     /// The policy lets it go by itself, when the hold is over.
     Hold {
-        /// When that is; the time of now for an automatic action.
+        /// When that is. The time of now for an automatic action.
         due: Time,
     },
     /// The policy wants a person's approval, from the start or all of a sudden.
@@ -138,7 +138,7 @@ pub enum ActionEvent {
     Release(StandingApproval),
     /// A person changes it.
     Edit {
-        /// What it says from here on.
+        /// The new content's hash.
         content: ActionHash,
     },
     /// A person says no.
@@ -290,7 +290,7 @@ impl ActionEventKind {
         }
     }
 
-    /// The kind that is written so; `None` for anything else.
+    /// The kind that is written so. `None` for anything else.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)
@@ -322,7 +322,7 @@ impl ActionEventKind {
         }
     }
 
-    /// Whose epoch it may come from.
+    /// The epoch that it may come from.
     #[must_use]
     pub const fn epoch(self) -> EpochRule {
         match self {
@@ -345,7 +345,7 @@ impl ActionEventKind {
         }
     }
 
-    /// What happens, for people.
+    /// The event, for people.
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         match self {

@@ -1,8 +1,8 @@
 //! The keys by which the same action happens at most once.
 //!
-//! A key is made of the project, the action, what it is aimed at and the signals that caused it, with their
-//! revisions; never of a text, so that a model which words the same thing anew gets the same key. A signal with
-//! other content is another revision and gives another key.
+//! A key is made of the project, the action, what it is aimed at and the signals that caused it, with their revisions.
+//! Never of a text, so that a model which words the same thing anew gets the same key. A signal with other content is
+//! another revision and gives another key.
 
 use core::fmt;
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ use proem_guard::check::{Referent, ReferentKind};
 use proem_text::hex;
 use sha2::{Digest, Sha256};
 
-/// What is hashed, and how; raised when another byte is.
+/// The form of the hashed bytes. Raised when a byte changes.
 const KEY_FORM: &[u8] = b"proem effect key 1";
 /// The same for one signal's claim.
 const CLAIM_FORM: &[u8] = b"proem effect claim 1";
@@ -30,14 +30,14 @@ pub struct SignalRevision {
     pub revision: String,
 }
 
-/// What a key is made of.
+/// The parts of a key.
 #[derive(Debug, Clone, Copy)]
 pub struct KeyParts<'a> {
     /// The project, as the store names it.
     pub project: &'a str,
     /// The action's name, as the policy spells it.
     pub action: &'a str,
-    /// What the action is aimed at.
+    /// The action's target.
     pub target: Referent,
     /// The signals that caused it, in any order.
     pub causes: &'a [SignalRevision],
@@ -136,7 +136,7 @@ impl EffectKey {
     }
 }
 
-/// What a file of the outbox holds.
+/// The contents of a file in the outbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutboxForm {
     /// A mail.

@@ -11,16 +11,16 @@ use super::{
     table::{ApprovalChange, TransitionRule, transition},
 };
 
-/// What somebody wants to happen to an action, as he saw it.
+/// A requested transition of an action, as the requester saw the action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransitionRequest {
-    /// What happens.
+    /// The event.
     pub event: ActionEvent,
     /// On whose word.
     pub by: Authority,
     /// The version that it was decided on.
     pub version: ActionVersion,
-    /// The epoch of whoever holds the performer's lock; `None` for everybody else.
+    /// The epoch of whoever holds the performer's lock. `None` for everybody else.
     pub epoch: Option<PerformerEpoch>,
 }
 
@@ -48,14 +48,14 @@ pub enum RefusalRule {
     Requirement(TransitionRequirement),
 }
 
-/// A transition that is refused; the action stays as it was.
+/// A transition that is refused. The action stays as it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TransitionRefused {
-    /// What it breaks.
+    /// The rule that it breaks.
     pub rule: RefusalRule,
-    /// Where the action stands.
+    /// The action's state.
     pub state: ActionState,
-    /// What was to happen.
+    /// The requested event.
     pub event: ActionEventKind,
 }
 

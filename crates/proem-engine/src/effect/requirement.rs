@@ -1,4 +1,4 @@
-//! What has to hold for a transition, one rule at a time.
+//! The requirements of transitions, one rule at a time.
 
 use super::{
     clock::ClockCourse,
@@ -27,7 +27,7 @@ pub enum TransitionRequirement {
     ReleaseWindow,
     /// Every condition of a hold is met.
     HoldConditions,
-    /// The end of a hold does not lie behind now.
+    /// The end of a hold does not are behind now.
     HoldAhead,
     /// The bytes are those that were recorded the first time.
     SameBytes,
@@ -61,7 +61,7 @@ impl TransitionRequirement {
         Self::AfterDeadline,
     ];
 
-    /// What has to hold, for the table.
+    /// The requirement, for the table.
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         match self {
@@ -83,7 +83,7 @@ impl TransitionRequirement {
         }
     }
 
-    /// What is wrong and what to do, where it does not hold.
+    /// The problem and the remedy when the requirement does not hold.
     pub(super) const fn remedy(self) -> &'static str {
         match self {
             Self::Gate => "the policy does not permit it now; leave it, or ask for an approval",
@@ -135,7 +135,7 @@ impl TransitionRequirement {
     }
 }
 
-/// The approval in question: the one that is given, else the one that stands.
+/// The approval in question: the one that is given, else the one that is.
 pub(super) const fn approval(standing: &ActionStanding, event: &ActionEvent) -> Option<StandingApproval> {
     match event {
         ActionEvent::Approve(approval) | ActionEvent::Release(approval) | ActionEvent::Resend(approval) => {

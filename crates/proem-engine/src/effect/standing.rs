@@ -1,4 +1,4 @@
-//! What of an action, and of what is around it, decides what can happen to it.
+//! The facts about an action and its surroundings that decide its possible transitions.
 
 use super::{
     ActionHash, ActionVersion, BytesHash, PerformerEpoch, PolicyHash,
@@ -8,22 +8,22 @@ use super::{
 };
 use crate::run::Time;
 
-/// What of an action decides what can happen to it.
+/// The facts about an action that decide its possible transitions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActionStanding {
-    /// Where it stands.
+    /// Its state.
     pub state: ActionState,
     /// Which change of it this is.
     pub version: ActionVersion,
-    /// What it says.
+    /// The hash of its content.
     pub content: ActionHash,
     /// Until when somebody has to have decided.
     pub deadline: Time,
     /// When its hold is over, while it is held.
     pub due: Option<Time>,
-    /// The approval that is given and not used, as long as one stands.
+    /// The approval that is given and not used, as long as one is.
     pub approval: Option<StandingApproval>,
-    /// Who took it up, while it is being executed.
+    /// The performer that took it up, while it is being executed.
     pub performer: Option<PerformerEpoch>,
     /// The bytes that were recorded, from when it is taken up until it is known that nothing was handed over.
     pub bytes: Option<BytesHash>,
@@ -46,7 +46,7 @@ impl ActionStanding {
     }
 }
 
-/// What is so while a transition is made, read in the transaction that writes it.
+/// The facts around a transition, read in the transaction that writes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Surroundings {
     /// The time of the ledger.

@@ -1,9 +1,9 @@
-//! Where an action stands.
+//! The state of an action.
 
-/// Which names of states and events are written; raised when one of them changes its meaning.
+/// Which names of states and events are written. Raised when one of them changes its meaning.
 pub const NAMES: u32 = 2;
 
-/// Where an action stands between its proposal and its end.
+/// The state of an action between its proposal and its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ActionState {
     /// Written down and not decided about, as while effects are off.
@@ -72,7 +72,7 @@ impl ActionState {
         }
     }
 
-    /// The state that is written so; `None` for anything else.
+    /// The state that is written so. `None` for anything else.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.as_str() == name)
@@ -84,7 +84,7 @@ impl ActionState {
         matches!(self, Self::Executed | Self::Failed | Self::Cancelled | Self::Expired | Self::Refused)
     }
 
-    /// What it means, for people.
+    /// Its meaning, for people.
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         match self {

@@ -4,7 +4,7 @@ use super::{
     event::ActionEventKind as Event, requirement::TransitionRequirement as Requirement, state::ActionState as State,
 };
 
-/// What a transition does to the approval.
+/// A transition's effect on the approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ApprovalChange {
     /// Nothing: there is none, before and after.
@@ -20,31 +20,31 @@ pub enum ApprovalChange {
 /// One line of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TransitionRule {
-    /// Where the action stands.
+    /// The state before.
     pub from: State,
-    /// What happens.
+    /// The event.
     pub on: Event,
-    /// Where it stands afterwards.
+    /// The state after.
     pub to: State,
-    /// What has to hold, in the order in which it is looked at.
+    /// The requirements, in the order in which they are checked.
     pub requires: &'static [Requirement],
-    /// What becomes of the approval.
+    /// The effect on the approval.
     pub approval: ApprovalChange,
-    /// What is written down beside actor, time, policy, both states and the new version, in words.
+    /// The facts recorded beside actor, time, policy, both states and the new version, in words.
     pub records: &'static str,
 }
 
-/// Where the event leads from that state; `None` where it leads nowhere.
+/// The transition for that state and event. `None` if there is none.
 #[must_use]
 pub fn transition(from: State, on: Event) -> Option<&'static TransitionRule> {
     TRANSITIONS.iter().find(|rule| rule.from == from && rule.on == on)
 }
 
-/// What makes an approval good.
+/// The requirements of a valid approval.
 const GOOD_APPROVAL: &[Requirement] =
     &[Requirement::ApprovalContent, Requirement::ApprovalPolicy, Requirement::ApprovalTime];
 
-/// What lets a held action go by itself.
+/// The requirements for a held action to go by itself.
 const FREE_TO_GO: &[Requirement] = &[
     Requirement::Gate,
     Requirement::SteadyClock,
@@ -77,7 +77,7 @@ impl TransitionRule {
     }
 }
 
-/// Every transition there is, by the state that it leads from. What is not here is refused.
+/// All transitions, by the state that they lead from. Anything else is refused.
 pub const TRANSITIONS: &[TransitionRule] = {
     use ApprovalChange::{Given, Spent, Void};
     &[

@@ -24,7 +24,7 @@ pub(super) struct HistoryPiece<'h> {
     part: usize,
 }
 
-/// What was said or done.
+/// The words or the act.
 #[derive(Debug)]
 pub(super) enum PieceKind<'h> {
     /// Words, as a leaf with its label.
@@ -36,7 +36,7 @@ pub(super) enum PieceKind<'h> {
 }
 
 impl HistoryPiece<'_> {
-    /// What reports call it.
+    /// Its name in reports.
     pub(super) fn name(&self) -> String {
         match self.part {
             1 => format!("history/{}", self.turn),
@@ -44,7 +44,7 @@ impl HistoryPiece<'_> {
         }
     }
 
-    /// Where it stands, for messages.
+    /// Its place, for messages.
     pub(super) fn place(&self) -> String {
         format!("input/history: turn {}", self.turn)
     }
@@ -55,7 +55,7 @@ impl HistoryPiece<'_> {
     }
 }
 
-/// Who speaks in a turn.
+/// The speaker of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Speaker {
     User,
@@ -313,7 +313,7 @@ fn word_of(tree: Option<&LabelTree>) -> Option<String> {
     tree.filter(|tree| is_text_leaf(tree)).and_then(|tree| show::tree_json(tree).as_str().map(str::to_owned))
 }
 
-/// The id in the first of these fields that is there; it stands in the request outside of any text, so it is a plain word.
+/// The id in the first of these fields that is there. It is in the request outside of any text, so it is a plain word.
 fn id_of(tree: &LabelTree, names: &[&str]) -> Option<Result<String, String>> {
     let id = names.iter().find_map(|name| word_of(field_of(tree, name)))?;
     Some(if is_name(&id) {

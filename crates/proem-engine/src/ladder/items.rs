@@ -16,14 +16,14 @@ const SHOWN: &str = "shown";
 /// The field with an item's share of its section's priority, from 0 to 100.
 const SHARE: &str = "share";
 
-/// The rungs of a ladder that an item can stand on, best first: those for which it brings a rendering, and
-/// those on which nothing of it is shown.
+/// The rungs of a ladder that an item can be on, best first: those for which it brings a rendering, and those on which
+/// nothing of it is shown.
 pub(crate) fn rungs_of(item: &LabelTree, rungs: &[Rung]) -> Vec<Rung> {
     let stands = |rung: &Rung| hides(*rung) || rendering(item, *rung).is_some();
     rungs.iter().copied().filter(stands).collect()
 }
 
-/// An item's share of its section's priority, from 0 to 100; all of it where the item doesn't say.
+/// An item's share of its section's priority, from 0 to 100. All of it where the item doesn't say.
 pub(crate) fn item_share(item: &LabelTree) -> u8 {
     let LabelTree::Map(fields) = item else { return 100 };
     let Some(LabelTree::Number(share)) = fields.get(SHARE) else { return 100 };
@@ -58,7 +58,7 @@ fn text_tokens(value: &LabelTree, counts: &mut CachingCounter<'_>) -> usize {
     }
 }
 
-/// What a template sees of an item on a rung.
+/// The template's view of an item on a rung.
 fn on_rung(item: &LabelTree, rung: Rung) -> Option<LabelTree> {
     if hides(rung) {
         return None;
@@ -81,7 +81,7 @@ fn is_rendering(name: &str) -> bool {
     Rung::WORDS.iter().any(|(word, rung)| *word == name && !hides(*rung))
 }
 
-/// What an item is on a rung; a text by itself is only there in full.
+/// The rendering of an item on a rung. A bare text exists only in full.
 fn rendering(item: &LabelTree, rung: Rung) -> Option<&LabelTree> {
     match item {
         LabelTree::Map(fields) => fields.get(rung.as_str()).filter(|rendering| **rendering != LabelTree::Null),

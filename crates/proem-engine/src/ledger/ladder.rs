@@ -1,8 +1,8 @@
 //! How an agent gets by with less as its day's money goes.
 //!
-//! A step holds from an amount on, spent and reserved together. Invariants: steps ascend, and each narrows what the one
-//! before it left: no step lets a model be asked that an earlier one did not, or a cycle come sooner. What ends calls is
-//! no step but a cap, which the ledger keeps whatever is read here.
+//! A step applies from an amount on, spent and reserved together. Invariants: steps ascend, and each narrows the
+//! previous one: no step permits a model that an earlier one did not, or lets a cycle come sooner. Only a cap ends
+//! calls, and the ledger enforces it, whatever is read here.
 
 use core::num::NonZeroU32;
 
@@ -37,14 +37,14 @@ impl ModelMix {
     }
 }
 
-/// What holds from an amount on.
+/// A rule that applies from an amount on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LadderStep {
-    /// What was spent and reserved on the day by then.
+    /// The amount spent and reserved on the day.
     pub from: NanoDollars,
     /// Which models may be asked.
     pub models: ModelMix,
-    /// The least minutes from one cycle to the next; `None` leaves that to whoever runs them.
+    /// The least minutes from one cycle to the next. `None` leaves that to whoever runs them.
     pub every_minutes: Option<NonZeroU32>,
 }
 
@@ -54,7 +54,7 @@ pub struct SpendLadder {
     steps: Vec<LadderStep>,
 }
 
-/// Where on its ladder an agent stands.
+/// An agent's place on its ladder.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LadderPlace {
     /// The step, from 1; 0 below the first.
@@ -98,7 +98,7 @@ impl SpendLadder {
         &self.steps
     }
 
-    /// Where an agent stands that spent and reserved `today` on its day, and what counts against its caps.
+    /// The place of an agent that spent and reserved `today` on its day, with the amounts that count against its caps.
     #[must_use]
     pub fn place(&self, today: NanoDollars, caps: &[(Cap, CapBalance)]) -> LadderPlace {
         let reached = self.steps.iter().take_while(|step| step.from <= today).count();
@@ -119,7 +119,7 @@ impl SpendLadder {
 }
 
 impl LadderPlace {
-    /// The place in words, without a full stop; `None` where nothing is narrowed.
+    /// The place in words, without a full stop. `None` where nothing is narrowed.
     #[must_use]
     pub fn in_words(&self) -> Option<String> {
         match self.stopped {

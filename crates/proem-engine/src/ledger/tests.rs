@@ -82,7 +82,7 @@ fn caps_let_pass_what_fits() {
     judges((Some(10), 1), &[(DAY, crowded)], BookingDecision::Wait(short(DAY, crowded, 10)));
     let full = spent(91, 0);
     judges((Some(10), 1), &[(DAY, full)], refused(DAY, full, 10));
-    // What is refused for good does not wait for something else first.
+    // A call that is refused for good does not wait for another first.
     judges((Some(10), 10), &[(DAY, crowded), (TOKENS, spent(991, 0))], refused(TOKENS, spent(991, 0), 10));
     // A free call takes no dollars, even where too many were spent.
     judges((Some(0), 10), &[(DAY, spent(200, 0))], BookingDecision::Book);

@@ -67,7 +67,7 @@ impl CapShortfall {
         }
     }
 
-    /// What sets the cap: a key of the configuration, or the option for one run.
+    /// The origin of the cap: a key of the configuration, or the option for one run.
     fn key(&self) -> String {
         let period = match self.cap.period {
             CapPeriod::Run => "run",

@@ -32,7 +32,7 @@ pub(super) fn kind_of(bytes: &[u8]) -> Result<MediaKind, MediaFault> {
     Err(if head.contains(&0) || head.starts_with(b"\x89PNG") { MediaFault::Unknown } else { MediaFault::Text })
 }
 
-/// Width and height of a picture in pixels; neither is zero.
+/// Width and height of a picture in pixels. Neither is zero.
 pub(super) fn dimensions(kind: MediaKind, bytes: &[u8]) -> Option<(u32, u32)> {
     let (width, height) = match kind {
         MediaKind::Png => {
@@ -50,14 +50,14 @@ pub(super) fn dimensions(kind: MediaKind, bytes: &[u8]) -> Option<(u32, u32)> {
 fn jpeg_size(bytes: &[u8]) -> Option<(u32, u32)> {
     let mut at = 2_usize;
     loop {
-        // Any number of fill bytes may stand before a marker.
+        // Any number of fill bytes may be before a marker.
         while bytes.get(at) == Some(&0xff) && bytes.get(at.checked_add(1)?) == Some(&0xff) {
             at = at.checked_add(1)?;
         }
         let marker = (*bytes.get(at)? == 0xff).then(|| bytes.get(at.saturating_add(1)).copied())??;
         at = at.checked_add(2)?;
         match marker {
-            // SOF0 to SOF15 without DHT, JPG and DAC, which stand between them.
+            // SOF0 to SOF15 without DHT, JPG and DAC, which are between them.
             0xc0..=0xcf if !matches!(marker, 0xc4 | 0xc8 | 0xcc) => {
                 return Some((big_endian(bytes, at.checked_add(5)?, 2)?, big_endian(bytes, at.checked_add(3)?, 2)?));
             }
@@ -91,7 +91,7 @@ fn webp_size(bytes: &[u8]) -> Option<(u32, u32)> {
     }
 }
 
-/// The pages of a PDF whose page objects stand there uncompressed; `None` where none does.
+/// The pages of a PDF whose page objects are there uncompressed. `None` where none does.
 pub(super) fn count_pages(bytes: &[u8]) -> Option<u32> {
     const KEY: &[u8] = b"/Type";
     let mut count = 0_u32;

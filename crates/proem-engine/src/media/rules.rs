@@ -1,4 +1,4 @@
-//! What models take of pictures and files, and what those count.
+//! The models' rules for pictures and files, and their token counts.
 
 use std::num::NonZeroUsize;
 
@@ -6,11 +6,11 @@ use serde::Deserialize;
 
 use super::{MediaFacts, MediaKind, MediaSource};
 
-/// What a model takes of pictures and files, by its provider's documents.
+/// A model's rules for pictures and files, by its provider's documents.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MediaRules {
-    /// What a picture counts.
+    /// The tokens of a picture.
     pub image: ImageTokens,
     /// The most tokens that one picture counts, for bounds.
     pub most_tokens: usize,
@@ -18,13 +18,13 @@ pub struct MediaRules {
     pub image_bytes: NonZeroUsize,
     /// The most pixels of a picture's longer side.
     pub longest_side: NonZeroUsize,
-    /// What a document's page counts at most, its text and its picture; absent where documents are not taken.
+    /// The most tokens of a document's page, its text and its picture. Absent if documents are not taken.
     pub page_tokens: Option<NonZeroUsize>,
     /// The most pages of a document.
     pub pages: Option<NonZeroUsize>,
     /// The most bytes of a document.
     pub document_bytes: Option<NonZeroUsize>,
-    /// Where this was read.
+    /// The sources.
     pub sources: Vec<String>,
 }
 
@@ -32,7 +32,7 @@ pub struct MediaRules {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(tag = "by", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ImageTokens {
-    /// Squares of so many pixels, each a token; a picture with more of them is made smaller.
+    /// Squares of so many pixels, each a token. A picture with more of them is made smaller.
     Patches {
         /// The side of a square.
         side: NonZeroUsize,
@@ -44,14 +44,14 @@ pub enum ImageTokens {
     /// A base, and so much for each tile of 512 pixels once the picture fits 2,048 × 2,048 and its shorter side is
     /// 768 at most.
     Tiles {
-        /// What any picture counts.
+        /// The tokens of any picture.
         base: usize,
-        /// What each tile counts.
+        /// The tokens of each tile.
         tile: usize,
     },
 }
 
-/// What is known of a model and files.
+/// The known support of a model for files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MediaSupport {
     /// It takes them, by these rules.
@@ -62,7 +62,7 @@ pub enum MediaSupport {
     Unknown,
 }
 
-/// What a file counts with a model of which nothing is known: the dearest published counts.
+/// The tokens of a file for an unknown model: the dearest published counts.
 const DEAREST: (usize, usize) = (16_384, 4_784 + 3_000);
 
 /// The pages that a document counts as that doesn't list them, one for so many bytes.
@@ -144,7 +144,7 @@ impl MediaSupport {
         }
     }
 
-    /// Why a file can't be sent to the model of that name; `None` if it can, as far as is known.
+    /// Why a file can't be sent to the model of that name. `None` if it can, as far as is known.
     #[must_use]
     pub fn fault(&self, source: &MediaSource, model: &str) -> Option<String> {
         let rules = match self {
@@ -178,7 +178,7 @@ impl MediaSupport {
 /// The most pages that any provider of which nothing is known is expected to read.
 const MAX_PAGES: usize = 100;
 
-/// What to do where a model takes no such file.
+/// The remedy if a model takes no such file.
 const ANOTHER: &str = "ask another one with `--model`, such as `small`, or leave the file out";
 
 impl MediaFacts {

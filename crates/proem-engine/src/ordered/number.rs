@@ -2,7 +2,7 @@
 
 use serde_json::Number;
 
-/// The digits of a number: `1.0` is `1`, `1e21` is `1e+21`; a whole number stands as it is, however long.
+/// The digits of a number: `1.0` is `1`, `1e21` is `1e+21`. A whole number is as it is, however long.
 ///
 /// Source: ECMA-262, Number::toString, <https://tc39.es/ecma262/#sec-numeric-types-number-tostring>.
 pub(crate) fn print_number(number: &Number) -> String {
@@ -18,7 +18,7 @@ fn print_float(float: f64) -> String {
     let (mantissa, exponent) = shortest.split_once('e').unwrap_or((&shortest, "0"));
     let digits = mantissa.replace('.', "");
     let count = i64::try_from(digits.len()).unwrap_or(i64::MAX);
-    // Where the point stands, counted from the first digit.
+    // The position of the point, counted from the first digit.
     let point = exponent.parse::<i64>().unwrap_or(0).saturating_add(1);
     let zeros = |count: i64| "0".repeat(usize::try_from(count).unwrap_or(0));
     let number = match point {

@@ -1,6 +1,6 @@
 //! An action as an agent gives it.
 //!
-//! Its texts come in under the label of whoever wrote them and stay there. What a person edits becomes his own words.
+//! Its texts come in under the label of their author and keep it. A text that a person edits becomes the person's own.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ const MAX_ITEMS: usize = 64;
 const MAX_WORD: usize = 256;
 /// The longest hold that a model can ask for: a week, in minutes.
 const MAX_HOLD: u64 = 10_080;
-/// What is hashed, and how; raised when another byte is.
+/// The form of the hashed bytes. Raised when a byte changes.
 const FORM: &str = "proem action 1";
 
 const KEYS: [&str; 9] = [
@@ -49,7 +49,7 @@ const KEYS: [&str; 9] = [
     "confidence",
     "note",
 ];
-/// What a note may say: what kind of message it is, how it sounds, how urgent it is, and why it is written.
+/// The parts of a note: the kind of message, its tone, its urgency, and the reason for it.
 const NOTE_PARTS: [&str; 4] = ["type", "tone", "urgency", "context"];
 /// The most bytes of a note: the longest context of a draft, in UTF-8.
 const MAX_NOTE: usize = 8 << 10;
@@ -71,7 +71,7 @@ impl ActionCause {
     }
 }
 
-/// What a model says about its own action, by which a decision only gets stricter.
+/// A model's statements about its own action, which can only make a decision stricter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SelfAssessment {
     /// `requires_approval`.
@@ -109,7 +109,7 @@ impl ProposedAction {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidInput`] with every problem; none of them holds a text of the action.
+    /// [`ErrorKind::InvalidInput`] with every problem. None of them holds a text of the action.
     pub fn read(json: &Untrusted<Json>, policy: &Policy) -> Result<Self, Error> {
         let tree = LabelTree::from_outside(json).map_err(|error| action_error(vec![error.to_string()]))?;
         let (action, mut problems) = Self::of_tree(&tree, policy).map_err(action_error)?;
@@ -117,7 +117,7 @@ impl ProposedAction {
         if problems.is_empty() { Ok(action) } else { Err(action_error(problems)) }
     }
 
-    /// The action with all its labels, for a store; never for a screen or a prompt.
+    /// The action with all its labels, for a store. Never for a screen or a prompt.
     ///
     /// # Errors
     ///
@@ -126,8 +126,7 @@ impl ProposedAction {
         self.tree.write().map_err(|error| action_error(vec![error.to_string()]))
     }
 
-    /// Reads what [`Self::write`] wrote. What the policy of this moment has against it is left to
-    /// [`decide()`](super::decide()).
+    /// Reads the output of [`Self::write`]. Objections of the current policy are left to [`decide()`](super::decide()).
     ///
     /// # Errors
     ///
@@ -173,7 +172,7 @@ impl ProposedAction {
         if found.is_empty() { Ok(action) } else { Err(action_error(found)) }
     }
 
-    /// Where another version of it says something else or has other labels.
+    /// The places at which another version has other content or other labels.
     #[must_use]
     pub fn differences<'t>(&'t self, after: &'t Self) -> Vec<TreeDifference<'t>> {
         tree_differences(&self.tree, &after.tree)
@@ -185,22 +184,22 @@ impl ProposedAction {
         &self.tree
     }
 
-    /// Its name as the policy that it was read under spells it; `None` for one that this policy had on no list.
+    /// Its name as the policy that it was read under spells it. `None` for one that this policy had on no list.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
-    /// What it is aimed at, as it is written.
+    /// Its target, as written.
     #[must_use]
     pub const fn target(&self) -> &Untrusted<String> {
         &self.target
     }
 
-    /// What it is aimed at, as it is compared; `None` for an action that is on no list, or where it names nothing.
+    /// Its target, in the form for comparison. `None` for an action that is on no list, or without a target.
     #[must_use]
     pub fn referent(&self, policy: &Policy) -> Option<Referent> {
-        // What is never taken has no terms, and is written down as refused all the same.
+        // An action that is never taken has no terms, and is still recorded as refused.
         let terms = policy.action(self.name()?);
         let role = terms.map_or(FieldRole::Id(CaseSensitivity::Exact), |terms| terms.target.role);
         Referent::of(&ActionField { path: "target", role, value: &self.target })
@@ -220,15 +219,15 @@ impl ProposedAction {
         self.causes.iter().map(revision).collect()
     }
 
-    /// What whoever proposed it says to the person who decides: it is shown with the action, never leaves with it, and
-    /// decides nothing.
+    /// The proposer's note to the person who decides. It is shown with the action, never leaves with it, and decides
+    /// nothing.
     #[must_use]
     pub fn note(&self) -> Option<&LabelTree> {
         let LabelTree::Map(root) = &self.tree else { return None };
         root.get("note")
     }
 
-    /// What a model says about it.
+    /// The model's statements about it.
     #[must_use]
     pub const fn assessment(&self) -> &SelfAssessment {
         &self.assessment
@@ -252,7 +251,7 @@ impl ProposedAction {
         Ok((EffectKey::new(&parts)?, SignalClaim::of(&parts)?))
     }
 
-    /// Whether any text of it has a credential by its shape, wherever it stands.
+    /// Whether any text of it has a credential by its shape, wherever it is.
     pub(super) fn has_credential(&self) -> bool {
         has_credential(&self.tree)
     }
@@ -282,7 +281,7 @@ impl ProposedAction {
         all
     }
 
-    /// What the policy has against its form, in our words alone.
+    /// The policy's objections to its form, in our words alone.
     fn problems(&self, policy: &Policy) -> Vec<String> {
         let terms = self.name().and_then(|name| policy.action(name));
         terms.map_or_else(Vec::new, |terms| self.problems_in(terms, &self.values(terms)))
@@ -339,7 +338,7 @@ impl ProposedAction {
         matches!(root.get("fields"), Some(LabelTree::Map(fields)) if fields.len() != self.fields.len())
     }
 
-    /// The action that a tree says, with what is wrong beside; the problems alone if it has not even the shape.
+    /// The action that a tree says, with what is wrong beside. The problems alone if it has not even the shape.
     fn of_tree(tree: &LabelTree, policy: &Policy) -> Result<(Self, Vec<String>), Vec<String>> {
         let LabelTree::Map(root) = tree else { return Err(vec![NO_OBJECT.to_owned()]) };
         let mut problems = Vec::new();
@@ -402,7 +401,7 @@ fn is(name: &TreeName<'_>, word: &str) -> bool {
     }
 }
 
-/// The text of a leaf, or a number as it is written; `None` for nothing, lists and objects.
+/// The text of a leaf, or a number as it is written. `None` for nothing, lists and objects.
 fn leaf_text(tree: &LabelTree) -> Option<Cow<'_, Untrusted<String>>> {
     let written = |label: Label| Some(Cow::Owned(Untrusted::new(compact(&show::tree_json(tree)), label)));
     match tree {
@@ -430,7 +429,7 @@ fn tree_size(tree: &LabelTree) -> usize {
     }
 }
 
-/// The fields that the policy knows, by its names; of an action that it doesn't know, none.
+/// The fields that the policy knows, by its names. Of an action that it doesn't know, none.
 fn known_fields(
     root: &LabelMap,
     terms: Option<&ActionTerms>,
@@ -512,7 +511,7 @@ fn assessment(root: &LabelMap, problems: &mut Vec<String>) -> SelfAssessment {
     SelfAssessment { approval, hold, reach, confidence }
 }
 
-/// A number from outside in thousandths, cut off behind the third digit; `None` below zero.
+/// A number from outside in thousandths, cut off behind the third digit. `None` below zero.
 fn leaf_thousandths(leaf: &LabelTree) -> Option<u64> {
     let number = match leaf {
         LabelTree::Number(number) => number.as_f64(),

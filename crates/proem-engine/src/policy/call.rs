@@ -1,7 +1,7 @@
 //! The decision about a call of a tool: what its definition and the labels of its arguments say of it.
 //!
-//! It is asked when the call is planned, so that a person can be asked, and once more right before the call is made;
-//! only the second permit is of any use, since none is stored.
+//! It is asked when the call is planned, so that a person can be asked, and once more right before the call is made.
+//! Only the second permit is of any use, since none is stored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -13,11 +13,11 @@ use crate::run::{CallLabel, EffectId, ToolPower, ToolUse};
 
 use super::permit::Permit;
 
-/// What is hashed, and how; raised when another byte is.
+/// The form of the hashed bytes. Raised when a byte changes.
 const KEY_FORM: &[u8] = b"proem call key 1";
 const CONTENT_FORM: &[u8] = b"proem call content 1";
 
-/// What a tool's definition says about calls of it.
+/// The terms of a tool's definition for its calls.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CallTerms {
     /// Sources that may decide that an effectful call is made.
@@ -42,7 +42,7 @@ pub enum CallRecords {
 pub struct CallRequest<'r> {
     /// The call.
     pub call: &'r ToolUse,
-    /// What its tool's definition says.
+    /// The terms of its tool's definition.
     pub terms: &'r CallTerms,
     /// Whether it is recorded.
     pub records: CallRecords,
@@ -68,7 +68,7 @@ pub fn call_content(call: &ToolUse) -> ActionHash {
     ActionHash(hashed.chain_update(&call.arguments).finalize().into())
 }
 
-/// What is decided about a call.
+/// The ruling on a call.
 #[derive(Debug, PartialEq, Eq)]
 pub enum CallRuling {
     /// It may be made, once.
@@ -86,10 +86,10 @@ pub enum CallReason {
     Argument {
         /// The parameter.
         name: String,
-        /// Where from.
+        /// The origin.
         label: CallLabel,
     },
-    /// What decided that the call is made comes from where the tool doesn't take it from.
+    /// The decision to make the call comes from a source that the tool doesn't take it from.
     Decision(CallLabel),
     /// Something hidden may be in it, and the tool takes nothing hidden.
     Secret,

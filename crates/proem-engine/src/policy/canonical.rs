@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::terms::{ActionList, ActionTerms, EffectRoute, FieldTerms, Policy};
 use crate::effect::PolicyHash;
 
-/// What is hashed, and how; raised when another byte is.
+/// The form of the hashed bytes. Raised when a byte changes.
 const FORM: &str = "proem policy 1";
 
 /// The lists of values by their keys.
@@ -46,7 +46,7 @@ impl Policy {
     /// With what is derived from its lists.
     pub(super) fn finish(mut self) -> Self {
         let mut allowlist = Allowlist::new();
-        // Every entry was read before; one without a canonical form matches nothing and changes nothing.
+        // Every entry was read before. One without a canonical form matches nothing and changes nothing.
         for (key, kind) in ALLOW {
             for entry in self.allow.get(key).into_iter().flatten() {
                 _ = allowlist.allow(kind, entry);

@@ -1,11 +1,11 @@
 //! The seven conditions under which an action goes by itself, by name.
 
-/// What has to be so for an action to go by itself.
+/// The condition for an action to go by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AutomaticCondition {
     /// It has the fields that its policy declares.
     Schema,
-    /// A list has it, and everything that it names stands in trusted texts or an allowlist.
+    /// A list has it, and everything that it names is in trusted texts or an allowlist.
     Allowlist,
     /// It is never denied.
     Denylist,
@@ -15,7 +15,7 @@ pub enum AutomaticCondition {
     PromptLeakage,
     /// Its texts lead nowhere that no trusted text leads.
     ExternalUrls,
-    /// Whoever receives it is a known recipient.
+    /// All receivers are known recipients.
     KnownRecipients,
 }
 
@@ -51,7 +51,7 @@ impl AutomaticCondition {
 pub struct ConditionResult {
     /// Which one.
     pub condition: AutomaticCondition,
-    /// Why it is not met, in our words; empty if it is.
+    /// Why it is not met, in our words. Empty if it is.
     pub against: Vec<String>,
 }
 

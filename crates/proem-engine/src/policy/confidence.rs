@@ -5,10 +5,11 @@ use super::terms::ActionList;
 /// Everything there is.
 const FULL: u32 = 1_000;
 
-/// What became of earlier actions.
+/// The history of earlier actions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ActionPast {
-    /// How many of its type were executed and not corrected. What went because its hold ended is none.
+    /// The number of actions of its type that were executed and not corrected. Actions that went because their hold
+    /// ended do not count.
     pub executed: u32,
     /// How many with its name, recipient and type were approved in a row, at most one a day and none in bulk, since
     /// the last cancellation.
@@ -67,7 +68,7 @@ impl ActionConfidence {
         }
     }
 
-    /// What is shown: the mean of the four, rounded down.
+    /// The displayed value: the mean of the four, rounded down.
     #[must_use]
     pub const fn mean(&self) -> u32 {
         (self.sources + self.boundary + self.schema + self.precedent) / 4

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::effect::HoldCondition;
 
-/// What a reason asks for, the mildest first.
+/// The demand of a reason, the mildest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 enum Stance {
     #[default]
@@ -33,7 +33,7 @@ enum Stance {
     Refusal,
 }
 
-/// What was found so far.
+/// The grounds so far.
 #[derive(Debug, Default)]
 struct DecisionGrounds {
     stance: Stance,
@@ -62,7 +62,7 @@ impl DecisionGrounds {
     }
 }
 
-/// What of an action that a list has was looked at.
+/// The view of a listed action.
 #[derive(Debug)]
 struct ActionView<'a> {
     terms: &'a ActionTerms,
@@ -75,9 +75,9 @@ struct ActionView<'a> {
 
 /// Decides about an action.
 ///
-/// What is never taken and what no list has is refused before anything else is looked at. At a proposal an automatic
-/// action gets a hold of 0 minutes and no permit; a permit is for the moment of its execution. There, the policy,
-/// the level and the evidence of that moment count, and whatever they say stricter than before.
+/// Actions that are never taken or on no list are refused first. At a proposal, an automatic action gets a hold of 0
+/// minutes and no permit, because a permit belongs to the moment of execution. At that moment, the current policy,
+/// level and evidence count, including everything in them that is stricter than before.
 pub fn decide(request: &DecisionRequest<'_>) -> Decision {
     let mut grounds = DecisionGrounds::default();
     let terms = request.action.name().and_then(|name| request.policy.action(name));
@@ -172,7 +172,7 @@ fn checked_values(request: &DecisionRequest<'_>, values: &[FieldValue<'_>]) -> A
         .iter()
         .map(|value| ActionField { path: &value.path, role: value.terms.role, value: &value.text })
         .collect();
-    // What a person typed into a field vouches for itself.
+    // A field that a person typed vouches for itself.
     let typed = values.iter().filter_map(|value| Some(TrustedExcerpt::whole("edit", value.typed?)));
     let trusted: Vec<TrustedExcerpt<'_>> = request.evidence.trusted.iter().copied().chain(typed).collect();
     let context = CheckContext {
@@ -276,7 +276,7 @@ fn decide_by_lists(request: &DecisionRequest<'_>, view: &ActionView<'_>, grounds
     }
 }
 
-/// What the guard says of its causes.
+/// The guard's verdict on its causes.
 fn weigh_causes(request: &DecisionRequest<'_>, view: &ActionView<'_>, grounds: &mut DecisionGrounds) {
     let worst = request.verdict.worst;
     let is_score_alone = request.verdict.basis == VerdictBasis::ScoreAlone && worst == Verdict::Flag;
@@ -295,7 +295,7 @@ fn weigh_causes(request: &DecisionRequest<'_>, view: &ActionView<'_>, grounds: &
     }
 }
 
-/// How long it is held; `None` for what doesn't go by itself.
+/// How long it is held. `None` for what doesn't go by itself.
 fn hold(request: &DecisionRequest<'_>, view: &ActionView<'_>, grounds: &mut DecisionGrounds) -> Option<HoldMinutes> {
     let stated = request.action.assessment().hold.as_ref();
     let computed = match view.list {

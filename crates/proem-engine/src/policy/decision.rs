@@ -1,4 +1,4 @@
-//! What is decided by, and what is decided.
+//! The inputs and results of a decision.
 
 use proem_guard::Verdict;
 use proem_guard::check::{
@@ -27,7 +27,7 @@ pub enum EffectSwitch {
     Killed,
 }
 
-/// What a verdict comes from.
+/// The basis of a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum VerdictBasis {
     /// The learned score or likeness, and nothing else.
@@ -41,20 +41,20 @@ pub enum VerdictBasis {
 pub struct CauseVerdict {
     /// The verdict.
     pub worst: Verdict,
-    /// What it comes from; of no account for `allow`.
+    /// Its basis. Irrelevant for `allow`.
     pub basis: VerdictBasis,
 }
 
-/// What the request was built from that the action came out of.
+/// The texts of the request that led to the action.
 #[derive(Debug, Clone, Copy)]
 pub struct ActionEvidence<'a> {
-    /// What a person stands for.
+    /// Texts that a person vouches for.
     pub trusted: &'a [TrustedExcerpt<'a>],
-    /// What came from outside.
+    /// Texts from outside.
     pub untrusted: &'a [OutsideText<'a>],
     /// The join of the labels of all sections of the request.
     pub request: &'a Label,
-    /// What must not come out.
+    /// The prompt, which must not leak.
     pub prompt: ConfidentialPrompt<'a>,
 }
 
@@ -86,13 +86,13 @@ pub struct DecisionRequest<'a> {
     pub policy: &'a Policy,
     /// The level of autonomy of now.
     pub level: AutonomyLevel,
-    /// What the guard says of its causes.
+    /// The guard's verdict on its causes.
     pub verdict: CauseVerdict,
-    /// What its request was built from.
+    /// The texts that its request was built from.
     pub evidence: ActionEvidence<'a>,
-    /// What became of earlier ones.
+    /// The history of earlier actions.
     pub past: ActionPast,
-    /// Who agrees with it.
+    /// The sources that agree with it.
     pub sources: SourceAgreement,
     /// Whether effects happen.
     pub switch: EffectSwitch,
@@ -100,7 +100,7 @@ pub struct DecisionRequest<'a> {
     pub moment: DecisionMoment,
 }
 
-/// What becomes of a refusal.
+/// The treatment of a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RefusalNotice {
     /// It is written down.
@@ -109,7 +109,7 @@ pub enum RefusalNotice {
     Escalated,
 }
 
-/// What is decided.
+/// The ruling.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Ruling {
     /// It may be performed at this moment. Never given to a proposal: an automatic action is held for no time.
@@ -145,7 +145,7 @@ impl Ruling {
 #[derive(Debug, PartialEq)]
 #[must_use]
 pub struct Decision {
-    /// What is decided.
+    /// The ruling.
     pub ruling: Ruling,
     /// Why, in the order in which it was looked at.
     pub reasons: Vec<DecisionReason>,
@@ -153,17 +153,17 @@ pub struct Decision {
     pub conditions: Vec<ConditionResult>,
     /// How sure code is of it.
     pub confidence: ActionConfidence,
-    /// The lower of that and how sure the model is; it is shown and decides nothing.
+    /// The lower of that and how sure the model is. It is shown and decides nothing.
     pub stated: Confidence,
     /// The conditions of a hold that are not met.
     pub unmet: Vec<HoldCondition>,
-    /// How long it would be held; `None` for what is not on a list of what goes by itself.
+    /// How long it would be held. `None` for what is not on a list of what goes by itself.
     pub hold: Option<HoldMinutes>,
     /// Whom it reaches.
     pub reach: Reach,
-    /// What the checks found, with excerpts that are still from outside.
+    /// The findings of the checks, with excerpts that are still from outside.
     pub check: ActionCheck,
-    /// What the action says.
+    /// The hash of the action's content.
     pub content: ActionHash,
     /// The policy that decided.
     pub policy: PolicyHash,

@@ -15,7 +15,7 @@ impl Decision {
         self.reasons.iter().any(|reason| matches!(reason, DecisionReason::Credential(_)))
     }
 
-    /// The decision as JSON. What it quotes of the action went through `guard::show`; a permit is not part of it.
+    /// The decision as JSON. Quotations of the action went through `guard::show`. A permit is not part of it.
     #[must_use]
     pub fn to_json(&self) -> Json {
         let reasons: Vec<Json> = self

@@ -1,4 +1,4 @@
-//! What a field of an action is, as a policy's file says it.
+//! The role of an action's field in a policy's file.
 
 use std::collections::BTreeSet;
 

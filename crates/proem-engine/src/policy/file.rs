@@ -38,7 +38,7 @@ impl Policy {
         Self::parse(Self::shipped_text(), "policy.toml")
     }
 
-    /// Reads a policy; `name` is what messages call the file.
+    /// Reads a policy. `name` is what messages call the file.
     ///
     /// # Errors
     ///
@@ -165,7 +165,7 @@ fn recipients(reader: &mut TomlReader, value: PlacedValue<'_>) -> BTreeSet<Known
     all
 }
 
-/// The list of each action, and where it stands in it.
+/// The list of each action, and where it is in it.
 fn read_action_lists<'t>(
     reader: &mut TomlReader,
     root: &'t DeTable<'t>,
@@ -212,7 +212,7 @@ fn read_holds<'t>(reader: &mut TomlReader, value: PlacedValue<'t>) -> Vec<(&'t s
     table.iter().filter_map(hold).collect()
 }
 
-/// What each action is, held against the list that it is on.
+/// The type of each action, compared with the list that it is on.
 fn actions(
     reader: &mut TomlReader,
     root: &DeTable<'_>,
@@ -325,7 +325,7 @@ fn read_action_terms(
     })
 }
 
-/// The fields of a mail that stand in it themselves.
+/// The fields of a mail that are in it themselves.
 const BODY: [&str; 2] = ["subject", "body"];
 
 fn route(word: &str) -> Option<EffectRoute> {

@@ -1,4 +1,4 @@
-//! What is left of a policy under one that may only narrow it.
+//! The rest of a policy under one that may only narrow it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,8 +9,8 @@ use super::terms::{ActionList, ActionTerms, FieldTerms, HoldSteps, Policy};
 impl Policy {
     /// This policy where `other` allows the same or says nothing, and `other` where it allows less.
     ///
-    /// Actions move towards `never`, holds grow, levels fall, times and lists of what is allowed shrink. What `other`
-    /// names and this policy doesn't stays unknown.
+    /// Actions move towards `never`, holds grow, levels fall, permitted times and lists shrink. Names that `other` has
+    /// and this policy lacks stay unknown.
     #[must_use]
     pub fn narrowed_by(&self, other: &Self) -> Self {
         let never: BTreeSet<String> = self.never.union(&other.never).cloned().collect();
@@ -25,7 +25,7 @@ impl Policy {
             (*key, theirs.map_or_else(|| ours.clone(), |theirs| ours.intersection(theirs).cloned().collect()))
         });
         let narrowed = Self {
-            // The level of now is the lower one; a file that says none doesn't raise it.
+            // The level of now is the lower one. A file that says none doesn't raise it.
             level: other.level.map_or(self.level, |theirs| Some(theirs.min(self.level()))),
             actions: actions.collect(),
             never,
@@ -56,7 +56,7 @@ fn narrower_times(ours: &Policy, theirs: &Policy) -> BTreeMap<&'static str, u32>
     for (key, theirs) in &theirs.times {
         let default = super::terms::TIMES.iter().find(|(name, _)| name == key).map_or(0, |(_, minutes)| *minutes);
         let ours = ours.times.get(key).copied().unwrap_or(default);
-        // A first hold grows; every other time is one in which something is still good.
+        // A first hold grows. Every other time is one in which something is still good.
         times.insert(*key, if *key == "first_hold" { ours.max(*theirs) } else { ours.min(*theirs) });
     }
     times

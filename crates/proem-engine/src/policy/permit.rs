@@ -54,7 +54,7 @@ impl Permit {
         &self.key
     }
 
-    /// What that action says.
+    /// The hash of that action's content.
     #[must_use]
     pub const fn content(&self) -> ActionHash {
         self.content

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// The most bytes of what stands in a slot.
+/// The most bytes of what is in a slot.
 const MAX_SLOT: usize = 64;
 
 /// A text with typed slots, as in `Moved to {date}: see {id}`.
@@ -82,7 +82,7 @@ fn pieces_match(pieces: &[TemplatePiece], text: &str) -> bool {
     match piece {
         TemplatePiece::Words(words) => text.strip_prefix(words.as_str()).is_some_and(|rest| pieces_match(pieces, rest)),
         TemplatePiece::Slot(kind) => {
-            // The next words end the slot where they first stand; a slot's letters are few enough that none is cut.
+            // The next words end the slot where they first are. A slot's letters are few enough that none is cut.
             let next = match pieces.first() {
                 Some(TemplatePiece::Words(words)) if !words.is_empty() => text.find(words.as_str()),
                 _ => Some(text.len()),

@@ -10,7 +10,7 @@ use crate::effect::{PolicyHash, ReleaseWindow};
 /// A minute, in milliseconds.
 const MINUTE: i64 = 60_000;
 
-/// How much agents do without asking; each level does what the one before does, too.
+/// How much agents do without asking. Each level does what the one before does, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AutonomyLevel {
     /// They look, and log that they live.
@@ -81,24 +81,24 @@ pub enum EffectRoute {
     Nowhere,
 }
 
-/// What a field of an action is and may hold.
+/// The type and limits of an action's field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldTerms {
-    /// What its value means.
+    /// The meaning of its value.
     pub role: FieldRole,
     pub(super) is_required: bool,
     pub(super) is_list: bool,
     /// The most bytes of its value, of a list's each.
     pub max_bytes: usize,
-    /// The words that a closed list has; empty for anything.
+    /// The words that a closed list has. Empty for anything.
     pub one_of: BTreeSet<String>,
     /// The texts that go automatically whatever the request held.
     pub templates: BTreeSet<TextTemplate>,
-    /// The name of the file as which a mail has it; `None` for what is no file.
+    /// The name of the file as which a mail has it. `None` for what is no file.
     pub attachment: Option<String>,
 }
 
-/// What the policy says about one action.
+/// The policy's terms for one action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActionTerms {
     /// The list that it is on.
@@ -109,7 +109,7 @@ pub struct ActionTerms {
     pub route: EffectRoute,
     /// The action that it counts as when somebody outside receives it.
     pub external: Option<String>,
-    /// What it is aimed at.
+    /// Its target.
     pub target: FieldTerms,
     /// Everything else that it says, by name.
     pub fields: BTreeMap<String, FieldTerms>,
@@ -120,9 +120,9 @@ pub struct ActionTerms {
 pub struct KnownRecipient {
     /// The mail address or handle.
     pub address: String,
-    /// What people call him.
+    /// The name that people use.
     pub name: String,
-    /// What he is to the project.
+    /// The role in the project.
     pub role: String,
 }
 
@@ -143,15 +143,16 @@ impl Default for HoldSteps {
 }
 
 impl HoldSteps {
-    /// The most minutes of a hold after so many approvals; `None` where nothing is shortened.
+    /// The most minutes of a hold after so many approvals. `None` where nothing is shortened.
     pub(super) fn cap(&self, approvals: u32) -> Option<u32> {
         self.shorter.range(..=approvals).map(|(_, minutes)| *minutes).min()
     }
 }
 
-/// Who may do what.
+/// The permissions of agents.
 ///
-/// What a file leaves open is `None` here, so that a file that only narrows another one can leave it open, too.
+/// Settings that a file leaves open are `None` here, so that a file that only narrows another one can leave them open,
+/// too.
 #[derive(Debug, Clone, Default)]
 pub struct Policy {
     pub(super) level: Option<AutonomyLevel>,
@@ -190,7 +191,7 @@ impl Policy {
         self.level.unwrap_or(AutonomyLevel::Monitoring)
     }
 
-    /// What it says about an action of exactly this name; `None` for one that no list has or that is never taken.
+    /// The terms for an action of exactly this name. `None` for one that no list has or that is never taken.
     #[must_use]
     pub fn action(&self, name: &str) -> Option<&ActionTerms> {
         self.actions.get(name)

@@ -1,4 +1,4 @@
-//! What is wrong with a result.
+//! The problem of a result.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::{Completeness, Issue, Judgement, Quality, ResultExcerpt, ResultStatus
 use crate::call::{FailureKind, Response, ResponsePart};
 use crate::run::{ExchangeEnd, FallbackReason, Outcome};
 
-/// The tags that are given here; each is in [`super::known_risks`].
+/// The tags that are given here. Each is in [`super::known_risks`].
 pub(super) const EXECUTION_FAILED: &str = "execution_failed";
 pub(super) const MISSING_OUTPUT: &str = "missing_output";
 pub(super) const WARNINGS_PRESENT: &str = "warnings_present";
@@ -20,7 +20,7 @@ pub(super) const CUT_OFF: &str = "cut_off";
 /// The field of an answer in which it reports warnings.
 const WARNINGS: &str = "warnings";
 
-/// What people and tools write where there is no warning.
+/// The words that people and tools write when there is no warning.
 const NO_WARNINGS: [&str; 14] = [
     "",
     "0 warnings",
@@ -40,8 +40,8 @@ const NO_WARNINGS: [&str; 14] = [
 
 /// Evaluates a result.
 ///
-/// A status other than success makes it low, partial and `execution_failed`; an output of nothing but
-/// white space makes it partial and `missing_output`; a warning makes it `warnings_present`.
+/// A status other than success makes it low, partial and `execution_failed`. An output of nothing but white space makes
+/// it partial and `missing_output`. A warning makes it `warnings_present`.
 #[must_use]
 pub fn evaluate_result(result: &ResultExcerpt<'_>) -> Issue {
     let found = [
@@ -52,7 +52,7 @@ pub fn evaluate_result(result: &ResultExcerpt<'_>) -> Issue {
     issue(found)
 }
 
-/// What these findings come to.
+/// The issue that these findings amount to.
 fn issue(found: [(&str, bool); 3]) -> Issue {
     let [(_, failed), (_, missing), _] = found;
     let risks: BTreeSet<String> =
@@ -75,9 +75,8 @@ fn is_warning(text: &str) -> bool {
     !NO_WARNINGS.contains(&text.as_str())
 }
 
-/// Evaluates how an exchange ended; `None` where no answer came back, which says nothing about the prompt: a
-/// connection broke, a limit or a budget was reached, the time was up, something is configured wrongly, or a
-/// person stopped it.
+/// Evaluates how an exchange ended. `None` where no answer came back, which says nothing about the prompt: a connection
+/// broke, a limit or a budget was reached, the time was up, something is configured wrongly, or a person stopped it.
 ///
 /// An answer that did not meet its contract also has a tag for each part that the contract can name. An answer whose value
 /// is blank is `missing_output`, and one that reports a warning in its field `warnings` is
@@ -106,7 +105,7 @@ pub fn of_outcome(outcome: &Outcome) -> Option<Issue> {
     Some(issue)
 }
 
-/// Evaluates what a person says of a result; the person's words are no part of it.
+/// Evaluates what a person says of a result. The person's words are no part of it.
 #[must_use]
 pub fn of_judgement(judgement: Judgement) -> Issue {
     let quality = match judgement {
@@ -127,7 +126,7 @@ fn of_value(value: &Untrusted<Json>) -> Issue {
     issue([(EXECUTION_FAILED, false), (MISSING_OUTPUT, missing), (WARNINGS_PRESENT, warned)])
 }
 
-/// Whether what stands in the field `warnings` reports one.
+/// Whether what is in the field `warnings` reports one.
 fn warns(warnings: &Json) -> bool {
     match warnings {
         Json::Null | Json::Bool(false) => false,

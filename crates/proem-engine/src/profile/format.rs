@@ -123,7 +123,7 @@ impl fmt::Display for Format {
     }
 }
 
-/// Reads a name in any case; the error is a message for whoever wrote it.
+/// Reads a name in any case. The error is a message for whoever wrote it.
 impl FromStr for Format {
     type Err = String;
 

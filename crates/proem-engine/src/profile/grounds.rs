@@ -8,19 +8,19 @@ use super::ProfileRule;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum List {
-    /// What to do.
+    /// Instructions.
     Instructions,
-    /// What not to do.
+    /// Constraints.
     Constraints,
     /// How something looks.
     Examples,
 }
 
-/// What put one line into a profile. It holds no text but names that the line shows, which are members of
-/// closed registries.
+/// The ground for one line of a profile. It holds no text except names that the line shows, which are members of closed
+/// registries.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineGround {
-    /// The list that the line stands in.
+    /// The list that the line is in.
     pub list: List,
     /// Which line of it, from 0.
     pub line: u32,
@@ -50,7 +50,7 @@ pub(super) struct NameSlot {
 }
 
 impl NameSlot {
-    /// The names as a list; empty without any.
+    /// The names as a list. Empty without any.
     pub(super) fn in_words(&self) -> String {
         list_with_others(&self.names, self.others)
     }

@@ -1,6 +1,6 @@
 //! The seven rules: which lines a profile has, in our words.
 //!
-//! Every line is a template; what stands in a slot is a registered name, a number or a [`super::Format`].
+//! Every line is a template; what is in a slot is a registered name, a number or a [`super::Format`].
 
 use super::grounds::{LineGround, List, NameSlot};
 use super::parts::{self, is_contract_part};
@@ -24,8 +24,8 @@ const COMPLIANCE: &str = "Name what compliance demands here, where the form of t
 
 /// The profile for these signals, with the lines that hold for every task.
 ///
-/// Names outside their registry stand as "1 other", and so do those beyond the most that are named:
-/// three agents, twelve risks.
+/// Names outside their registry are as "1 other", and so do those beyond the most that are named: three agents, twelve
+/// risks.
 #[must_use]
 pub fn adapt(signals: &Signals, agents: &Registry, risks: &Registry) -> Adaptation {
     let mut adapted = adapt_with_grounds(signals, agents, risks, Baseline::Wanted);

@@ -35,7 +35,7 @@ const RULES: [&str; 20] = [
     "type",
     "uniqueItems",
 ];
-/// What stands for a place in a list.
+/// The placeholder for a place in a list.
 const ITEMS: &str = "items";
 /// The most parts that one result names.
 const MOST_PARTS: usize = 4;

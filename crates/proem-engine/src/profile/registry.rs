@@ -1,4 +1,4 @@
-//! Which names may stand in a profile.
+//! Which names may be in a profile.
 
 use std::collections::BTreeSet;
 
@@ -10,10 +10,10 @@ const IDENTIFIER: usize = 64;
 /// The longest name of several identifiers with slashes between, in bytes.
 const PATH: usize = 200;
 
-/// Names that may stand in a profile.
+/// Names that may be in a profile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Registry {
-    /// These and no others; a member that is not made of identifiers with slashes between doesn't count.
+    /// These and no others. A member that is not made of identifiers with slashes between doesn't count.
     Closed(BTreeSet<String>),
     /// Names of identifier form, for which the caller vouches.
     Vouched,

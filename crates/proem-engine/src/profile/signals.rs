@@ -1,4 +1,4 @@
-//! What a history says at a point in time.
+//! The signals in a history at a point in time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -77,7 +77,7 @@ pub fn derive(history: &[ResultRecord], wishes: Wishes, ageing: Ageing, now: Tim
 }
 
 impl SignalDerivation {
-    /// When the last of the failures is too old, if no success comes before; `None` if none counts.
+    /// When the last of the failures is too old, if no success comes before. `None` if none counts.
     #[must_use]
     pub fn until(&self, ageing: Ageing) -> Option<Time> {
         let newest = self.counted.iter().map(|failure| failure.at).max()?;

@@ -154,7 +154,7 @@ fn history(lines: &[&str]) -> Vec<ResultRecord> {
     lines.iter().map(read).collect()
 }
 
-/// Whether to retry, the risks, the count and the agents; then the notes.
+/// Whether to retry, the risks, the count and the agents. Then the notes.
 #[track_caller]
 fn derives(lines: &[&str], expected: &str, notes: &[&str]) {
     let derived = derive(&history(lines), Wishes::default(), Ageing { days: 7, records: 4, retries: 2 }, NOW);
@@ -175,7 +175,7 @@ fn histories_become_signals() {
         "retry; x,y; 4; w,z,u",
         &["2 records left out: only the newest 4 count"],
     );
-    // Seven days are in the window; a moment more is not.
+    // Seven days are in the window. A moment more is not.
     derives(&["168 a z x"], "retry; x; 1; z", &[]);
     derives(&["169 a z x"], "go on; ; 0; ", &["1 record left out: older than 7 days"]);
     derives(&["2 a z x", "2 a z x"], "retry; x; 1; z", &["1 record left out: recorded twice"]);
@@ -452,7 +452,7 @@ fn skeleton(profile: &Profile, names: &BTreeSet<String>) -> Vec<String> {
 }
 
 proptest! {
-    /// Each line has one reason, which names nothing but what is registered and stands in the line.
+    /// Each line has one reason, which names nothing but what is registered and is in the line.
     #[test]
     fn grounds_are_of_the_lines(signals in any_signals()) {
         let registry = Registry::Closed(["a", "b", "c", "ab"].map(str::to_owned).into());
@@ -475,7 +475,7 @@ proptest! {
         prop_assert_eq!(adapted, adapt(&signals, &registry, &registry));
     }
 
-    /// Whatever the names are, a profile has the lines of one whose names are all unregistered.
+    /// With any names, a profile has the same lines as with unregistered names only.
     #[test]
     fn no_text_of_a_history_is_in_a_profile_but_registered_names(signals in any_signals()) {
         let names: BTreeSet<String> = ["qa", "qb", "qc"].map(str::to_owned).into();

@@ -1,8 +1,8 @@
 //! Checks a parsed template against its input schema, before anything is rendered.
 //!
-//! After a clean analysis rendering can't meet a missing value, an unknown helper or partial, a
-//! cycle, an object printed bare, or an untrusted input in a section of higher trust. What can't
-//! be decided from the schema is an error, not a guess.
+//! After a clean analysis, rendering can't meet a missing value, an unknown helper or partial, a cycle, an object
+//! printed bare, or an untrusted input in a section of higher trust. A question that the schema can't decide is an
+//! error, not a guess.
 
 mod paths;
 
@@ -45,19 +45,19 @@ pub(crate) const HELPERS: [&str; 17] = [
     "with",
 ];
 
-/// The helpers that can stand in parentheses.
+/// The helpers that can be in parentheses.
 const FUNCTIONS: [&str; 10] = ["and", "eq", "gt", "gte", "len", "lt", "lte", "ne", "not", "or"];
 
-/// Markers that shape the request; they stand between sections, never inside them.
+/// Markers that shape the request. They are between sections, never inside them.
 pub(crate) const MARKERS: [&str; 4] = ["history", "media", "role", "section"];
 
-/// What prints the form of the answer where an author wants it, unless an input has that name.
+/// The name that prints the form of the answer where an author wants it, unless an input has that name.
 pub(crate) const OUTPUT_FORMAT: &str = "output_format";
 
-/// The helper behind raw blocks; its name can't be an input's either.
+/// The helper behind raw blocks. Its name can't be an input's either.
 pub(crate) const RAW: &str = "raw";
 
-/// The most elements that all sections have together, partials counted each time they stand.
+/// The most elements that all sections have together, partials counted each time they occur.
 const MAX_ELEMENTS: usize = 100_000;
 
 /// A problem at a line and column of the template it was found in.
@@ -68,7 +68,7 @@ pub(crate) struct AnalysisFault {
     pub(crate) message: String,
 }
 
-/// What the templates of one prompt are checked against.
+/// The check of one prompt's templates.
 #[derive(Debug)]
 pub(crate) struct Analysis<'s> {
     /// JSON Schema of all inputs.
@@ -110,13 +110,13 @@ impl Analysis<'_> {
 #[derive(Debug, Clone)]
 struct AnalysisFrame<'s> {
     this: PathTarget<'s>,
-    /// What the block calls its values.
+    /// The block's names for its values.
     parameters: BTreeMap<String, PathTarget<'s>>,
     /// A partial's arguments, which are part of its `this`.
     arguments: BTreeMap<String, PathTarget<'s>>,
-    /// What `@key` means, in a loop.
+    /// The meaning of `@key`, in a loop.
     keys: Option<(Keys, InputTrust)>,
-    /// A partial's own scope; what lies outside is out of reach.
+    /// A partial's own scope; what is outside is out of reach.
     closed: bool,
     /// Whether it is on the level of the frame around it.
     stays: bool,
@@ -173,12 +173,12 @@ impl<'s> TemplateWalk<'s> {
     fn elements(&mut self, template: &'s Template) {
         for node in &template.nodes {
             self.at = node.at;
-            // Counted over all sections and each time a partial stands: partials that include partials multiply.
+            // Counted over all sections and each time a partial occurs: partials that include partials multiply.
             let elements = self.analysis.elements.get().saturating_add(1);
             self.analysis.elements.set(elements);
             match elements.cmp(&MAX_ELEMENTS.saturating_add(1)) {
                 Ordering::Less => self.node(node),
-                // Exactly once; the walk goes on being called from the blocks around, and each would say so again.
+                // Exactly once. The walk goes on being called from the blocks around, and each would say so again.
                 Ordering::Equal => self.fault(format!(
                     "the templates have more than {MAX_ELEMENTS} elements, counting each use of a partial"
                 )),
@@ -279,7 +279,7 @@ impl<'s> TemplateWalk<'s> {
             }
         }
         match self.value(argument) {
-            // The mark that stands for the text would be printed between JSON's quotes, and the text be put there
+            // The mark that represents the text would be printed between JSON's quotes, and the text be put there
             // unescaped.
             Some((PathTarget::Value(typed), _)) if typed.trust == InputTrust::Untrusted => self.fault(
                 "json can't print an untrusted value: its text is inserted only after the section is marked as \
@@ -304,8 +304,8 @@ impl<'s> TemplateWalk<'s> {
                 }
                 _ => continue,
             };
-            // A function's result is ours and may stand in trusted sections, so that nothing a text from outside
-            // says may decide it. How many there are, and numbers, say no words.
+            // A function's result is ours and may be in trusted sections, so that nothing a text from outside says may
+            // decide it. How many there are, and numbers, say no words.
             let list = kind_of_schema(typed.schema) == ValueKind::List;
             if name == "len" && !list {
                 self.fault("len takes a list");
@@ -433,8 +433,8 @@ impl<'s> TemplateWalk<'s> {
             };
             let is_section = block.call.is_bare();
             match frame {
-                // `{{#name}}` is Handlebars' own way to say "if it is there", and an `else` says what happens if
-                // not; only a bare `#each` or `#with` leaves it open.
+                // `{{#name}}` is Handlebars' own way to say "if it is there", and an `else` says what happens if not.
+                // Only a bare `#each` or `#with` leaves it open.
                 Ok(_) if absent && block.inverse.is_none() && !is_section => {
                     self.fault(format!("the value of #{name} is optional; put it inside an #if or give an else"));
                 }
@@ -450,7 +450,7 @@ impl<'s> TemplateWalk<'s> {
         self.frame_ids
     }
 
-    /// A block's body with `frame` around it; `stays` if `..` leads to where it leads outside.
+    /// A block's body with `frame` around it. `stays` if `..` leads to where it leads outside.
     fn inside(&mut self, mut frame: AnalysisFrame<'s>, block: &'s BlockStatement, stays: bool) {
         // A new id for each body: what an `#if` found present in one turn of a loop says nothing about another
         // loop over the same list.
@@ -502,7 +502,7 @@ impl<'s> TemplateWalk<'s> {
             _ => return self.fault("a partial takes one context at most"),
         }
         for (name, value) in &partial.named {
-            // What is wrong with the argument is told once, here.
+            // A problem with the argument is reported once, here.
             let shape = self.value(value).map_or(PathTarget::Computed, |(shape, _)| shape);
             frame.arguments.insert(name.clone(), shape);
         }
@@ -518,7 +518,7 @@ impl<'s> TemplateWalk<'s> {
             return self.fault(format!("unknown partial `{name}`; {known}"));
         };
         let at = self.at;
-        // From here on faults are the partial's own; `at` is a place in its text until it is put back.
+        // From here on faults are the partial's own. `at` is a place in its text until it is put back.
         self.partials.push(name.clone());
         self.frames.push(frame);
         self.template(template);
@@ -527,7 +527,7 @@ impl<'s> TemplateWalk<'s> {
         self.at = at;
     }
 
-    /// What an expression leads to, with a key that names it while its frame stands.
+    /// The target of an expression, with a key that names it while its frame lasts.
     fn value(&mut self, expression: &'s Expression) -> Option<(PathTarget<'s>, String)> {
         match expression {
             Expression::Literal(_) => Some((PathTarget::Computed, String::new())),

@@ -1,10 +1,10 @@
 //! The book: prompts as versioned files, laid over each other file by file.
 //!
-//! A layer is a set of files by path, `agent/name/version.prompt` with its partials
-//! (`_partial.prompt`) and schemas beside it, `book.toml` and `book.lock` at its root. Upper
-//! layers replace single files of lower ones. A partial may have a file for a version and later ones,
-//! `_partial@1.6.0.prompt`; older versions keep the file that they were written with. A version's *closure* is its file with all partials
-//! and schemas it uses; its hash is what `book.lock` holds and what every run records.
+//! A layer is a set of files by path, `agent/name/version.prompt` with its partials (`_partial.prompt`) and schemas
+//! beside it, `book.toml` and `book.lock` at its root. Upper layers replace single files of lower ones. A partial may
+//! have a file for a version and later ones, `_partial@1.6.0.prompt`. Older versions keep the file that they were
+//! written with. A version's *closure* is its file with all partials and schemas it uses. Its hash is what `book.lock`
+//! holds and what every run records.
 
 mod locked;
 mod loose;
@@ -32,7 +32,7 @@ const SHORT_HASH: usize = 12;
 /// One layer of a book.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BookLayer {
-    /// Who wrote it.
+    /// The author.
     pub origin: Origin,
     /// Its files by path, `/` between folders.
     pub files: BTreeMap<String, PartialText>,
@@ -170,7 +170,7 @@ impl Book {
             .collect()
     }
 
-    /// All versions of all prompts; the newest of each prompt last.
+    /// All versions of all prompts. The newest of each prompt last.
     ///
     /// # Errors
     ///
@@ -232,7 +232,7 @@ impl Book {
         }
     }
 
-    /// Reads one version with all it uses as it stands, locked or not: to list and check it.
+    /// Reads one version with all it uses as it is, locked or not: to list and check it.
     ///
     /// # Errors
     ///
@@ -277,7 +277,7 @@ impl Book {
         Error::new(ErrorKind::NotFound, problem)
     }
 
-    /// What a version uses and the hash over it.
+    /// The files that a version uses, and the hash over them.
     pub(crate) fn closure(&self, prompt: &str, version: &str) -> Result<Closure, Error> {
         let path = format!("{prompt}/{version}.prompt");
         let Some((top, text, origin)) = self.found(&path) else { return Err(self.no_version(prompt, version)) };
@@ -335,7 +335,7 @@ impl Book {
 fn toml_file<T: Default + for<'d> Deserialize<'d>>(layer: &BookLayer, path: &str) -> Result<T, Error> {
     let Some(text) = layer.files.get(path) else { return Ok(T::default()) };
     toml::from_str(text.as_str()).map_err(|e| {
-        // The excerpt stands below its first line.
+        // The excerpt is below its first line.
         let excerpt = e.to_string().trim_end().replace('\n', "\n  ");
         Error::new(ErrorKind::InvalidFile, format!("{} book, {path}: {excerpt}", layer.origin.as_str()))
     })

@@ -1,8 +1,8 @@
 //! The case file of a prompt: inputs, what the request must look like, and what an answer should be.
 //!
-//! It is YAML or comma-separated values beside the prompt, named by `proem.cases`. Reading it makes no request: `proem book test`
-//! assembles each case's inputs and holds the result against [`RequestExpectation`] or [`AnswerExpectation`]; a `kind` names the agent whose
-//! rules make the inputs from [`Case::given`].
+//! It is YAML or comma-separated values beside the prompt, named by `proem.cases`. Reading it makes no request: `proem
+//! book test` assembles each case's inputs and holds the result against [`RequestExpectation`] or
+//! [`AnswerExpectation`]. A `kind` names the agent whose rules make the inputs from [`Case::given`].
 
 mod check;
 mod check_read;
@@ -25,7 +25,7 @@ pub use self::check::{
 /// The cases of a prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cases {
-    /// Whose rules make the inputs, such as `risk/decision`; `None` if each case has its inputs.
+    /// The kind whose rules make the inputs, such as `risk/decision`. `None` if each case has its inputs.
     pub kind: Option<String>,
     /// The cases, in the file's order.
     pub cases: Vec<Case>,
@@ -34,61 +34,61 @@ pub struct Cases {
 /// One case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Case {
-    /// What it is called; no two have the same name.
+    /// Its name. No two have the same.
     pub name: String,
     /// The inputs in their order, in a file without a kind.
     pub inputs: Option<OrderedJson>,
-    /// What the kind's rules make the inputs from.
+    /// The source from which the kind's rules make the inputs.
     pub given: Option<Json>,
-    /// What must hold before anybody is asked.
+    /// The expectations before any model is asked.
     pub expect: RequestExpectation,
-    /// What a model's answer should be.
+    /// The expectations of a model's answer.
     pub live: Option<AnswerExpectation>,
 }
 
-/// What must hold of a request.
+/// The expectations of a request.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RequestExpectation {
-    /// What the kind's rules must say, by name.
+    /// The expected results of the kind's rules, by name.
     pub rules: BTreeMap<String, Json>,
     /// The most tokens of the request, the answer not counted.
     pub tokens: Option<usize>,
-    /// The tools that the answer may call, by name; `None` doesn't look at them.
+    /// The tools that the answer may call, by name. `None` doesn't look at them.
     pub tools: Option<Vec<String>>,
-    /// What must and must not stand in sections.
+    /// The texts that sections must and must not contain.
     pub sections: BTreeMap<String, SectionExpectation>,
     /// The SHA-256 of the request's text under a key of 32 zero bytes, in hexadecimal digits.
     pub hash: Option<String>,
 }
 
-/// What a section holds.
+/// The expected contents of a section.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SectionExpectation {
-    /// Each of these stands in it.
+    /// Each of these is in it.
     pub contains: Vec<String>,
     /// None of these does.
     pub absent: Vec<String>,
-    /// What limits leave of it.
+    /// Its expected state after limits.
     pub state: Option<SectionState>,
 }
 
-/// What an answer should be.
+/// The expectations of an answer.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AnswerExpectation {
-    /// Fields that it has, with their values; it may have others. Each item of a list is found somewhere
-    /// in the answer's. Null says nothing of it.
+    /// Fields that it has, with their values. It may have others. Each item of a list is found somewhere in the
+    /// answer's. Null says nothing of it.
     pub answer: Json,
-    /// What else holds of it.
+    /// Further checks of it.
     pub checks: Vec<AnswerCheck>,
-    /// What another prompt says of it.
+    /// Another prompt's verdict on it.
     pub judge: Option<JudgeExpectation>,
 }
 
-/// What a prompt of the book says of an answer.
+/// The verdict of a prompt of the book on an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JudgeExpectation {
-    /// The prompt that judges, `agent/name`; its input `answer` is the answer, and inputs of the case with names of its own
-    /// inputs are given to it.
+    /// The prompt that judges, `agent/name`. Its input `answer` is the answer, and inputs of the case with names of its
+    /// own inputs are given to it.
     pub prompt: String,
     /// Inputs that only the judge gets, such as the rubric that it judges by.
     pub inputs: BTreeMap<String, Json>,
@@ -109,7 +109,7 @@ impl Cases {
 }
 
 impl RequestExpectation {
-    /// What does not hold of the rules, in words.
+    /// The expectations that the rules do not meet, in words.
     #[must_use]
     pub fn broken_rules(&self, rules: &BTreeMap<String, Json>) -> Vec<String> {
         let broken = self.rules.iter().filter(|(name, expected)| rules.get(*name) != Some(expected));
@@ -138,7 +138,7 @@ impl RequestExpectation {
         broken
     }
 
-    /// What does not hold of a request, in words; `hash` is that of its text.
+    /// The expectations that a request does not meet, in words. `hash` is that of its text.
     #[must_use]
     pub fn broken_request(&self, request: &Request, hash: &str) -> Vec<String> {
         let (mut broken, assembly) = (Vec::new(), &request.assembly);
@@ -169,7 +169,7 @@ impl RequestExpectation {
 }
 
 impl AnswerExpectation {
-    /// Where an answer is not what it should be, as JSON pointers, and which checks it fails.
+    /// The places at which an answer differs from its expectation, as JSON pointers, and the checks it fails.
     #[must_use]
     pub fn differences(&self, answer: &Json) -> Vec<String> {
         let mut differences = Vec::new();

@@ -1,4 +1,4 @@
-//! What `proem book check` looks for beyond what reading a prompt already refuses.
+//! The checks of `proem book check` beyond the errors of reading a prompt.
 
 use proem_guard::Untrusted;
 use proem_text::Label;
@@ -22,7 +22,7 @@ pub struct Remark {
     /// `error` or `warning`.
     #[serde(serialize_with = "severity")]
     pub severity: DiagnosticSeverity,
-    /// What and where, with what to do.
+    /// The problem, its place and the remedy.
     pub text: String,
 }
 
@@ -111,7 +111,7 @@ fn check_cases(book: &Book, name: &str, prompt: &Prompt, say: &mut impl FnMut(Di
 fn check_answer_contract(prompt: &Prompt, say: &mut impl FnMut(DiagnosticSeverity, String)) {
     let fallback = &prompt.file.strict.fallback;
     let answer = match prompt.answer() {
-        // What is not there has been said with the closure.
+        // The closure has already reported a missing file.
         Err(error) if error.kind() == ErrorKind::NotFound => return,
         Err(error) => {
             return error.problems().iter().for_each(|problem| say(DiagnosticSeverity::Error, problem.clone()));

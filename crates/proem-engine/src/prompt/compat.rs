@@ -1,7 +1,7 @@
 //! Plain dotprompt files, rendered as the dotprompt specification says.
 //!
-//! There is no trust here: every input is put in as it is. Agents use strict files. What can't be used says
-//! what to write instead; how far templates agree with handlebars.js is measured by `cargo lab eval handlebars`.
+//! There is no trust here: every input is put in as it is. Agents use strict files. Unusable tags get an error with the
+//! text to write instead. `cargo lab eval handlebars` measures how far templates agree with handlebars.js.
 //!
 //! Source: <https://google.github.io/dotprompt/reference/>.
 
@@ -50,19 +50,19 @@ pub struct Dotprompt {
     notes: Vec<String>,
 }
 
-/// What a render is given.
+/// The data of a render.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RenderData {
     /// Values by name.
     pub input: OrderedMap<OrderedJson>,
-    /// What `@name` paths read.
+    /// The values of `@name` paths.
     pub context: OrderedMap<OrderedJson>,
     /// Earlier messages, as the specification writes them.
     pub messages: Vec<Json>,
 }
 
 impl Dotprompt {
-    /// Reads a plain file; `name` is used in messages.
+    /// Reads a plain file. `name` is used in messages.
     ///
     /// # Errors
     ///
@@ -119,7 +119,7 @@ impl Dotprompt {
         Ok(Self { metadata, template, source, partials, defaults, notes })
     }
 
-    /// What may not be meant as it stands, with where: tags of another template language.
+    /// Text that may not be meant literally, with its places: tags of another template language.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.notes
@@ -144,8 +144,8 @@ impl Dotprompt {
 
     /// The template's text before it is cut into messages: for comparing it with another engine's.
     ///
-    /// What `role`, `section`, `history` and `media` say stands in it between two copies of a character that
-    /// nothing else has.
+    /// The output of `role`, `section`, `history` and `media` is enclosed by two copies of a character that occurs
+    /// nowhere else.
     ///
     /// # Errors
     ///
@@ -175,13 +175,13 @@ impl Dotprompt {
     }
 }
 
-/// What a file says of tags of another template language.
+/// Notes on a file's tags of another template language.
 fn foreign_notes(name: &str, template: &Template) -> Vec<String> {
     let note = |at: &super::template::LineColumn| format!("{name}:{}:{}: {FOREIGN}", at.line, at.column);
     template.foreign.iter().map(note).collect()
 }
 
-/// What is said of `{% … %}`.
+/// The message about `{% … %}`.
 pub(super) const FOREIGN: &str = "`{% … %}` is not a Handlebars tag and is printed unchanged; write {{#if …}}, {{#each \
                                   …}}, or, if it is meant as text, {{{{raw}}}}{% … %}{{{{/raw}}}}";
 

@@ -41,14 +41,14 @@ const MAX_EDITS: usize = 2;
 /// The most stop sequences: OpenAI takes four (<https://platform.openai.com/docs/api-reference/chat/create>).
 const MAX_STOPS: usize = 4;
 
-/// Something in the front matter that is not used as it stands.
+/// Something in the front matter that is not used as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HeaderRemark {
     pub(crate) text: String,
     pub(crate) at: Span,
 }
 
-/// What `config` sets.
+/// The values that `config` sets.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ConfigValues {
     pub(crate) sampling: Sampling,
@@ -106,7 +106,7 @@ pub(crate) fn read_dotprompt_config(
     values
 }
 
-/// Lets `config.maxOutputTokens` stand for a budget that Proem's part doesn't state.
+/// Lets `config.maxOutputTokens` represent a budget that Proem's part doesn't state.
 pub(crate) fn set_output_budget(strict: &mut StrictHeader, values: &ConfigValues, problems: &mut Diagnostics) {
     match (strict.output_budget, values.output_tokens) {
         (Some(own), Some((tokens, at))) if own != tokens => {
@@ -135,7 +135,7 @@ pub(crate) fn config_key(name: &str) -> Option<&'static str> {
     own.or_else(|| ALIASES.iter().chain(&ALSO).find(|(other, _)| *other == name).map(|(_, key)| *key))
 }
 
-/// Whether `config` takes this value for a key of its own; a single text is a list of one.
+/// Whether `config` takes this value for a key of its own. A single text is a list of one.
 pub(crate) fn is_config_value(key: &str, value: &YamlNode) -> bool {
     let value = match value.as_str() {
         Some(_) => YamlNode { span: value.span, data: YamlValue::List(vec![value.clone()]) },
@@ -150,7 +150,7 @@ pub(crate) fn is_config_value(key: &str, value: &YamlNode) -> bool {
     problems.is_empty()
 }
 
-/// A number from 0 to `most` in so many parts of one; `None` for anything else, such as a number that would be rounded.
+/// A number from 0 to `most` in so many parts of one. `None` for anything else, such as a number that would be rounded.
 fn scaled_decimal(node: &YamlNode, most: u16, parts: u16) -> Option<u16> {
     let whole = node.to_json().as_f64()? * f64::from(parts);
     (0..=most.saturating_mul(parts)).find(|part| (f64::from(*part) - whole).abs() < 1e-9)

@@ -1,7 +1,7 @@
-//! What a plain template and its partials come to when every partial stands where it is named.
+//! The size of a plain template with all its partials expanded.
 //!
-//! A circle of partials would go on until evaluation stops it, and a chain of partials that each name the
-//! next one twice doubles at every link; both are found here, before there are values.
+//! A circle of partials would go on until evaluation stops it, and a chain of partials that each name the next one
+//! twice doubles at every link. Both are found here, before there are values.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use super::template::{PartialName, Statement, Template};
 use super::walk::visit_partials;
 use crate::error::{Error, ErrorKind};
 
-/// The most partials that stand in a template when all are put in.
+/// The most partials that are in a template when all are put in.
 const MAX_PARTIALS: usize = 10_000;
 
-/// How deep partials may stand in blocks and in each other; rendering recurses.
+/// How deep partials may be in blocks and in each other. Rendering recurses.
 pub(crate) const MAX_DEPTH: usize = 64;
 
 /// Refuses circles, names that are computed, and too many partials.
@@ -60,7 +60,7 @@ fn inline<'t>(template: &'t Template, known: &mut BTreeMap<&'t str, Vec<&'t Temp
     Ok(())
 }
 
-/// What a partial comes to when all partials in it are put in.
+/// The size of a partial with all partials in it expanded.
 #[derive(Debug, Clone, Copy, Default)]
 struct ExpansionSize {
     partials: usize,
@@ -84,7 +84,7 @@ impl ExpansionWalk<'_> {
                     seen.partials = seen.partials.saturating_add(1);
                     seen.depth = seen.depth.max(depth);
                 }
-                // What it stands for has been counted where it is written.
+                // Its block has been counted where it is written.
                 PartialName::Block => {}
                 PartialName::Computed => computed = true,
             });

@@ -1,8 +1,8 @@
 //! A prompt file: front matter and template, read and checked but not rendered.
 //!
-//! A file with the key `proem` is *strict*: its template is taken apart into sections and checked
-//! against its input schema. A file without is plain dotprompt: what stands under each role is a section of its own,
-//! which is checked the same way.
+//! A file with the key `proem` is *strict*: its template is taken apart into sections and checked against its input
+//! schema. A file without is plain dotprompt: what is under each role is a section of its own, which is checked the
+//! same way.
 
 mod markers;
 mod sections;
@@ -38,14 +38,14 @@ const MAX_LISTED: usize = 100;
 /// One section of a strict prompt, ready to render.
 #[derive(Debug, Clone)]
 pub struct Section {
-    /// What the file declares of it.
+    /// The file's declaration of it.
     pub spec: SectionSpec,
-    /// Whose message it stands in.
+    /// The role of its message.
     pub role: Role,
     /// The inputs that its template reads.
     pub inputs: BTreeSet<String>,
     pub(crate) template: Template,
-    /// The pictures and files that it brings; then it has no text.
+    /// The pictures and files that it brings. Then it has no text.
     pub(crate) media: Vec<MediaMarker>,
 }
 
@@ -66,9 +66,9 @@ pub struct PromptFile {
     pub sections: Vec<Section>,
     /// Whether it is plain dotprompt, which has no version of its own.
     pub is_plain: bool,
-    /// How many sections stand before the turns of a history; `None` if the file takes none.
+    /// How many sections are before the turns of a history. `None` if the file takes none.
     pub history: Option<usize>,
-    /// What it says that has no effect, each with its line.
+    /// Settings without effect, each with its line.
     pub remarks: Vec<String>,
     pub(crate) partials: BTreeMap<String, Template>,
 }
@@ -78,7 +78,7 @@ pub struct PromptFile {
 pub enum PartialText {
     /// A Handlebars template.
     Template(String),
-    /// Plain text, put in as it stands.
+    /// Plain text, put in as it is.
     Literal(String),
 }
 
@@ -92,7 +92,7 @@ impl PartialText {
     }
 }
 
-/// Where a problem in a strict file was found.
+/// The place of a problem in a strict file.
 struct StrictFileReader<'t> {
     name: &'t str,
     text: &'t str,
@@ -108,7 +108,7 @@ struct StrictFileReader<'t> {
 }
 
 impl PromptFile {
-    /// Reads a strict prompt file; `name` is used in messages only.
+    /// Reads a strict prompt file. `name` is used in messages only.
     ///
     /// # Errors
     ///
@@ -205,12 +205,12 @@ impl StrictFileReader<'_> {
         if self.is_plain {
             strict.sections = sections.iter().map(|section| section.spec.clone()).collect();
             header.strict = Some(strict.clone());
-            // In dotprompt a history without a marker stands before the last user message, and here there is one.
+            // In dotprompt a history without a marker is before the last user message, and here there is one.
             let user = || sections.iter().position(|section| section.role == Role::User);
             history = history.or_else(user);
         }
         self.schema(&header, &strict, history.is_some());
-        // What templates read can be judged only if the inputs and all partials are known.
+        // The paths of templates can be judged only if the inputs and all partials are known.
         if header.places.inputs_known && self.elsewhere.is_empty() {
             self.analyse(&header, &strict, &mut sections, &partials);
         }
@@ -392,7 +392,7 @@ impl StrictFileReader<'_> {
         }
     }
 
-    /// The byte that a line and column of the body stand for.
+    /// The byte that a line and column of the body represent.
     fn span(&mut self, at: LineColumn) -> Span {
         if self.lines.is_empty() {
             let mut start = self.split.body_start;
@@ -421,7 +421,7 @@ fn takes_addresses(schema: &Json) -> bool {
     names("string") || (names("array") && schema.get("items").is_some_and(takes_addresses))
 }
 
-/// What is said of `{% … %}`.
+/// The message about `{% … %}`.
 const FOREIGN: &str = "`{% … %}` is not a Handlebars tag; write {{#if …}}, {{#each …}}, or, if it is meant as text, \
                        {{{{raw}}}}{% … %}{{{{/raw}}}}";
 
@@ -429,7 +429,7 @@ fn problem_in_partial(name: &str, at: LineColumn, message: &str) -> String {
     format!("error: {message}\n --> partial `{name}`:{}:{}", at.line, at.column)
 }
 
-/// Parses a partial, or wraps plain text so that it renders as it stands.
+/// Parses a partial, or wraps plain text so that it renders as it is.
 fn parse_partial(name: &str, text: &PartialText) -> Result<Template, String> {
     match text {
         PartialText::Template(text) if text.len() > MAX_FILE_BYTES => {

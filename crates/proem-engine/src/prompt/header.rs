@@ -24,22 +24,22 @@ use crate::section::{
     CacheClass, Climber, Ladder, Layer, Rung, SectionContainment, SectionPriority, SectionSpec, Trust,
 };
 
-/// What Proem adds to a prompt file, under the key `proem`.
+/// Proem's additions to a prompt file, under the key `proem`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StrictHeader {
     /// The version that the file says it is.
     pub version: String,
-    /// What this version changes, for its readers.
+    /// The changes of this version, for its readers.
     pub changes: Option<String>,
-    /// What the prompt is for, in one sentence.
+    /// The prompt's purpose, in one sentence.
     pub purpose: Option<String>,
     /// The file beside it that holds the answer's JSON Schema.
     pub output_schema: Option<String>,
     /// The files beside it that hold the contracts of the tools that the answer calls, each called like its tool.
     pub tools: Vec<String>,
-    /// Whether the answer calls one of them; [`CallChoice::Required`] where the file doesn't say.
+    /// Whether the answer calls one of them. [`CallChoice::Required`] where the file doesn't say.
     pub tool_choice: CallChoice,
-    /// The most tokens the request may have; `None` is only the model's own limit.
+    /// The most tokens the request may have. `None` is only the model's own limit.
     pub input_budget: Option<usize>,
     /// The tokens kept free for the answer.
     pub output_budget: Option<usize>,
@@ -49,7 +49,7 @@ pub struct StrictHeader {
     pub inputs: Vec<(String, InputTrust)>,
     /// The sections in file order.
     pub sections: Vec<SectionSpec>,
-    /// The value that stands in when no model answers.
+    /// The value that is in when no model answers.
     pub fallback: Option<Json>,
     /// The file beside it that holds its cases.
     pub cases: Option<String>,
@@ -72,13 +72,13 @@ pub struct Header {
     pub input_default: Option<OrderedJson>,
     /// JSON Schema of the answer, where the front matter holds it.
     pub output_schema: Option<Json>,
-    /// Proem's own part; `None` makes it a plain dotprompt file.
+    /// Proem's own part. `None` makes it a plain dotprompt file.
     pub strict: Option<StrictHeader>,
-    /// Where its parts stand in the file.
+    /// The places of its parts in the file.
     pub(crate) places: HeaderSpans,
 }
 
-/// Where parts of the front matter stand in the file.
+/// The places of parts of the front matter in the file.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct HeaderSpans {
     /// The input's schema.
@@ -87,7 +87,7 @@ pub(crate) struct HeaderSpans {
     pub(crate) inputs: BTreeMap<String, Span>,
     /// The declared sections, by name.
     pub(crate) sections: BTreeMap<String, Span>,
-    /// What of it has no effect.
+    /// Its settings without effect.
     pub(crate) remarks: Vec<HeaderRemark>,
     /// The most tokens of the answer by `config`.
     pub(crate) output_tokens: Option<usize>,
@@ -151,7 +151,7 @@ pub(crate) fn decode_header(root: Option<&YamlNode>, named: &NamedSchemas, probl
     header
 }
 
-/// Where a schema that can't be read is wrong: the innermost value that can't be read by itself.
+/// The place of a schema's fault: the innermost value that can't be read by itself.
 fn place_of_fault(node: &YamlNode, named: &NamedSchemas) -> Span {
     let YamlValue::Map(entries) = &node.data else { return node.span };
     let alone = |key: &str, value: &YamlNode| OrderedMap::from_iter([(key, value.to_ordered())]).into();
@@ -166,7 +166,7 @@ fn place_of_fault(node: &YamlNode, named: &NamedSchemas) -> Span {
     node.span
 }
 
-/// Proem's own part for a plain file: what stands under each role is a section, and nothing that is given is trusted.
+/// Proem's own part for a plain file: what is under each role is a section, and nothing that is given is trusted.
 pub(crate) fn plain_file_header(output_budget: Option<usize>) -> Option<StrictHeader> {
     const FRONT: &str = "version: 0.0.0\nsections:\n- { name: system, trust: constitution }\n\
                          - { name: user, trust: untrusted, cache: never, contain: exact, keep: required }\n";
@@ -311,7 +311,7 @@ fn tool_choice(node: &YamlNode, problems: &mut Diagnostics) -> CallChoice {
     CallChoice::default()
 }
 
-/// Whether a file asks for a profile; one that doesn't say so doesn't.
+/// Whether a file asks for a profile. One that doesn't say so doesn't.
 fn baseline(node: Option<&YamlNode>, problems: &mut Diagnostics) -> Baseline {
     match node.map(|node| (node.to_json(), node.span)) {
         None | Some((Json::Bool(false), _)) => Baseline::Unwanted,
@@ -343,7 +343,7 @@ fn decode_version(node: &YamlNode, problems: &mut Diagnostics) -> String {
     String::new()
 }
 
-/// The place where something that is missing should stand.
+/// The place where something that is missing should be.
 const fn span_start(span: Span) -> Span {
     Span::new(span.start, span.start)
 }
@@ -558,7 +558,7 @@ fn ladders(node: Option<&YamlNode>, problems: &mut Diagnostics) -> Vec<Ladder> {
     ladders
 }
 
-/// What is wrong with a ladder's rungs for what stands on them.
+/// The problem of a ladder's rungs for its climber.
 fn misplaced_rung(climber: Climber, rungs: &[Rung]) -> Option<&'static str> {
     let own = |rung: &Rung| matches!(rung, Rung::Parts | Rung::Excerpt | Rung::Outline | Rung::Named);
     match climber {
@@ -568,7 +568,7 @@ fn misplaced_rung(climber: Climber, rungs: &[Rung]) -> Option<&'static str> {
         Climber::Item if rungs.contains(&Rung::Brief) => {
             Some("`brief` shortens a whole list; an item brings `parts` or an `excerpt`")
         }
-        // An item that brings none of the others still has to stand somewhere.
+        // An item that brings none of the others still has to be somewhere.
         Climber::Item if !matches!(rungs.last(), Some(Rung::Count | Rung::Omitted)) => {
             Some("the ladder of each item must end with `count` or `omitted`")
         }

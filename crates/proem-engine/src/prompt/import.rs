@@ -1,10 +1,10 @@
 //! Reads prompts that other tools wrote and makes prompt files of them.
 //!
-//! Each kind has a reader of its own; all of them fill an [`ImportedPrompt`], which [`write_prompt`] turns into files.
+//! Each kind has a reader of its own. All of them fill an [`ImportedPrompt`], which [`write_prompt`] turns into files.
 //!
-//! Invariants: every input is untrusted, whatever the source says; a text is carried over byte for byte or refused
-//! with its line; everything else that the source holds is carried over or listed in [`ImportedPrompt::left_out`];
-//! no value of a setting that may be a credential reaches a file or a message.
+//! Invariants: every input is untrusted, whatever the source says. A text is carried over byte for byte or refused with
+//! its line. Everything else that the source holds is carried over or listed in [`ImportedPrompt::left_out`]. No value
+//! of a setting that may be a credential reaches a file or a message.
 
 mod chat_xml;
 mod document;
@@ -32,7 +32,7 @@ use crate::ordered::OrderedJson;
 pub use self::recognise::recognise_source;
 pub use self::write::{WrittenPrompt, write_prompt};
 
-/// Whose form a source has.
+/// The kind of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImportKind {
     /// <https://google.github.io/dotprompt/>.
@@ -82,7 +82,7 @@ impl ImportKind {
     }
 }
 
-/// What becomes of assertions that are programs. They change no request.
+/// The treatment of assertions that are programs. They change no request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CodeChecks {
     /// They refuse the source.
@@ -103,16 +103,16 @@ pub struct ImportSource<'s> {
     pub text: &'s str,
     /// The texts of the files that [`files_beside_source`] lists, as far as they exist, by the path it lists.
     pub beside: &'s BTreeMap<String, String>,
-    /// What becomes of assertions that are programs.
+    /// The treatment of assertions that are programs.
     pub code_checks: CodeChecks,
 }
 
-/// What an input may be.
+/// The possible values of an input.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ImportedInput {
     /// Its JSON Schema.
     pub schema: OrderedJson,
-    /// Whether it may be missing; then it prints nothing.
+    /// Whether it may be missing. Then it prints nothing.
     pub is_optional: bool,
     /// Its value where the caller gives none.
     pub default: Option<OrderedJson>,
@@ -132,7 +132,7 @@ pub enum TextPiece {
 /// One message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportedTurn {
-    /// Whose it is.
+    /// The role of the message.
     pub role: Role,
     /// Its text.
     pub pieces: Vec<TextPiece>,
@@ -145,7 +145,7 @@ pub struct ImportedTurn {
 pub struct ImportedSettings {
     /// The model's name.
     pub model: Option<String>,
-    /// What the front matter's `config` takes, by its keys there.
+    /// The settings of the front matter's `config`, by its keys there.
     pub config: OrderedMap<OrderedJson>,
     /// The most tokens of an answer.
     pub output_tokens: Option<u64>,
@@ -158,25 +158,25 @@ pub struct ImportedCase {
     pub name: String,
     /// The inputs by name.
     pub inputs: OrderedMap<OrderedJson>,
-    /// What is expected of the answer.
+    /// The expectation of the answer.
     pub expected: ImportedExpectation,
 }
 
-/// What a test expects of an answer, as far as the source says it.
+/// A test's expectation of an answer, as far as the source states it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ImportedExpectation {
     /// The answer itself.
     pub answer: Option<OrderedJson>,
     /// Checks as a case file writes them.
     pub checks: Vec<OrderedJson>,
-    /// What a judge decides.
+    /// The decision of a judge.
     pub judgement: Option<ImportedJudgement>,
 }
 
 /// A rubric with the verdict that is expected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportedJudgement {
-    /// What a good answer is like.
+    /// The description of a good answer.
     pub rubric: String,
     /// Whether the answer must be like that.
     pub verdict: bool,
@@ -189,7 +189,7 @@ pub struct LeftOut {
     pub file: String,
     /// The line, from 1.
     pub line: usize,
-    /// What it is, and what to do about it.
+    /// The point, and the remedy.
     pub text: String,
 }
 
@@ -200,7 +200,7 @@ pub struct ImportedPrompt {
     pub name: String,
     /// The file it was read from.
     pub source: String,
-    /// What it is for, in the author's words.
+    /// Its purpose, in the author's words.
     pub purpose: Option<String>,
     /// Its messages in order.
     pub turns: Vec<ImportedTurn>,
@@ -212,7 +212,7 @@ pub struct ImportedPrompt {
     pub settings: ImportedSettings,
     /// Its tests.
     pub cases: Vec<ImportedCase>,
-    /// What was not carried over, by place.
+    /// The parts that were not carried over, by place.
     pub left_out: Vec<LeftOut>,
 }
 

@@ -9,7 +9,7 @@ use super::analyse::{HELPERS, MARKERS};
 use super::template::{Expression, Statement, Template, parse_template};
 use crate::schema::set_order;
 
-/// The schema of the inputs that a body prints; `None` if it prints none by its name.
+/// The schema of the inputs that a body prints. `None` if it prints none by its name.
 pub(super) fn input_schema(body: &str) -> Option<Json> {
     let template = parse_template(body).ok()?;
     let mut names: Vec<(String, Presence)> = Vec::new();

@@ -1,4 +1,4 @@
-//! How the white space of a prompt file reaches the request, and in which order its sections may stand.
+//! How the white space of a prompt file reaches the request, and in which order its sections may be.
 
 use serde_json::Value as Json;
 
@@ -15,15 +15,15 @@ pub enum Layout {
     /// Each section loses the white space around it and ends with a blank line.
     #[default]
     Spaced,
-    /// Each section is sent byte for byte: only the one line break beside a marker belongs to the marker. Sections
-    /// that no cache keeps stand in the author's order, since an imported text may mix its words and its inputs.
+    /// Each section is sent byte for byte: only the one line break beside a marker belongs to the marker. Sections that
+    /// no cache keeps are in the author's order, since an imported text may mix its words and its inputs.
     Exact,
 }
 
 const WORDS: [(&str, Layout); 2] = [("spaced", Layout::Spaced), ("exact", Layout::Exact)];
 
 impl Layout {
-    /// What the engine puts behind every section.
+    /// The text that the engine puts behind every section.
     pub(crate) const fn section_end(self) -> &'static str {
         match self {
             Self::Spaced => "\n",
@@ -33,7 +33,7 @@ impl Layout {
 
     /// Whether a section of the group `after` may follow one of the group `before`.
     ///
-    /// Sections that a cache keeps come first in either layout, so that nothing volatile stands above a boundary.
+    /// Sections that a cache keeps come first in either layout, so that nothing volatile is above a boundary.
     pub(crate) fn allows(self, before: SectionGroup, after: SectionGroup) -> bool {
         before <= after || (self == Self::Exact && after >= SectionGroup::Capabilities)
     }
@@ -61,7 +61,7 @@ pub(crate) fn trim_marker_breaks(template: &mut Template) {
     }
 }
 
-/// What is wrong with a section in a turn of the model's: an example of an answer, which a user's turn comes before.
+/// The problem of a section in a turn of the model's: an example of an answer, which a user's turn must precede.
 pub(crate) fn turn_fault(spec: &SectionSpec, role: Role, before: &[Section]) -> Option<String> {
     if role != Role::Model {
         return None;

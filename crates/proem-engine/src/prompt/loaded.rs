@@ -37,11 +37,11 @@ pub struct Prompt {
     schemas: BTreeMap<String, String>,
 }
 
-/// What a prompt's answer must be.
+/// The required form of a prompt's answer.
 #[derive(Debug)]
 pub(crate) struct DeclaredAnswer {
     pub(crate) contract: AnswerContract,
-    /// Where maxima were filled in that the prompt file can't state.
+    /// The places of maxima that were filled in because the prompt file can't state them.
     pub(crate) filled: Vec<String>,
 }
 
@@ -67,11 +67,12 @@ impl Prompt {
             && self.file.sections.iter().any(|section| section.inputs.contains(OUTPUT_FORMAT))
     }
 
-    /// What the answer must be.
+    /// The required form of the answer.
     ///
-    /// Calls of the tools whose contracts `proem.tools` names, each called like its file. Else one value: its schema
-    /// is the file that `proem.output_schema` names, else `output.schema` of the front matter, whose missing maxima
-    /// are filled in ([`Contract::bounded`]). What a model is sent is the schema as its author wrote it, in its order. Else any text. Compiles the schemas: call it once.
+    /// Calls of the tools whose contracts `proem.tools` names, each called like its file. Otherwise one value: its
+    /// schema is the file that `proem.output_schema` names, or `output.schema` of the front matter, with missing maxima
+    /// filled in ([`Contract::bounded`]). A model receives the schema as its author wrote it, in its order. Without a
+    /// schema, any text. Compiles the schemas: call it once.
     ///
     /// # Errors
     ///
@@ -108,7 +109,7 @@ impl Prompt {
 
     /// The contracts that `proem.tools` names, and where maxima were filled in.
     ///
-    /// A provider's definition has no maxima of its own; a schema that was written for Proem states them.
+    /// A provider's definition has no maxima of its own. A schema that was written for Proem states them.
     fn tools(&self) -> Result<(ToolContracts, Vec<String>), Error> {
         let (mut contracts, mut problems, mut filled) = (Vec::new(), Vec::new(), Vec::new());
         for file in &self.file.strict.tools {
@@ -248,7 +249,7 @@ fn file_tool_contract(file: &str, name: &str, description: &str, schema: Json) -
     })
 }
 
-/// What is said of a schema file that isn't there, which `key` names.
+/// The message about a missing schema file, which `key` names.
 pub(crate) fn missing_schema(key: &str, file: &str) -> String {
     format!("proem.{key} names `{file}`, which is not in the folder of the prompt file")
 }
@@ -261,7 +262,7 @@ fn tool_name(name: &str) -> String {
 }
 
 impl Prompt {
-    /// What a template prints whatever its inputs are: text outside blocks, partials included.
+    /// The text that a template prints for all inputs: text outside blocks, partials included.
     pub(crate) fn unconditional(&self, template: &Template) -> String {
         let mut text = String::new();
         for node in &template.nodes {

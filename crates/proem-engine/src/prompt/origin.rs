@@ -1,8 +1,8 @@
-//! Who wrote a file of a book.
+//! The authors of a book's files.
 
 use serde::Serialize;
 
-/// Who wrote a layer's files.
+/// The author of a layer's files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {

@@ -61,7 +61,7 @@ fn expand_scalar(text: &str, named: &NamedSchemas) -> Result<Json, String> {
     Ok(Json::Object(schema))
 }
 
-/// What is wrong with a type; a list in another language's words is told as what it is here.
+/// The message about an unknown type. A list in another language's notation gets this one's notation.
 fn unknown_type(name: &str) -> String {
     let lower = name.to_lowercase();
     let listed = name.strip_suffix("[]").or_else(|| {

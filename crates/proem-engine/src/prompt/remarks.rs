@@ -1,4 +1,4 @@
-//! What a prompt file says that changes no request, although its author may think so.
+//! Settings of a prompt file that change no request, although its author may think so.
 
 use super::config::HeaderRemark;
 use super::split::Split;
@@ -32,7 +32,7 @@ pub(super) fn remarks(text: &str, split: &Split<'_>, header: &[HeaderRemark]) ->
 
 /// The names in single braces, which other template languages fill in, with their places.
 ///
-/// `${name}`, `\name{x}`, `f{x}` and what stands inside two braces are none.
+/// `${name}`, `\name{x}`, `f{x}` and what is inside two braces are none.
 fn single_braces(body: &str) -> Vec<(&str, usize)> {
     let mut found = Vec::new();
     let mut before = None;

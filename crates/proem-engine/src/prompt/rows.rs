@@ -1,6 +1,6 @@
 //! Rows of comma-separated values: the inputs of one run or case each, by the names of the first row.
 //!
-//! A row that isn't well formed, or has another number of fields than the first, is refused; nothing is guessed.
+//! A row that isn't well formed, or has another number of fields than the first, is refused. Nothing is guessed.
 
 use proem_guard::show;
 use proem_text::OrderedMap;
@@ -55,7 +55,7 @@ pub fn row_inputs<'s>(
     Ok(fields.into())
 }
 
-/// What an input takes.
+/// The type of an input.
 enum Wanted {
     Text,
     Json,

@@ -1,11 +1,11 @@
-//! What a path in a template can reach, read off the input's JSON Schema.
+//! The reach of a path in a template, read off the input's JSON Schema.
 
 use serde_json::Value as Json;
 
 use crate::input::InputTrust;
 use crate::schema::{ValueKind, kind_of_schema};
 
-/// What a path leads to.
+/// The target of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PathTarget<'s> {
     /// All inputs together.
@@ -30,7 +30,7 @@ pub(crate) enum Presence {
     Always,
     /// It may be nothing.
     Optional,
-    /// What it belongs to may be nothing.
+    /// Its parent may be absent.
     Inside,
 }
 
@@ -73,7 +73,7 @@ impl<'s> TypedValue<'s> {
         Ok(Self { schema, trust: self.trust, presence })
     }
 
-    /// What `#each` over it yields, and whether `@key` names a property.
+    /// The items of `#each` over it, and whether `@key` names a property.
     pub(crate) fn each(self) -> Result<(Self, Keys), String> {
         let inside = |schema: &'s Json| {
             let presence = if shape_accepts_null(schema) { Presence::Optional } else { Presence::Always };
@@ -93,7 +93,7 @@ impl<'s> TypedValue<'s> {
     }
 }
 
-/// What `@key` means inside an `#each`.
+/// The meaning of `@key` inside an `#each`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Keys {
     Indices,

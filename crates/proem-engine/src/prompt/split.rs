@@ -8,7 +8,7 @@ pub(crate) struct Split<'t> {
     pub(crate) body_start: usize,
 }
 
-/// Finds the front matter: comments and blank lines may stand before its first `---`.
+/// Finds the front matter: comments and blank lines may be before its first `---`.
 ///
 /// Source: dotprompt's reference, <https://google.github.io/dotprompt/reference/frontmatter/>.
 pub(crate) fn split_front_matter(text: &str) -> Split<'_> {

@@ -3,7 +3,7 @@
 //! [`parse_template`](fn@parse) reads a text as handlebars.js does, [`evaluate`](mod@evaluate) puts values into it. What
 //! is analysed is the same tree that is evaluated: there is no second reading of a template.
 //!
-//! Source: handlebars.js 4.7, <https://handlebarsjs.com/guide/>; its grammar is `src/handlebars.yy`.
+//! Source: handlebars.js 4.7, <https://handlebarsjs.com/guide/>. Its grammar is `src/handlebars.yy`.
 
 mod bounded;
 mod error;
@@ -23,7 +23,7 @@ pub(crate) struct Template {
     pub(crate) nodes: Vec<TemplateNode>,
     /// Whether it is nothing but the block that an `{{else if …}}` opened.
     pub(super) chained: bool,
-    /// Where a `{% … %}` stands in its text; kept for the whole template only.
+    /// The places of `{% … %}` in its text. Kept for the whole template only.
     pub(crate) foreign: Vec<LineColumn>,
 }
 
@@ -31,14 +31,14 @@ impl Template {
     /// A template that prints nothing.
     pub(crate) const EMPTY: Self = Self { nodes: Vec::new(), chained: false, foreign: Vec::new() };
 
-    /// A text that is printed as it stands.
+    /// A text that is printed as it is.
     pub(crate) fn literal(text: &str) -> Self {
         let text = ContentStatement { written: text.to_owned(), shown: text.to_owned(), ..ContentStatement::default() };
         Self { nodes: vec![TemplateNode { at: LineColumn::START, element: Statement::Text(text) }], ..Self::default() }
     }
 }
 
-/// A line and a column, both from one; columns count characters.
+/// A line and a column, both from one. Columns count characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LineColumn {
     pub(crate) line: usize,
@@ -78,7 +78,7 @@ pub(crate) enum Statement {
     Partial(Box<Partial>),
     /// `{{#*inline "name"}}…{{/inline}}`.
     Inline(Box<Inline>),
-    /// Any other decorator; nothing evaluates one.
+    /// Any other decorator. Nothing evaluates one.
     Decorator(Strip),
 }
 
@@ -115,7 +115,7 @@ impl HelperCall {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Expression {
-    /// A text, number, boolean or `null`; `undefined` is none of them.
+    /// A text, number, boolean or `null`. `undefined` is none of them.
     Literal(Option<OrderedJson>),
     Path(PathExpression),
     /// `(helper value)`.
@@ -161,7 +161,7 @@ impl Expression {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct BlockStatement {
     pub(crate) call: HelperCall,
-    /// What `as |value key|` calls the values.
+    /// The names that `as |value key|` gives to the values.
     pub(crate) parameters: Vec<String>,
     pub(crate) body: Option<Template>,
     pub(crate) inverse: Option<Template>,
@@ -177,15 +177,15 @@ pub(crate) struct Partial {
     pub(crate) name: PartialName,
     pub(crate) arguments: Vec<Expression>,
     pub(crate) named: Vec<(String, Expression)>,
-    /// What stands before each of its lines.
+    /// The text before each of its lines.
     pub(crate) indent: String,
-    /// What `{{#> name}}` holds.
+    /// The body of `{{#> name}}`.
     pub(crate) body: Option<Template>,
     pub(super) open: Strip,
     pub(super) close: Strip,
 }
 
-/// What a partial is called.
+/// The name of a partial.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PartialName {
     Written(String),
@@ -197,7 +197,7 @@ pub(crate) enum PartialName {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Inline {
-    /// Its name; `None` if it is not one text, written out.
+    /// Its name. `None` if it is not one text, written out.
     pub(crate) name: Option<String>,
     pub(crate) body: Template,
     pub(super) open: Strip,

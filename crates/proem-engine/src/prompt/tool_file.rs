@@ -7,13 +7,13 @@ use serde_json::Value as Json;
 pub(super) struct ToolDefinition {
     /// The tool's name.
     pub(super) name: String,
-    /// What it does; empty if the definition doesn't say.
+    /// Its description. Empty if the definition has none.
     pub(super) description: String,
     /// The JSON Schema of its arguments.
     pub(super) schema: Json,
 }
 
-/// Reads a provider's definition; `None` if the file is a schema by itself.
+/// Reads a provider's definition. `None` if the file is a schema by itself.
 ///
 /// Sources: <https://platform.claude.com/docs/en/agents-and-tools/tool-use/overview> (`input_schema`),
 /// <https://platform.openai.com/docs/guides/function-calling> (`parameters`),

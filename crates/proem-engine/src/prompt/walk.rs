@@ -59,7 +59,7 @@ pub(crate) fn partial_names(template: &Template) -> Vec<String> {
     names
 }
 
-/// Calls `found` with the name and depth of each partial each time it stands in a template.
+/// Calls `found` with the name and depth of each partial each time it is in a template.
 pub(crate) fn visit_partials(template: &Template, depth: usize, found: &mut impl FnMut(&PartialName, usize)) {
     let inside = depth.saturating_add(1);
     for node in &template.nodes {

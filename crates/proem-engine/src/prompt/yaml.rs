@@ -1,7 +1,7 @@
-//! YAML as a tree whose every node knows where it stands.
+//! YAML as a tree whose every node knows where it is.
 //!
-//! The parser is the `saphyr-parser` crate; this module bounds it (bytes, nodes, depth), expands
-//! aliases within those bounds and keeps the byte span of each node for caret excerpts.
+//! The parser is the `saphyr-parser` crate. This module bounds it (bytes, nodes, depth), expands aliases within those
+//! bounds and keeps the byte span of each node for caret excerpts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,23 +19,23 @@ const MAX_NODES: usize = 20_000;
 /// The most bytes of text that aliases may add.
 const MAX_ALIASED_BYTES: usize = 256 * 1024;
 
-/// One node and the bytes it stands on.
+/// One node and the bytes it is on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct YamlNode {
     /// The bytes of the source that it was read from.
     pub span: Span,
-    /// What it holds.
+    /// Its value.
     pub data: YamlValue,
 }
 
-/// What a node holds.
+/// The value of a node.
 #[derive(Debug, Clone, PartialEq)]
 pub enum YamlValue {
     /// A text, number, boolean or null.
     Scalar(Json),
     /// A sequence.
     List(Vec<YamlNode>),
-    /// Keys in file order; a repeated key is an error when the tree is built.
+    /// Keys in file order. A repeated key is an error when the tree is built.
     Map(Vec<(MappingKey, YamlNode)>),
 }
 
@@ -44,7 +44,7 @@ pub enum YamlValue {
 pub struct MappingKey {
     /// The key without its quotes.
     pub name: String,
-    /// The bytes that it stands on.
+    /// The bytes that it is on.
     pub span: Span,
 }
 
@@ -94,11 +94,11 @@ impl YamlNode {
     }
 }
 
-/// Parses one document; `start` is where `source` stands in its file, in bytes.
+/// Parses one document. `start` is where `source` is in its file, in bytes.
 ///
 /// # Errors
 ///
-/// What is wrong, and where, if it is no YAML or exceeds the bounds.
+/// Reads YAML. The error gives the problem and its place if the text is no YAML or exceeds the bounds.
 pub fn parse_yaml(source: &str, start: usize) -> Result<Option<YamlNode>, Diagnostic> {
     YamlTreeBuilder::new(source, start).build()
 }

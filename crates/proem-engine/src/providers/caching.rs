@@ -1,4 +1,4 @@
-//! What a provider caches: whose decision it is, in which order, for how long and at what share of the price.
+//! The caching of a provider: its control, order, lifetime and price.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 
@@ -6,28 +6,28 @@ use serde::Deserialize;
 
 use super::Provider;
 
-/// What a provider caches and for how long.
+/// The caching rules of a provider.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CacheRules {
-    /// Whose rules these are.
+    /// The provider of these rules.
     pub provider: Provider,
     /// Whether a request has to say where its prefixes end.
     pub mode: CacheControl,
-    /// The order in which a prefix is made; empty if unknown.
+    /// The order in which a prefix is made. Empty if unknown.
     #[serde(default)]
     pub order: Vec<PrefixStage>,
-    /// How many breakpoints a request may have; absent for any mode but [`CacheControl::Explicit`].
+    /// How many breakpoints a request may have. Absent for any mode but [`CacheControl::Explicit`].
     pub max_breakpoints: Option<NonZeroUsize>,
-    /// The lifetimes on offer, the default first; none for [`CacheControl::Never`].
+    /// The lifetimes on offer, the default first. None for [`CacheControl::Never`].
     pub lifetimes: Vec<Lifetime>,
-    /// What a cached token costs, in hundredths of an input token.
+    /// The price of a cached token, in hundredths of an input token.
     pub read_percent: Option<NonZeroU32>,
-    /// Where the rules were read, as addresses.
+    /// The sources of the rules, as addresses.
     pub sources: Vec<String>,
 }
 
-/// Who decides which prefixes are cached.
+/// The party that decides which prefixes are cached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CacheControl {
@@ -57,6 +57,6 @@ pub enum PrefixStage {
 pub struct Lifetime {
     /// In seconds.
     pub seconds: Option<NonZeroU32>,
-    /// What a written token costs, in hundredths of an input token.
+    /// The price of a written token, in hundredths of an input token.
     pub write_percent: NonZeroU32,
 }

@@ -16,7 +16,7 @@ use crate::error::{Error, error_at};
 use crate::media::{MediaRules, MediaSupport};
 use crate::tokens::OpenAi;
 
-/// What messages call the file.
+/// The file's name in messages.
 const FILE_NAME: &str = "providers.toml";
 
 impl Providers {

@@ -13,7 +13,7 @@ use crate::tokens::{OpenAi, ScaledCounter, TokenCounter};
 pub struct Model {
     /// Its name on the wire, such as `claude-haiku-4-5`.
     pub name: String,
-    /// What its provider caches.
+    /// The caching rules of its provider.
     pub caching: CacheRules,
     /// How its tokens are counted.
     pub tokeniser: Tokeniser,
@@ -23,9 +23,9 @@ pub struct Model {
     pub answers: SchemaEnforcement,
     /// Who says so.
     pub answers_by: EnforcementSource,
-    /// What its protocol calls the most tokens of an answer.
+    /// The protocol's name for the maximum tokens of an answer.
     pub output_key: OutputKey,
-    /// What it refuses of what its protocol allows.
+    /// Features of its protocol that it refuses.
     pub quirks: Vec<Quirk>,
     /// What it takes of pictures and files.
     pub media: MediaSupport,
@@ -35,9 +35,9 @@ pub struct Model {
     pub output_tokens: Option<NonZeroUsize>,
     /// The tokens of the shortest prefix that its provider caches.
     pub min_prefix_tokens: Option<NonZeroUsize>,
-    /// Its prices by prompt length, shortest first; empty if unknown.
+    /// Its prices by prompt length, shortest first. Empty if unknown.
     pub prices: Vec<Prices>,
-    /// Where its figures were read, as addresses.
+    /// The sources of its figures, as addresses.
     pub sources: Vec<String>,
 }
 
@@ -48,11 +48,11 @@ pub enum Tokeniser {
     Exact(OpenAi),
     /// By another tokeniser's count.
     Estimate {
-        /// Whose count it is.
+        /// The tokeniser whose count is the base.
         base: OpenAi,
         /// Hundredths of that count, 100 to 200.
         percent: usize,
-        /// Where the factor was read, or `unmeasured`.
+        /// The sources of the factor, or `unmeasured`.
         sources: Vec<String>,
     },
 }
@@ -76,7 +76,7 @@ pub enum SchemaEnforcement {
     Tool,
     /// The provider writes only what the schema allows.
     Schema,
-    /// The provider writes one JSON object, of whatever shape; the prompt says which.
+    /// The provider writes one JSON object, of whatever shape. The prompt says which.
     Object,
     /// The prompt says what to write, and nothing enforces it.
     Text,
@@ -135,7 +135,7 @@ pub enum CallEnforcement {
     Object,
 }
 
-/// What OpenAI's protocol calls the most tokens of an answer; Anthropic's has one name for it.
+/// The name in OpenAI's protocol for the maximum tokens of an answer. Anthropic's has only one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OutputKey {
@@ -159,7 +159,7 @@ pub enum Quirk {
 }
 
 impl Model {
-    /// Whose model it is.
+    /// The model's provider.
     #[must_use]
     pub const fn provider(&self) -> Provider {
         self.caching.provider
@@ -194,7 +194,8 @@ impl Model {
     pub fn calls(&self) -> CallEnforcement {
         let has_tools = match self.answers {
             SchemaEnforcement::Tool => true,
-            // Who is listed takes tools beside schemas; of a server that isn't, only the schema is known.
+            // Listed models take tools beside schemas. For a server that isn't listed, only the schema is known to
+            // work.
             SchemaEnforcement::Schema => !self.sources.is_empty(),
             SchemaEnforcement::Object | SchemaEnforcement::Text => false,
         };

@@ -1,16 +1,16 @@
-//! What tokens cost.
+//! The prices of tokens.
 
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 
 use serde::Deserialize;
 
-/// What tokens cost, in nano-dollars each ($3 per million tokens is 3,000).
+/// The prices of tokens, in nano-dollars each ($3 per million tokens is 3,000).
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Prices {
     /// The month in which they were seen, as in `2026-11`.
     pub as_of: String,
-    /// The longest prompt they hold for, in tokens; absent for any.
+    /// The longest prompt they hold for, in tokens. Absent for any.
     pub up_to_tokens: Option<NonZeroUsize>,
     /// A token that is read and not cached.
     pub input: NonZeroU64,
@@ -18,12 +18,12 @@ pub struct Prices {
     pub output: NonZeroU64,
     /// A token that is read from the cache.
     pub cache_read: Option<NonZeroU64>,
-    /// A token that is written to the cache, by lifetime; empty if unknown or never charged.
+    /// A token that is written to the cache, by lifetime. Empty if unknown or never charged.
     #[serde(default)]
     pub cache_writes: Vec<CacheWrite>,
 }
 
-/// What writing a token to the cache costs.
+/// The price of writing a token to the cache.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CacheWrite {

@@ -1,4 +1,4 @@
-//! Who runs models.
+//! The providers of models.
 
 use serde::Deserialize;
 

@@ -10,9 +10,9 @@ use crate::tokens::OpenAi;
 impl Providers {
     /// A model that isn't listed, behind a server that speaks `provider`'s protocol.
     ///
-    /// Its limits and prices are unknown and its tokens an estimate that nobody measured. Of
-    /// Anthropic's protocol the cache rules are known; a server that speaks OpenAI's may keep
-    /// prefixes by itself, and takes the older name of the answer's limit.
+    /// Its limits and prices are unknown and its tokens an estimate that nobody measured. Of Anthropic's protocol the
+    /// cache rules are known. A server that speaks OpenAI's may keep prefixes by itself, and takes the older name of
+    /// the answer's limit.
     #[must_use]
     pub fn unlisted(&self, name: &str, provider: Provider) -> Model {
         let caching = match provider {

@@ -1,10 +1,9 @@
-//! One contracted call: ask, read, check; ask again with what was wrong; at last the fallback.
+//! One contracted call: ask, read, check. Ask again with what was wrong. At last the fallback.
 //!
-//! Invariants: a value is never made up — it is the model's and meets the contract, or it is the
-//! prompt's own fallback and says so; a refusal, an answer that was cut off and a call that failed
-//! are not asked again, unless the server refused the way of holding the answer to its schema and the way is found by
-//! trying; no more is asked than [`ExchangeLimits`] allow, by the most that each attempt can
-//! take, the first one included.
+//! Invariants: a value is never made up — it is the model's and meets the contract, or it is the prompt's own fallback
+//! and says so. A refusal, an answer that was cut off and a call that failed are not asked again, unless the server
+//! refused the way of holding the answer to its schema and the way is found by trying. No more is asked than
+//! [`ExchangeLimits`] allow, by the most that each attempt can take, the first one included.
 
 mod answer;
 mod feedback;
@@ -29,12 +28,12 @@ use crate::tokens::TokenCounter;
 /// The section of a request that says what the answer looks like.
 pub const FORMAT_SECTION: &str = "answer-format";
 
-/// What an exchange is held to; rebuilt from the same prompt when a run is resumed.
+/// The terms of an exchange. Rebuilt from the same prompt when a run is resumed.
 #[derive(Clone, Copy)]
 pub struct ExchangeTerms<'t> {
-    /// What the answer must be.
+    /// The required form of the answer.
     pub owed: AnswerRequirement<'t>,
-    /// What stands in when there is no answer.
+    /// The value to use when there is no answer.
     pub fallback: Option<&'t Json>,
     /// How often and for how much is asked.
     pub limits: ExchangeLimits,
@@ -44,17 +43,16 @@ pub struct ExchangeTerms<'t> {
     pub counter: &'t dyn TokenCounter,
 }
 
-/// What an answer must be.
+/// The required form of an answer.
 #[derive(Debug, Clone, Copy)]
 pub enum AnswerRequirement<'t> {
-    /// Any text that is not empty; the value is a JSON string.
+    /// Any text that is not empty. The value is a JSON string.
     Text,
     /// One value that meets a contract.
     Value(&'t Contract),
-    /// Calls of tools, each of which meets its tool's contract, no two the same. The value is an object of
-    /// `calls`, a list of `{"name", "arguments"}` in the model's order, and `text`, what it wrote beside
-    /// them. Where the request asks for one value, the answer is the object that [`ToolContracts::object`]
-    /// describes, and so has a call.
+    /// Calls of tools, each of which meets its tool's contract, no two the same. The value is an object of `calls`, a
+    /// list of `{"name", "arguments"}` in the model's order, and `text`, the model's words beside them. If the request
+    /// asks for one value, the answer is the object that [`ToolContracts::object`] describes, and so has a call.
     Calls {
         /// The tools' contracts.
         tools: &'t ToolContracts,
@@ -76,7 +74,7 @@ pub enum CallRequirement {
 }
 
 impl<'t> AnswerRequirement<'t> {
-    /// The contract of the one value that the answer is, or can be made to be; `None` for a text.
+    /// The contract of the one value that the answer is, or can be made to be. `None` for a text.
     #[must_use]
     pub const fn contract(self) -> Option<&'t Contract> {
         match self {
@@ -98,9 +96,8 @@ impl core::fmt::Debug for ExchangeTerms<'_> {
 pub struct ExchangeLimits {
     /// How often a model is asked, the first time included.
     pub attempts: NonZeroU32,
-    /// The most tokens of all attempts together, prompts as they are counted here and the most that
-    /// answers may have; `None` is only bound by `attempts`. An attempt that may take more than is left
-    /// is not made.
+    /// The most tokens of all attempts together, prompts as they are counted here and the most that answers may have.
+    /// `None` is only bound by `attempts`. An attempt that may take more than is left is not made.
     pub tokens: Option<u64>,
 }
 
@@ -126,7 +123,7 @@ impl Outcome {
         self.attempts.iter().filter(|attempt| !attempt.is_way_refused())
     }
 
-    /// What all attempts used; `None` if nothing was asked or an attempt didn't say.
+    /// The usage of all attempts. `None` if nothing was asked or an attempt didn't report it.
     #[must_use]
     pub fn usage(&self) -> Option<Usage> {
         let mut usages = self.asked().map(|attempt| attempt.usage.as_ref());
@@ -143,7 +140,7 @@ impl Outcome {
         told
     }
 
-    /// What all attempts cost by `price`; `None` if that is not known of one of them.
+    /// The cost of all attempts by `price`. `None` if it is unknown for one of them.
     #[must_use]
     pub fn cost(&self, price: impl Fn(&Usage) -> Option<NanoDollars>) -> Option<NanoDollars> {
         self.attempts.iter().try_fold(NanoDollars::default(), |sum, attempt| {
@@ -156,13 +153,13 @@ impl Outcome {
     }
 }
 
-/// What an exchange ended with.
+/// The end of an exchange.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum ExchangeEnd {
     /// The model's value, which meets the contract, under the request's label.
     Answered {
-        /// It; [`AnswerRequirement`] says what it looks like.
+        /// It. [`AnswerRequirement`] says what it looks like.
         #[serde(with = "outside_json")]
         value: Untrusted<Json>,
     },
@@ -170,12 +167,12 @@ pub enum ExchangeEnd {
     FellBack {
         /// The prompt's fallback, which meets the contract too.
         value: Json,
-        /// What kept the model's value away.
+        /// The reason that there is no value of the model's.
         because: FallbackReason,
     },
     /// There is no value: none of the model's, and no fallback.
     Failed {
-        /// What kept the model's value away.
+        /// The reason that there is no value of the model's.
         because: FallbackReason,
     },
 }
@@ -225,15 +222,15 @@ pub struct Attempt {
     /// How the answer was held to its schema, where the way is found by trying.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tried: Option<TriedWay>,
-    /// What the model wrote; `None` if the call failed.
+    /// The model's answer. `None` if the call failed.
     pub response: Option<Response>,
     /// Why the call failed.
     pub failure: Option<CallFailure>,
-    /// What the provider says it used.
+    /// The usage that the provider reports.
     pub usage: Option<Usage>,
-    /// What was repaired in the answer.
+    /// The repairs of the answer.
     pub repairs: Vec<PlacedRepair>,
-    /// What was wrong with the answer.
+    /// The problems of the answer.
     pub problems: Vec<BrokenRule>,
 }
 
@@ -243,9 +240,9 @@ pub struct Attempt {
 pub struct BrokenRule {
     /// The rule: a keyword of JSON Schema, or `answer`, `tool`, `json`.
     pub rule: String,
-    /// Where, in names that the schema declares.
+    /// The place, in names that the schema declares.
     pub path: String,
-    /// What is expected there.
+    /// The expectation there.
     pub expected: String,
 }
 
@@ -333,7 +330,7 @@ impl<'t> Exchange<'t> {
         Step::Do(vec![(effect, Effect::Call { request: Box::new(request) })])
     }
 
-    /// The request once more, with what was wrong; `None` if the limits don't allow it.
+    /// The request once more, with what was wrong. `None` if the limits don't allow it.
     fn again(&self, problems: &[feedback::AnswerDefect]) -> Option<Request> {
         let attempts = usize::try_from(self.terms.limits.attempts.get()).unwrap_or(usize::MAX);
         // A way that the server refused asked no model.

@@ -1,8 +1,8 @@
-//! What a run asks a person, and what the person answered.
+//! A run's question to a person, and the person's answer.
 //!
-//! Invariants: a question is in our words, and what somebody else wrote stands beside them as [`Question::content`],
-//! with its labels; an answer is bound to all that was shown by a hash of it, so that nobody's yes to one thing counts
-//! for another; of an answer only the option's number and the person's own words are the person's.
+//! Invariants: a question is in our words, and what somebody else wrote is beside them as [`Question::content`], with
+//! its labels. An answer is bound to all that was shown by a hash of it, so that nobody's yes to one thing counts for
+//! another. Of an answer only the option's number and the person's own words are the person's.
 
 use std::fmt;
 
@@ -15,36 +15,36 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::{Error, ErrorKind};
 
-/// What is hashed, and how; raised when another byte is.
+/// The form of the hashed bytes. Raised when a byte changes.
 const SHOWN_FORM: &[u8] = b"proem question 2\n";
 
 /// A question for a person.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Question {
-    /// What is asked, in our words.
+    /// The question, in our words.
     pub text: String,
-    /// What may be answered, in our words.
+    /// The possible answers, in our words.
     pub options: Vec<String>,
-    /// What it is about, with the labels of who wrote it; [`LabelTree::Null`] if our words say all.
+    /// Its subject, with the labels of the authors. [`LabelTree::Null`] if our words say all.
     #[serde(default = "nothing", with = "written", skip_serializing_if = "is_nothing")]
     pub content: LabelTree,
     /// Whom it reaches if the person says so, as code computed it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recipients: Vec<String>,
-    /// What happens then, in our words.
+    /// The consequence, in our words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consequence: Option<String>,
 }
 
-/// What a person answered.
+/// A person's answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QuestionAnswer {
-    /// The index of the option; `None` if nobody could be asked.
+    /// The index of the option. `None` if nobody could be asked.
     pub option: Option<usize>,
-    /// The hash of what was shown; `None` only where nothing was.
+    /// The hash of what was shown. `None` only where nothing was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown: Option<ShownHash>,
-    /// What the person said to it. It is the person's own, and therefore trusted.
+    /// The person's comment. It is the person's own, and therefore trusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub words: Option<String>,
 }

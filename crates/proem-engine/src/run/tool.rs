@@ -1,7 +1,7 @@
 //! Calls of tools as effects of a run.
 //!
 //! Invariants: arguments and results are texts of JSON, so that no number loses a digit on the way; what a tool's
-//! definition leaves open fails closed; a call that may have happened is neither a result nor a failure.
+//! definition leaves open fails closed. A call that may have happened is neither a result nor a failure.
 
 use std::collections::BTreeSet;
 
@@ -44,7 +44,7 @@ impl ToolPower {
 /// Which untrusted sources had a part in something, as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallLabel {
-    /// Their names; `None` if there are too many to name.
+    /// Their names. `None` if there are too many to name.
     pub sources: Option<BTreeSet<String>>,
     /// Whether something of it must stay hidden.
     pub secret: bool,
@@ -67,7 +67,7 @@ impl From<&Label> for CallLabel {
 }
 
 impl CallLabel {
-    /// The label that it stands for; a name that no source can have counts as too many.
+    /// The label that it represents. A name that no source can have counts as too many.
     #[must_use]
     pub fn to_label(&self) -> Label {
         let named = self.sources.as_ref().map(|names| names.iter().map(|name| Source::parse(name)));
@@ -113,7 +113,7 @@ pub struct ToolUse {
     pub tool: String,
     /// Its arguments, as the text of a JSON object.
     pub arguments: String,
-    /// What it may do.
+    /// The effects that it may have.
     pub power: ToolPower,
     /// Where each argument came from, and under `decision` what decided that the call is made.
     pub labels: ToolLabels,
@@ -134,7 +134,7 @@ pub struct ToolLabels {
     pub decision: CallLabel,
 }
 
-/// What became of a call.
+/// The outcome of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum ToolOutcome {
@@ -153,17 +153,17 @@ pub enum ToolOutcome {
         /// Why, in our words.
         message: String,
     },
-    /// It may have happened; nobody knows.
+    /// It may have happened. Nobody knows.
     Unknown {
         /// How that came to be, in our words.
         message: String,
     },
 }
 
-/// What stands for a value that must stay hidden.
+/// What represents a value that must stay hidden.
 const HIDDEN: &str = "[Hidden]";
 
-/// The text of a JSON value with every field hidden whose name begins with `_`; `None` if there is none, or the text is
+/// The text of a JSON value with every field hidden whose name begins with `_`. `None` if there is none, or the text is
 /// no JSON.
 #[must_use]
 pub fn hide_fields(text: &str) -> Option<String> {

@@ -1,6 +1,6 @@
 //! JSON read into the tables of a TOML document, so that one reader serves both.
 //!
-//! Invariants: nothing is nested deeper than [`MAX_DEPTH`]; the first fault of the syntax ends the reading; `null`,
+//! Invariants: nothing is nested deeper than [`MAX_DEPTH`]. The first fault of the syntax ends the reading. `null`,
 //! which TOML has no value for, and a key that comes twice are faults.
 
 use core::ops::Range;
@@ -17,7 +17,7 @@ const MAX_DEPTH: usize = 16;
 /// A fault of the syntax, with its place.
 type JsonFault = (String, Range<usize>);
 
-/// The object that a text is; faults go to `reader`.
+/// The object that a text is. Faults go to `reader`.
 pub(super) fn read_object<'t>(text: &'t str, reader: &mut TomlReader) -> DeTable<'t> {
     let mut cursor = JsonCursor { text, at: 0 };
     match cursor.document() {

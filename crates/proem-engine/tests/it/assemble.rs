@@ -1,4 +1,4 @@
-//! What an assembly holds, and what its report says of it.
+//! The contents of an assembly, and its report.
 #![expect(clippy::unwrap_used, clippy::string_slice, reason = "a test may stop at what it didn't expect")]
 
 use std::collections::BTreeMap;
@@ -73,7 +73,7 @@ fn inputs<const N: usize>(entries: [(&str, LabelTree); N]) -> Inputs {
 
 /// One trusted section with this body, rendered.
 fn rendered(schema: &str, body: &str, values: &Inputs) -> String {
-    // The trusted inputs are the schema's own keys: nested ones stand in inner braces.
+    // The trusted inputs are the schema's own keys: nested ones are in inner braces.
     let mut depth = 0;
     let top: String = schema
         .chars()
@@ -214,7 +214,7 @@ fn every_problem_with_inputs_is_listed_with_its_path() {
         with("colour", "red".into()),
         "input: `colour` not declared; the prompt takes name, size, color, short, people, env",
     );
-    // What stands behind an outside text is checked, not the mark in its place.
+    // The check covers the outside text itself, not the mark in its place.
     check(with("color", outside("blue")), "input/color: the value is not one of \"red\" or \"green\"");
     check(with("short", outside("too long")), "input/short: the value is longer than 4 characters");
     check(with("short", outside("x")), "input/short: the value is shorter than 2 characters");

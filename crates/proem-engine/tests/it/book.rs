@@ -211,7 +211,7 @@ fn another_combination_of_layers_is_nobodys_change() {
     // A file that doesn't count here is missing from its layer, and no change either.
     project.files.remove("one/judge/_more.prompt");
     assert_eq!(state(vec![with(&[]), project]), LockState::Unlocked);
-    // A change of a lower layer is one, whatever lies above.
+    // A change of a lower layer is one, whatever is above.
     let mine = changed(asking(), &[("me/ask/_style.prompt", "Be long.")]);
     let above = layer(Origin::Project, &[("me/other/1.0.0.prompt", ASK)]);
     assert_eq!(book(vec![mine, above]).prompt("me/ask", None).unwrap_err().kind(), ErrorKind::Edited);
@@ -283,7 +283,7 @@ fn what_does_not_exist_is_named_with_what_does() {
     assert!(Book::new(vec![layer(Origin::User, &[("book.lock", "[versoins]\n")])]).is_err());
 }
 
-/// What a check says of the book with these files in it.
+/// The remarks of a check on the book with these files in it.
 fn remarks(files: &[(&'static str, &'static str)]) -> Vec<String> {
     let remarks = check_book(&book(vec![with(files)]), &OpenAi::O200k).unwrap();
     remarks.into_iter().map(|r| format!("{} {}: {}", r.prompt, r.severity.as_str(), r.text)).collect()

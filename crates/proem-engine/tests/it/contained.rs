@@ -79,7 +79,7 @@ fn the_words_around_an_input_are_the_authors_own() {
     assert_eq!(report.content_hash, other.content_hash, "the hash without keys is the same under every key");
 }
 
-/// What imitates a delimiter is cut out in every mode, so that both delimiters stand there exactly once.
+/// An imitated delimiter is cut out in every mode, so that both delimiters occur exactly once.
 #[test]
 fn exact_text_cannot_end_its_containment() {
     for contain in [", contain: exact", ", contain: inputs"] {
@@ -146,7 +146,7 @@ fn a_caller_who_distrusts_inputs_has_them_contained() {
     }
 }
 
-/// What a template does with trusted text alone is refused rather than done to a stand-in for it.
+/// A template's operation that needs trusted text is refused rather than applied to a stand-in.
 #[test]
 fn a_prompt_that_needs_trusted_text_says_so() {
     for (body, problem) in [

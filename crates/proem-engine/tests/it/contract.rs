@@ -1,4 +1,4 @@
-//! What a contract refuses, what it takes from Rust types, and what it says of values.
+//! A contract's refusals, its reading of Rust types, and its messages about values.
 #![expect(clippy::needless_pass_by_value, reason = "a table of cases reads better without references")]
 
 use proem_engine::ErrorKind;
@@ -8,7 +8,7 @@ use proem_text::{Label, Source};
 use schemars::JsonSchema;
 use serde_json::{Value as Json, json};
 
-/// What is wrong with a schema, without the contract's name.
+/// The problems of a schema, without the contract's name.
 #[track_caller]
 fn check(schema: Json, expected: &[&str]) {
     let found = match Contract::new("decision", "", schema.clone()) {
@@ -87,7 +87,7 @@ fn conditions_need_not_repeat_maxima() {
         }),
         &[],
     );
-    // What only a branch declares needs its own.
+    // A property that only a branch declares needs its own.
     check(
         json!({
             "type": "object",
@@ -246,7 +246,7 @@ fn missing_maxima_are_filled_in() {
     assert!(Contract::bounded("decision", "", with(json!({}))).is_err());
 }
 
-/// What the investigator does next.
+/// The investigator's next step.
 #[derive(JsonSchema)]
 #[schemars(extend("allOf" = [{
     "if": { "properties": { "action": { "const": "CALCULATE_METRIC" } }, "required": ["action"] },
@@ -257,7 +257,7 @@ fn missing_maxima_are_filled_in() {
 }]))]
 #[expect(dead_code, reason = "only the schema of the type is looked at")]
 struct Decision {
-    /// What to do.
+    /// The action to take.
     action: Action,
     /// Why, for the record.
     #[schemars(length(max = 200))]
@@ -496,7 +496,7 @@ fn formats_that_bound_a_text_are_checked() {
 fn an_answer_that_is_no_object_is_asked_for_as_the_field_of_one() {
     use proem_engine::contract::MissingMaxima;
     let made = |schema: Json| Contract::of_answer("answer", schema, MissingMaxima::Filled).unwrap();
-    // References lead to where the schema stands in the object.
+    // References lead to where the schema is in the object.
     let list =
         json!({ "type": "array", "items": { "$ref": "#/$defs/word" }, "$defs": { "word": { "enum": ["a", "b"] } } });
     let (contract, filled) = made(list);

@@ -36,7 +36,7 @@ const SCHEMA: &str =
 fn a_schema_beside_the_prompt_is_its_contract() {
     let contract = prompt(&book(PICOSCHEMA, BESIDE, Some(SCHEMA))).contract().unwrap().into_value().unwrap();
     let tool = contract.tool();
-    // What the prompt is for is its readers' business and no part of what a model is asked.
+    // The prompt's purpose is for its readers and no part of the question to a model.
     assert_eq!((tool.name.as_str(), tool.description.as_str()), ("next_step", ""));
     assert_eq!(tool.schema["properties"]["reason"]["maxLength"], 9);
 }
@@ -74,7 +74,7 @@ fn a_schema_that_is_none_is_an_error() {
     );
 }
 
-/// What a check says of the prompt.
+/// The remarks of a check on the prompt.
 #[track_caller]
 fn says(front: &str, proem: &str, schema: Option<&str>, expected: &[&str]) {
     let remarks = check_book(&book(front, proem, schema), &OpenAi::O200k).unwrap();
@@ -130,7 +130,7 @@ fn a_check_looks_at_the_contract_and_the_fallback() {
     );
 }
 
-/// A book whose prompt calls tools; the files beside it.
+/// A book whose prompt calls tools. The files beside it.
 fn tools(list: &str, files: &[(&str, &str)]) -> Book {
     let lower = book("", &format!("  tools: {list}\n"), None);
     let mut layer = lower.layers().first().unwrap().clone();

@@ -1,4 +1,4 @@
-//! What is read from answers as models send them.
+//! The reading of answers as models send them.
 #![expect(
     clippy::unwrap_used,
     reason = "helpers of tests may stop the test; clippy's exceptions cover test functions only"
@@ -12,8 +12,8 @@ use serde_json::{Value as Json, json};
 const ANY: &str = r#"{"a":"integer","b":"string","c":["open","done"],"d":"boolean","e":"number","n":"integer?",
     "l":{"list":"integer"},"t":{"list":"string"},"o":{"object":{"x":"integer","y":"string"}}}"#;
 
-/// A schema from a short one: a type, with `?` if null is permitted; a list of words; a list or an
-/// object of short ones; anything else is a schema already.
+/// A schema from a short one: a type, with `?` if null is permitted. A list of words. A list or an object of short
+/// ones. Anything else is a schema already.
 fn schema(short: &Json) -> Json {
     match short {
         Json::String(name) => match name.strip_suffix('?') {
@@ -39,7 +39,7 @@ fn contract(schema: Json) -> Contract {
     Contract::bounded("answer", "", schema).unwrap().0
 }
 
-/// The value and the repairs, as in `{"a":1} fence prose`; a text that can't be read, as in `! no-value`.
+/// The value and the repairs, as in `{"a":1} fence prose`. A text that can't be read, as in `! no-value`.
 fn read(input: &str, contract: &Contract) -> String {
     match decode_value(input, contract) {
         Ok(decoded) => {
@@ -339,7 +339,7 @@ fn nothing_is_too_deep_or_too_long() {
             }
             let text = format!("{}1{}", open.repeat(levels), close.repeat(levels));
             let read = decode_value(&text, &contract);
-            // A list that ends with an unquoted key's list is fine; so is any other nesting.
+            // A list that ends with an unquoted key's list is fine. So is any other nesting.
             assert_eq!(read.is_ok(), expected, "{open} {depth}");
             assert!(expected || read == Err(DecodeFailure::TooDeep));
             let cut = decode_value(&open.repeat(levels), &contract);

@@ -17,13 +17,13 @@ struct JudgedAnswer {
     meant: Option<Json>,
 }
 
-/// Whether what was read is what was meant; numbers are compared by value.
+/// Whether what was read is what was meant. Numbers are compared by value.
 fn is_meant(found: Option<&Json>, meant: Option<&Json>) -> bool {
     let number = |value: &Json| value.get("result").or(value.get("total")).and_then(Json::as_f64);
     found == meant || found.and_then(number).is_some_and(|found| meant.and_then(number) == Some(found))
 }
 
-/// What is taken as the answer: a value that meets its contract and lost nothing on the way.
+/// The accepted answer: a value that meets its contract and lost nothing on the way.
 fn accepted(answer: &str, contract: &Contract) -> Option<Json> {
     let decoded = decode_value(answer, contract).ok()?;
     (decoded.losses().next().is_none() && contract.accepts(&decoded.value)).then_some(decoded.value)

@@ -68,7 +68,7 @@ fn mutilated(text: &str, damage: &[(usize, u8, char)]) -> String {
     chars.into_iter().collect()
 }
 
-/// Whether every text, key and number of `value` stands in `text` in some spelling.
+/// Whether every text, key and number of `value` is in `text` in some spelling.
 fn is_from(value: &Json, text: &str) -> bool {
     let stands = |leaf: &str| leaf.split(|c: char| !c.is_ascii_alphanumeric()).all(|word| text.contains(word));
     match value {

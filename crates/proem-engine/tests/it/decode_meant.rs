@@ -23,7 +23,7 @@ fn contract() -> Contract {
     Contract::bounded("answer", "", schema).unwrap().0
 }
 
-/// What is taken as the answer, as text; why it is asked again otherwise.
+/// The accepted answer as text, or the reason that it is asked for again.
 fn reading(answer: &str) -> String {
     let contract = contract();
     match decode_value(answer, &contract) {

@@ -1,5 +1,5 @@
-//! The dotprompt specification's own cases, run from `../shared/conformance/dotprompt` beside the
-//! checkout. Where that folder is missing, the test says so and passes.
+//! The dotprompt specification's own cases, run from `../shared/conformance/dotprompt` beside the checkout. If that
+//! folder is missing, the test says so and passes.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -92,7 +92,7 @@ fn run(suite: &Json, case: &Json) -> Result<(), String> {
     for (key, wanted) in expect {
         let found = match key.as_str() {
             "messages" => Json::Array(rendered.iter().map(message).collect()),
-            // Options given at render time are the caller's own; they come back as they were.
+            // Options given at render time are the caller's own. They come back as they were.
             "input" if defaults.is_some() => json!({ "default": defaults }),
             key => prompt.metadata().get(key).cloned().unwrap_or(Json::Null),
         };

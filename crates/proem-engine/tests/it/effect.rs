@@ -1,4 +1,4 @@
-//! What becomes of an action: the table, the machine, the keys and the page about them.
+//! The life of an action: the table, the machine, the keys and the page about them.
 
 mod keys;
 mod laws;

@@ -10,7 +10,7 @@ use proem_engine::prompt::compat::{Dotprompt, RenderData};
 use proem_text::OrderedMap;
 use proptest::prelude::*;
 
-/// What every case is given.
+/// The input of every case.
 const INPUT: &str = r#"{
     "name": "Ada", "empty": "", "zero": 0, "one": 1.0, "yes": true, "no": false, "nothing": null,
     "tags": ["b", "a"], "none": [], "nested": [[1, [2.50]], [null, "x"], {"k": 1}],

@@ -28,7 +28,7 @@ fn prompt_of(text: &str) -> Result<Prompt, Error> {
     Book::new(vec![BookLayer { origin: Origin::User, files }])?.prompt("a/b", None)
 }
 
-/// A strict prompt with these further keys, whose history stands between system and question.
+/// A strict prompt with these further keys, whose history is between system and question.
 fn strict(keys: &str) -> Prompt {
     let text = format!(
         "---\ninput:\n  schema: {{ q: string }}\nproem:\n  version: 1.0.0\n  layout: exact\n{keys}  sections:\n    - {{ name: \
@@ -57,7 +57,7 @@ fn run(prompt: &Prompt, history: LabelTree, declared: DeclaredTrust) -> Result<(
     assemble_request(prompt, &inputs, &mut CachingCounter::new(&OpenAi::O200k), &options)
 }
 
-/// Each section as `role trust text`, its kind before it if it is no words; the delimiters' ids blanked.
+/// Each section as `role trust text`, its kind before it if it is no words. The delimiters' ids blanked.
 fn lines(assembly: &Assembly) -> Vec<String> {
     let line = |section: &proem_engine::assembly::PlacedSection| {
         let part = match &section.part {

@@ -70,7 +70,7 @@ fn without_delimiters(text: &str) -> String {
     body.to_owned()
 }
 
-/// What a source's request says, message by message; `values` fill its inputs.
+/// A source's request, message by message. `values` fill its inputs.
 #[track_caller]
 fn check(path: &str, text: &str, values: &[(&str, &str)], expected: &[(Role, &str)]) {
     check_beside(path, text, &[], values, expected);

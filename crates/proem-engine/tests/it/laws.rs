@@ -197,7 +197,7 @@ fn prompt() -> Prompt {
     Book::new(vec![BookLayer { origin: Origin::User, files }]).unwrap().prompt("a/b", None).unwrap()
 }
 
-/// What one assembly is given, as plain texts.
+/// The inputs of one assembly, as plain texts.
 #[derive(Debug, Clone)]
 struct Given {
     tools: Vec<String>,
@@ -212,7 +212,7 @@ struct Given {
 }
 
 impl Given {
-    /// The inputs; `wrap` makes each text from outside.
+    /// The inputs. `wrap` makes each text from outside.
     fn inputs(&self, mut wrap: impl FnMut(&str) -> LabelTree) -> Inputs {
         let mut inputs = Inputs::new();
         inputs.insert("tools".into(), LabelTree::list(self.tools.iter().cloned()));
@@ -447,7 +447,7 @@ proptest! {
             let system = matches!(section.name.as_str(), "role" | "tools");
             prop_assert_eq!(section.role == Role::System, system);
         }
-        // What a caller says is what the model reads, byte for byte, but for white space around it.
+        // The model reads the caller's words byte for byte, but for white space around them.
         let task = assembly.sections.iter().find(|section| section.name == "task");
         let expected = given.task.trim_end().trim_start_matches(['\n', '\r']);
         prop_assert_eq!(task.map_or("", |task| task.text.trim_end_matches('\n')), expected);

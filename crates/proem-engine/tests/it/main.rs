@@ -1,4 +1,4 @@
-//! What `proem-engine` does, seen from outside: one binary, one module for each subject.
+//! The behaviour of `proem-engine`, seen from outside: one binary, one module for each subject.
 
 mod assemble;
 mod book;

@@ -1,4 +1,4 @@
-//! Who may do what: the file, the action, the decision.
+//! Permissions: the file, the action, the decision.
 
 mod action;
 mod conditions;

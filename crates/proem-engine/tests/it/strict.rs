@@ -1,4 +1,4 @@
-//! What a strict prompt file may not hold, and what its author is told.
+//! The texts that a strict prompt file may not hold, and the messages to its author.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -631,7 +631,7 @@ fn a_plain_dotprompt_file_runs_with_a_section_for_each_role() {
     }
     let empty = PromptFile::parse("a.prompt", "---\n\n---\nHello\n", &BTreeMap::new()).unwrap();
     assert_eq!(empty.sections.len(), 1, "front matter may be empty");
-    // Nobody vouched for an input, so none stands among what always holds.
+    // Nobody vouched for an input, so none is among what always holds.
     let said = plain_sections(name, "{{role \"system\"}}Obey {{name}}.\n{{role \"user\"}}Hello\n");
     assert!(said.starts_with("error: ") && said.contains("untrusted"), "{said}");
 }

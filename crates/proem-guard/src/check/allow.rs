@@ -1,10 +1,10 @@
-//! What an action may name although no trusted text does.
+//! The values that an action may name although no trusted text has them.
 
 use super::{amount, host, mail, number, rule::ReferentKind, url};
 use alloc::{collections::BTreeSet, string::String, vec::Vec};
 use core::fmt;
 
-/// What an entry of an [`Allowlist`] stands for.
+/// The meaning of an [`Allowlist`] entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AllowlistEntryKind {
     /// A mail address or a handle.
@@ -74,7 +74,7 @@ impl Allowlist {
     ///
     /// # Errors
     ///
-    /// [`NotCanonical`] if the text isn't a value of the kind; the list stays as it was.
+    /// [`NotCanonical`] if the text isn't a value of the kind. The list stays as it was.
     pub fn allow(&mut self, entry: AllowlistEntryKind, text: &str) -> Result<(), NotCanonical> {
         self.try_allow(entry, text).ok_or(NotCanonical(entry))
     }
@@ -135,7 +135,7 @@ impl Allowlist {
     }
 }
 
-/// What a text vouches for that names a value: its canonical form, and what is part of it.
+/// The forms that a text which names a value vouches for: its canonical form, and its parts.
 pub(super) fn vouched_forms(kind: ReferentKind, text: &str) -> Option<Vec<(ReferentKind, String)>> {
     let one = |form: Option<String>| form.map(|form| Vec::from([(kind, form)]));
     match kind {

@@ -15,8 +15,8 @@ const CODES: &str = "AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BMD
 const WHOLE_CODES: &str = "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF";
 const THREE_DIGIT_CODES: &str = "BHD IQD JOD KWD LYD OMR TND";
 
-/// Signs and words, longest first where one starts another. `$`, `¥` and the words for them stand
-/// for several currencies, so they are currencies of their own: `$5` isn't `USD 5`.
+/// Signs and words, longest first where one starts another. `$`, `¥` and the words for them represent several
+/// currencies, so they are currencies of their own: `$5` isn't `USD 5`.
 pub(super) const SIGNS: [(&str, &str); 45] = [
     ("US$", "USD"),
     ("AU$", "AUD"),
@@ -92,7 +92,7 @@ pub(super) fn canonical_amount(text: &str) -> Option<String> {
     Some(format!("{} {}", amount.currency, amount.minor_units))
 }
 
-/// The currency that a text names; nothing for nothing, `None` for anything else.
+/// The currency that a text names. Nothing for nothing, `None` for anything else.
 fn designator(text: &str) -> Option<&str> {
     let text = text.trim_matches([' ', '\u{a0}', '\u{202f}']);
     if text.is_empty() {

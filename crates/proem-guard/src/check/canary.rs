@@ -4,7 +4,7 @@ use crate::contain::{InstallationKey, Tag};
 use alloc::{format, string::String};
 use core::fmt;
 
-/// A token that stands in one run's prompt and never in an honest answer: 32 hexadecimal digits.
+/// A token that is in one run's prompt and never in an honest answer: 32 hexadecimal digits.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Canary(String);
 

@@ -1,15 +1,15 @@
-//! What stands where: the values in trusted texts and in texts from outside.
+//! The places of values in trusted texts and in texts from outside.
 
 use super::{OutsideText, Sighting, TrustedExcerpt, allow, extract, number, rule::ReferentKind};
 use alloc::{collections::BTreeMap, string::String};
 use proem_text::Span;
 
-/// The most bytes of one text that are read as evidence. What is beyond vouches for nothing.
+/// The most bytes of one text that are read as evidence. Text beyond them vouches for nothing.
 const MAX_EVIDENCE: usize = 1 << 20;
 /// The fewest digits of a phone or account number in evidence.
 const MIN_DIGITS: usize = 5;
 
-/// Canonical values with the first place where each stands.
+/// Canonical values with the first place where each is.
 #[derive(Debug, Default)]
 pub(super) struct SightingIndex {
     values: BTreeMap<(ReferentKind, String), Sighting>,
@@ -37,7 +37,7 @@ impl SightingIndex {
         self.values.get(&(kind, String::from(form)))
     }
 
-    /// Adds the whole tokens of a text that lie within the span.
+    /// Adds the whole tokens of a text that are within the span.
     fn add(&mut self, name: &str, text: &str, within: Span) {
         let mut end = text.len().min(MAX_EVIDENCE);
         while !text.is_char_boundary(end) {

@@ -50,7 +50,7 @@ impl<'a> ValueMentions<'a> {
     }
 }
 
-/// What stands in running text, the larger find where one contains another.
+/// The values in running text, the larger find if one contains another.
 ///
 /// `min_digits` is how many digits make a phone or account number.
 pub(super) fn running(text: &str, min_digits: usize) -> ValueMentions<'_> {

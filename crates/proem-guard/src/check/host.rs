@@ -9,7 +9,7 @@ use idna::{
     uts46::{AsciiDenyList, DnsLength, Hyphens, Uts46},
 };
 
-/// A host and the port that stands behind it, if one does.
+/// A host and the port that is behind it, if one does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HostPort {
     pub(super) host: String,

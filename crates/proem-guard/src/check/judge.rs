@@ -21,7 +21,7 @@ const MIN_DIGITS: usize = 7;
 #[derive(Debug)]
 pub(super) struct RuleBreach {
     pub(super) rule: ActionRule,
-    /// Where in the field's value.
+    /// The place in the field's value.
     pub(super) span: Span,
     /// The text from outside that says the value, if one does.
     pub(super) seen: Option<Sighting>,
@@ -34,7 +34,7 @@ impl RuleBreach {
     }
 }
 
-/// What values are compared with. The texts are read when the first value is looked for in them, since most values
+/// The basis for comparing values. The texts are read when the first value is searched for in them, because most values
 /// are on an allowlist.
 #[derive(Debug)]
 pub(super) struct ProvenanceBasis<'a> {
@@ -63,7 +63,7 @@ impl<'a> ProvenanceBasis<'a> {
         self.outside.get_or_init(|| SightingIndex::outside(self.rules.untrusted))
     }
 
-    /// What a field's value breaks, by what the field means.
+    /// The rules that a field's value breaks, by the field's meaning.
     pub(super) fn field(
         &self,
         role: FieldRole,
@@ -125,7 +125,7 @@ impl<'a> ProvenanceBasis<'a> {
         self.provenance(ReferentKind::Id, &[form])
     }
 
-    /// Whether one of the forms is allowed or stands in a trusted text.
+    /// Whether one of the forms is allowed or is in a trusted text.
     fn provenance(&self, kind: ReferentKind, forms: &[String]) -> ProvenanceResult {
         let is_allowed = forms.iter().any(|form| self.rules.allow.has(kind, form));
         if is_allowed || forms.iter().any(|form| self.trusted().get(kind, form).is_some()) {
@@ -156,8 +156,8 @@ impl<'a> ProvenanceBasis<'a> {
             for token in all.iter().flat_map(|tokens| &tokens.found) {
                 let judgement = self.token(token);
                 match (reading, &judgement) {
-                    // A decoded piece maps to all of its code, so only what stands there as it is
-                    // settles what is inside it.
+                    // A decoded piece maps to all of its code, so only what is there as it is settles what is inside
+                    // it.
                     (None, ProvenanceResult::Passes) => settled.push(token.span),
                     (_, ProvenanceResult::Passes) => {}
                     (None, ProvenanceResult::Fails(..)) => judged.push((token.span, judgement)),
@@ -175,7 +175,7 @@ impl<'a> ProvenanceBasis<'a> {
     }
 
     fn token(&self, token: &ValueMention<'_>) -> ProvenanceResult {
-        // In running text an address stands alone; `name <address>` is for fields.
+        // In running text an address is alone. `name <address>` is for fields.
         if token.kind == ReferentKind::Recipient && token.text.contains(['<', '>', ' ']) {
             return ProvenanceResult::Fails(
                 ActionRule::Provenance(ReferentKind::Recipient, ProvenanceGap::Malformed),
@@ -200,7 +200,7 @@ fn provenance_breach(judgement: ProvenanceResult, span: Span) -> Option<RuleBrea
     }
 }
 
-/// The failures that lie in no settled span and in no other failure.
+/// The failures that are in no settled span and in no other failure.
 fn outermost(mut judged: Vec<(Span, ProvenanceResult)>, mut settled: Vec<Span>) -> Vec<RuleBreach> {
     let widest_first = |a: &Span, b: &Span| a.start.cmp(&b.start).then(b.end.cmp(&a.end));
     settled.sort_unstable_by(widest_first);

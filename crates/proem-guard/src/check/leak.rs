@@ -15,8 +15,8 @@ pub(super) const SHINGLE: usize = 24;
 /// A run of this many letters, eight to ten English words, is a leak. The bound is generous: of 1,886
 /// benign texts of public injection sets none shares even one shingle with the shipped prompts.
 pub(super) const LONG_RUN: usize = 48;
-/// So many letters of the prompt in one answer are a leak too, wherever they stand: two runs just
-/// below [`LONG_RUN`], or four of one shingle each. What stands twice counts once.
+/// This many letters of the prompt in one answer are a leak too, in any places: two runs just below [`LONG_RUN`], or
+/// four of one shingle each. Repeated letters count once.
 pub(super) const MANY_LETTERS: usize = 96;
 
 /// A text as letters and digits, each with its place. A character of Chinese, Japanese or Korean
@@ -88,7 +88,7 @@ pub(super) struct SharedRun {
     shingles: Vec<u64>,
 }
 
-/// What an answer has in common with the secret.
+/// The common parts of an answer and the secret.
 pub(super) type SecretOverlap = Vec<SharedRun>;
 
 /// The letters of the runs, those that several have counted once.
@@ -144,7 +144,7 @@ impl SecretShingles {
         self.hashes.is_empty()
     }
 
-    /// Adds what a text has in common with the secret; places are those of the original.
+    /// Adds what a text has in common with the secret. Places are those of the original.
     pub(super) fn compare(&self, letters: &Letters, reading: Option<&DecodedText>, shared: &mut SecretOverlap) {
         if self.is_empty() || letters.len() < self.shingle {
             return;

@@ -29,8 +29,7 @@ pub(super) fn canonical_id(text: &str) -> Option<&str> {
     plain.then_some(id)
 }
 
-/// Whether running text can vouch for the id: an ordinary word or a small number stands in any text
-/// without meaning the id.
+/// Whether running text can vouch for the id: an ordinary word or a small number is in any text without meaning the id.
 pub(super) fn is_distinctive(written: &str) -> bool {
     let digits = written.bytes().filter(u8::is_ascii_digit).count();
     let others = written.len().saturating_sub(digits);
@@ -42,8 +41,8 @@ fn is_id(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':' | '/')
 }
 
-/// Whether the character joins what stands around it, so that an id next to it isn't a whole token.
-/// What is not ASCII joins, but for quotation marks, dashes and the punctuation of CJK.
+/// Whether the character joins its neighbours, so that an id next to it isn't a whole token. Characters outside ASCII
+/// join, except quotation marks, dashes and the punctuation of CJK.
 pub(super) fn joins_id(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_alphanumeric() || "-_./:#+@%&=~\\^$*?".contains(c);

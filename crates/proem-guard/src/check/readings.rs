@@ -1,9 +1,8 @@
-//! What a text says to those who decode it: without invisible characters, with entities, escapes,
+//! The readings of a text for those who decode it: without invisible characters, with entities, escapes,
 //! percent-encoding, base64 and hexadecimal digits read.
 //!
-//! Bounded: [`ROUNDS`] rounds of each decoder over the whole text; whether anything is left then is
-//! told, and so is a reading longer than any field may be (one character can stand for eighteen). A
-//! decoded piece stands where its code stood.
+//! Bounded: [`ROUNDS`] rounds of each decoder over the whole text. Whether anything is left then is told, and so is a
+//! reading longer than any field may be (one character can represent eighteen). A decoded piece is where its code was.
 
 use super::{MAX_FIELD, url::hex};
 use crate::view::reference;
@@ -18,7 +17,7 @@ const MIN_BASE64: usize = 12;
 const MIN_HEX: usize = 16;
 /// A line of base64 this long may go on behind a line break (RFC 2045 breaks after 76).
 const MIN_WRAPPED: usize = 32;
-/// So many characters of wrapped lines are put together at once; more lines are a piece of their own.
+/// So many characters of wrapped lines are put together at once. More lines are a piece of their own.
 const MAX_WRAPPED: usize = 1_024;
 
 /// A decoded text with the way back.
@@ -51,7 +50,7 @@ pub(super) fn decoded_readings(text: &str) -> DecodedTexts {
     for _ in 0..ROUNDS {
         let mut changed = false;
         for (decoder, index) in decoders.into_iter().zip(0..) {
-            // Where there were no escapes, the first reading is this one, and stands in the list already.
+            // Without escapes, the first reading is this one, which is in the list already.
             let first = if index == PLAIN && base.is_none() { undone.take() } else { None };
             let is_known = first.is_some();
             let next = first.unwrap_or_else(|| apply_decoder(text, base.as_ref(), decoder));
@@ -78,7 +77,7 @@ pub(super) fn decoded_readings(text: &str) -> DecodedTexts {
 /// The place of [`plain_reading`] among the decoders.
 const PLAIN: usize = 1;
 
-/// One decoder over a reading, or over the text itself where there is none yet; `None` if it changed nothing.
+/// One decoder over a reading, or over the text itself where there is none yet. `None` if it changed nothing.
 fn apply_decoder(text: &str, base: Option<&DecodedText>, decoder: Decoder) -> Option<DecodedText> {
     let Some(base) = base else { return decoder(text) };
     let next = decoder(&base.text)?;
@@ -99,8 +98,8 @@ impl DecodedText {
     }
 }
 
-/// Copies a text but for the places where `read` finds something: its length and what it stands for. `None` where
-/// that gives the same text.
+/// Copies a text but for the places where `read` finds something: its length and what it represents. `None` where that
+/// gives the same text.
 fn rewrite_places(text: &str, mut read: impl FnMut(&str, usize) -> Option<(usize, String)>) -> Option<DecodedText> {
     let mut reading = DecodedText::default();
     let mut kept = 0;
@@ -123,7 +122,7 @@ fn rewrite_places(text: &str, mut read: impl FnMut(&str, usize) -> Option<(usize
     (reading.text != text).then_some(reading)
 }
 
-/// NFKC without invisible characters; `evil[.]com`, `hxxp` and backslashes before punctuation undone.
+/// NFKC without invisible characters. `evil[.]com`, `hxxp` and backslashes before punctuation undone.
 fn plain_reading(text: &str) -> Option<DecodedText> {
     if is_normal(text) { rewrite_places(text, undo_defanging) } else { visible_plain(text) }
 }
@@ -154,7 +153,7 @@ fn is_normal(text: &str) -> bool {
     })
 }
 
-/// How people write an address that nobody should click on, and what it stands for.
+/// How people write an address that nobody should click on, and what it represents.
 const DEFANGED: [(&str, &str); 17] = [
     ("[.]", "."),
     ("(.)", "."),
@@ -401,7 +400,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// What is taken for its own normal form is read as if nobody had looked.
+        /// A text that is taken for its own normal form is read as if nobody had looked.
         #[test]
         fn the_short_way_reads_the_same(text in "([a-cHhxX*tpSs:/@. \\\\(){}\\[\\]]|dot|hxxp|\\[\\.\\]| \\(dot\\) ){0,24}") {
             prop_assume!(is_normal(&text));

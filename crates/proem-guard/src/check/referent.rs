@@ -1,11 +1,11 @@
-//! What a field names, so that two spellings of the same are equal and no text gets out.
+//! The referent of a field, so that two spellings of the same are equal and no text gets out.
 
 use super::{ActionField, CaseSensitivity, FieldRole, allow::vouched_forms, rule::ReferentKind};
 use alloc::string::String;
 use core::fmt;
 use sha2::{Digest, Sha256};
 
-/// What a field names in its canonical form, of which only the hash is left.
+/// A field's referent in its canonical form, of which only the hash is left.
 ///
 /// Two are equal if [`super::check`] takes their texts for the same: whole tokens, case folded where case means
 /// nothing, names of hosts in ASCII.
@@ -16,7 +16,7 @@ pub struct Referent {
 }
 
 impl Referent {
-    /// What the field names; `None` for a text without a canonical form, and for roles that name nothing.
+    /// The field's referent. `None` for a text without a canonical form, and for roles that name nothing.
     #[must_use]
     pub fn of(field: &ActionField<'_>) -> Option<Self> {
         let (kind, form) = match field.role {
@@ -33,7 +33,7 @@ impl Referent {
         Some(Self { kind, digest: Sha256::digest(text.as_bytes()).into() })
     }
 
-    /// What kind of thing it is.
+    /// Its kind.
     #[must_use]
     pub const fn kind(&self) -> ReferentKind {
         self.kind

@@ -1,6 +1,6 @@
 //! The rules by name, and what each expects.
 
-/// What a value names.
+/// The kind of thing that a value names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReferentKind {
     /// A mail address or a handle.
@@ -20,9 +20,9 @@ pub enum ReferentKind {
 /// Why a value has no provenance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ProvenanceGap {
-    /// It stands nowhere.
+    /// It is nowhere.
     NotFound,
-    /// It stands only in text from outside.
+    /// It is only in text from outside.
     UntrustedOnly,
     /// It has no canonical form, so nothing can be equal to it.
     Malformed,
@@ -120,7 +120,7 @@ impl ActionRule {
         }
     }
 
-    /// What the rule expects, in words that a model can act on.
+    /// The rule's expectation, in words that a model can act on.
     #[must_use]
     pub const fn expectation(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! What a model says about its own action may only make code stricter.
+//! A model's statements about its own action may only make code stricter.
 
 use super::{host, mail};
 use crate::untrusted::Untrusted;
@@ -26,7 +26,7 @@ pub enum Reach {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HoldMinutes(pub u32);
 
-/// How sure a model is, in thousandths; more than a thousand counts as nothing.
+/// How sure a model is, in thousandths. More than a thousand counts as nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Confidence(u16);
 

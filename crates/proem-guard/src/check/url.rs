@@ -1,15 +1,15 @@
 //! Web addresses in their one canonical form.
 //!
-//! Equality is that of RFC 3986, section 6.2.2: case of scheme and host, percent-encoding of
-//! unreserved characters, dot segments; and the default port. What browsers and other readers take
-//! for different places (a backslash, a user name, a tab) has no canonical form.
+//! Equality is that of RFC 3986, section 6.2.2: case of scheme and host, percent-encoding of unreserved characters, dot
+//! segments; and the default port. Addresses that browsers and other readers take for different places (a backslash, a
+//! user name, a tab) have no canonical form.
 
 use super::host::{self, HostPort};
 use alloc::{format, string::String, vec::Vec};
 use core::fmt::Write;
 use proem_text::character;
 
-/// What a text is as a web address.
+/// The reading of a text as a web address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum UrlParse {
     Url(Url),
@@ -34,8 +34,8 @@ impl Url {
         self.with_scheme(self.scheme)
     }
 
-    /// The forms that a trusted text may have for this address: itself; one without a scheme for
-    /// one with, since whoever wrote it left that open; and the other way round.
+    /// The forms that a trusted text may have for this address: itself. One without a scheme for one with, since
+    /// whoever wrote it left that open; and the other way round.
     pub(super) fn accepted(&self) -> impl Iterator<Item = String> {
         let others: &[&str] = if self.scheme.is_empty() { &["https", "http"] } else { &[""] };
         core::iter::once(self.scheme).chain(others.iter().copied()).map(|scheme| self.with_scheme(scheme))
@@ -116,7 +116,7 @@ pub(super) fn hex(digit: u8) -> Option<u8> {
     char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
 }
 
-/// RFC 3986, section 5.2.4; an empty path is `/`.
+/// RFC 3986, section 5.2.4. An empty path is `/`.
 fn without_dot_segments(path: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
     let segments = path.strip_prefix('/').unwrap_or(path).split('/');

@@ -9,7 +9,7 @@ use crate::{finding::FindingKind, view::clean_view};
 use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 use proem_text::{Label, OffsetMap, Span, View};
 
-/// What stands for text that was cut out.
+/// The placeholder for text that was cut out.
 const REMOVED: &str = "[removed]";
 const ESCAPE: &str = "\\";
 
@@ -22,9 +22,9 @@ pub(super) struct ContainmentBody {
     pub(super) label: Label,
     /// The runs from outside, in order, none empty.
     runs: Vec<OutsidePart>,
-    /// What cleaning took out.
+    /// The parts that cleaning removed.
     removed: Vec<Neutralisation>,
-    /// The sign that stands for spaces in marked parts.
+    /// The sign that represents spaces in marked parts.
     mark: Option<char>,
     /// Whether a part is encoded.
     is_encoded: bool,
@@ -35,7 +35,7 @@ pub(super) struct ContainmentBody {
 struct OutsidePart {
     /// The index of the part.
     part: usize,
-    /// Where, in the body.
+    /// The place in the body.
     span: Span,
     /// Whether nothing in it is escaped.
     is_exact: bool,
@@ -43,7 +43,7 @@ struct OutsidePart {
     map: OffsetMap,
 }
 
-/// A change to one run: `cut` goes, `insert` stands in its place.
+/// A change to one run: `cut` goes, `insert` is in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Splice {
     run: usize,
@@ -86,7 +86,7 @@ impl ContainmentBody {
         body
     }
 
-    /// Adds the part with the number `part`; `mark` is the sign that is free in all parts.
+    /// Adds the part with the number `part`. `mark` is the sign that is free in all parts.
     fn push_outside(&mut self, part: usize, mode: ContainmentMode, mark: Option<char>, original: &str) {
         let view = clean_view(original);
         self.removed.extend(view.removed.iter().map(|(kind, span)| Neutralisation { part, span: *span, kind: *kind }));
@@ -99,7 +99,7 @@ impl ContainmentBody {
                 self.mark = Some(mark);
                 datamark_view(&view, mark)
             }
-            // Without a free sign the stronger mode stands in: marking must not fail open.
+            // Without a free sign the stronger mode is in: marking must not fail open.
             (ContainmentMode::Datamark, None) | (ContainmentMode::Encode, _) => {
                 self.is_encoded = true;
                 base64_view(&view, original.len())
@@ -111,7 +111,7 @@ impl ContainmentBody {
         self.runs.push(OutsidePart { part, span, is_exact, map: view.map });
     }
 
-    /// What the opening delimiter says about modes, each with a space before it.
+    /// The modes in the opening delimiter, each with a space before it.
     pub(super) fn attributes(&self) -> String {
         let mut attributes = self.mark.map(|mark| format!(" mark={mark}")).unwrap_or_default();
         if self.is_encoded {
@@ -120,7 +120,7 @@ impl ContainmentBody {
         attributes
     }
 
-    /// Where the runs from outside stand.
+    /// The places of the runs from outside.
     pub(super) fn spans(&self) -> Vec<Span> {
         self.runs.iter().map(|run| run.span).collect()
     }
@@ -130,7 +130,7 @@ impl ContainmentBody {
         found.remedy == Remedy::Remove || self.touched(found.span).any(|(_, run, _)| !run.is_exact)
     }
 
-    /// What cleaning took out, and the matches, each in every part that it touches.
+    /// The parts that cleaning removed, and the matches, each in every part that it touches.
     pub(super) fn findings(&self, matches: &[Match]) -> Vec<Neutralisation> {
         let mut findings = self.removed.clone();
         let mut escaped: BTreeMap<(usize, usize, FindingKind), usize> = BTreeMap::new();
@@ -138,7 +138,7 @@ impl ContainmentBody {
             for (_, run, span) in self.touched(found.span) {
                 let finding =
                     Neutralisation { part: run.part, span: run.map.original(run.own(span)), kind: found.kind };
-                // What two readings of one place find, and one backslash mends, is one thing.
+                // Two readings' findings at one place that one backslash mends are one thing.
                 let known = match found.remedy {
                     Remedy::Escape { at } => {
                         let index = *escaped.entry((at, run.part, found.kind)).or_insert(findings.len());
@@ -167,11 +167,11 @@ impl ContainmentBody {
         )
     }
 
-    /// The body with the matches taken apart; our words stay as they are.
+    /// The body with the matches taken apart. Our words stay as they are.
     pub(super) fn neutralise(self, matches: &[Match]) -> Self {
         let mut edits: Vec<Splice> = matches.iter().flat_map(|found| self.edits(found)).collect();
-        // By run, then by place, which is the order they are written in; several matches may ask for one backslash
-        // at one place.
+        // By run, then by place, which is the order they are written in. Several matches may ask for one backslash at
+        // one place.
         edits.sort_unstable();
         edits.dedup();
         let mut edits = edits.into_iter().peekable();
@@ -189,7 +189,7 @@ impl ContainmentBody {
         Self { text, runs, ..self }
     }
 
-    /// What takes a match apart.
+    /// The edits that take a match apart.
     fn edits(&self, found: &Match) -> Vec<Splice> {
         match found.remedy {
             Remedy::Remove => {
@@ -211,7 +211,7 @@ impl ContainmentBody {
         Some(Splice { run, cut: Span::new(place, place), insert: ESCAPE })
     }
 
-    /// Where each copied piece came from; `offset` is where the body begins in the output.
+    /// The origin of each copied piece. `offset` is the start of the body in the output.
     pub(super) fn source_map(&self, offset: usize) -> Vec<SourceRange> {
         let mut ranges = Vec::new();
         for run in &self.runs {
@@ -232,7 +232,7 @@ impl OutsidePart {
         Span::new(body.start.saturating_sub(self.span.start), body.end.saturating_sub(self.span.start))
     }
 
-    /// Writes the run with its edits to `out`; `text` is the body that it stands in.
+    /// Writes the run with its edits to `out`. `text` is the body that it is in.
     fn rewrite(self, text: &str, edits: impl Iterator<Item = Splice>, out: &mut String) -> Self {
         let start = out.len();
         let mut map = OffsetMap::new();

@@ -3,7 +3,7 @@
 use super::Tag;
 use alloc::string::String;
 
-/// What stands before an id in a delimiter.
+/// The text before an id in a delimiter.
 const BEFORE: &str = " id=";
 
 /// The digits of an id.
@@ -34,7 +34,7 @@ pub fn without_ids(text: &str) -> String {
     shown
 }
 
-/// What follows an id, if there is one.
+/// The text behind an id, if there is one.
 fn after_id(text: &str) -> Option<&str> {
     let (id, after) = text.split_at_checked(DIGITS)?;
     let is_digits = id.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));

@@ -45,7 +45,7 @@ impl InstallationKey {
 
     /// HMAC-SHA256 (RFC 2104) of the parts, one after the other.
     fn hmac(&self, parts: &[&[u8]]) -> [u8; 32] {
-        // A key shorter than a block is filled up with zeros; doing so here can't fail.
+        // A key shorter than a block is filled up with zeros. Doing so here can't fail.
         let mut block = [0; BLOCK];
         for (to, from) in block.iter_mut().zip(self.0) {
             *to = from;
@@ -79,7 +79,7 @@ impl Tag {
     /// Around the content of a signal: a mail, a ticket, a comment.
     pub const SIGNAL_CONTENT: Self = Self(Cow::Borrowed("signal_content"));
 
-    /// Reads a name; `None` if it isn't `[A-Za-z][A-Za-z0-9_]{0,31}`.
+    /// Reads a name. `None` if it isn't `[A-Za-z][A-Za-z0-9_]{0,31}`.
     #[must_use]
     pub fn new(name: &str) -> Option<Self> {
         let fits = name.len() <= MAX_NAME

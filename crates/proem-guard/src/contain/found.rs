@@ -1,4 +1,4 @@
-//! What of a text must not stay as it is.
+//! The parts of a text that must not stay unchanged.
 
 use crate::finding::FindingKind;
 use proem_text::Span;
@@ -7,7 +7,7 @@ use proem_text::Span;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Match {
     pub(crate) kind: FindingKind,
-    /// What makes the pattern.
+    /// The text that makes the pattern.
     pub(crate) span: Span,
     pub(crate) remedy: Remedy,
 }

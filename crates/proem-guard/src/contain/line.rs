@@ -1,8 +1,8 @@
 //! Lines that mean something by how they begin: roles, claims to be the system, headings.
 //!
-//! What may stand before the word that counts (space, quote marks, bullets, emphasis, rules) is
-//! the line's *prefix*; it is read once, however long. A part from outside begins a line wherever
-//! it stands, because only we know that it doesn't.
+//! The signs that may come before the word that counts (space, quote marks, bullets, emphasis, rules) are the line's
+//! *prefix*. It is read once, however long. A part from outside begins a line in any place, because only we know that
+//! it doesn't.
 
 use super::{
     found::{Match, Remedy},
@@ -29,10 +29,10 @@ const MAX_INDENT: usize = 3;
 /// How many characters make a rule.
 const MIN_RULE: usize = 2;
 
-/// Who may have a turn, sorted.
+/// The speakers of turns, sorted.
 const ROLES: [&str; 9] = ["ai", "assistant", "developer", "function", "human", "model", "system", "tool", "user"];
 
-/// What may follow a role before its colon, sorted.
+/// The nouns that may follow a role before its colon, sorted.
 const ROLE_NOUNS: [&str; 6] = ["input", "instruction", "instructions", "message", "prompt", "turn"];
 
 /// Headings that our own prompts use, sorted.
@@ -64,7 +64,7 @@ const CLAIMS: [&str; 7] = ["admin", "assistant", "constitution", "developer", "i
 /// First words of a line that claims to mark a border, sorted: `--- END OF CONTEXT ---`.
 const BORDERS: [&str; 5] = ["begin", "beginning", "end", "start", "stop"];
 
-/// What such a line claims to mark the border of, sorted.
+/// The things whose border such a line claims to mark, sorted.
 const BORDERED: [&str; 11] = [
     "constitution",
     "context",
@@ -79,12 +79,12 @@ const BORDERED: [&str; 11] = [
     "task",
 ];
 
-/// What is known about the line that is being read.
+/// The state of reading a line.
 #[derive(Debug)]
 pub(super) struct LineProgress {
-    /// Where the line begins.
+    /// The beginning of the line.
     start: usize,
-    /// Where the last part from outside in it begins, or the line.
+    /// The beginning of the last part from outside in it, or of the line.
     part: usize,
     /// Whether something in it is broken: then it is text, whatever it was.
     is_broken: bool,
@@ -96,15 +96,15 @@ pub(super) struct LineProgress {
 #[derive(Debug, Default)]
 struct Prefix {
     last: Option<char>,
-    /// Spaces since the line or the part began; a tab counts as four.
+    /// Spaces since the line or the part began. A tab counts as four.
     indent: usize,
     /// Characters that rules are drawn with.
     rules: usize,
-    /// Whether something stands before that no heading can stand behind.
+    /// Whether something is before that no heading can be behind.
     is_text: bool,
-    /// Where the last run of `#` begins.
+    /// The beginning of the last run of `#`.
     hash: Option<usize>,
-    /// Where the run of `*` or `_` begins that stands right here.
+    /// The beginning of the run of `*` or `_` right here.
     emphasis: Option<usize>,
 }
 
@@ -114,8 +114,8 @@ impl LineProgress {
         Self { start, part: start, is_broken: false, prefix: Some(Prefix::default()) }
     }
 
-    /// Goes on to the line at `next`, after the line break at `end`; a match if the new line
-    /// underlines a heading (CommonMark, section 4.3): one of ours, or any.
+    /// Goes on to the line at `next`, after the line break at `end`. A match if the new line underlines a heading
+    /// (CommonMark, section 4.3): one of ours, or any.
     ///
     /// Any heading is made by its underline alone, so that a rule of ours below a text from outside
     /// changes nothing.
@@ -149,7 +149,7 @@ impl LineProgress {
         self.prefix = Some(Prefix { rules, hash, emphasis, last, ..Prefix::default() });
     }
 
-    /// Notes that a backslash will stand in it.
+    /// Notes that a backslash will be in it.
     pub(super) const fn break_up(&mut self) {
         self.is_broken = true;
     }
@@ -159,12 +159,12 @@ impl LineProgress {
         self.prefix = None;
     }
 
-    /// Whether the line is past the place where a role, claim or heading may stand.
+    /// Whether the line is past the place where a role, claim or heading may be.
     pub(super) const fn is_inside(&self) -> bool {
         self.prefix.is_none()
     }
 
-    /// Takes the next character; the matches that begin with it, or with the prefix before it.
+    /// Takes the next character. The matches that begin with it, or with the prefix before it.
     pub(super) fn read(&mut self, here: FoldedReader<'_>) -> [Option<Match>; 2] {
         let Some(c) = here.peek() else { return [None, None] };
         if is_prefix(c) {
@@ -182,7 +182,7 @@ impl LineProgress {
 }
 
 impl Prefix {
-    /// Takes the next character; a match if a first-level heading begins with it.
+    /// Takes the next character. A match if a first-level heading begins with it.
     fn read(&mut self, c: char, here: FoldedReader<'_>) -> Option<Match> {
         let mut found = None;
         if c == '#' && self.last != Some('#') {
@@ -210,7 +210,7 @@ impl Prefix {
     }
 }
 
-/// What may stand before the word that counts.
+/// Whether a character may come before the word that counts.
 fn is_prefix(c: char) -> bool {
     is_inline_blank(c) || is_quote_or_bullet(c) || is_rule(c) || c.is_ascii_digit() || matches!(c, '.' | ')' | '|')
 }
@@ -219,12 +219,12 @@ const fn is_quote_or_bullet(c: char) -> bool {
     matches!(c, '>' | '-' | '*' | '+' | '•' | '‣' | '◦' | '·')
 }
 
-/// Characters that lines are drawn with; the ranges are dashes and the block *Box Drawing*.
+/// Characters that lines are drawn with. The ranges are dashes and the block *Box Drawing*.
 const fn is_rule(c: char) -> bool {
     matches!(c, '-' | '=' | '*' | '#' | '_' | '~' | '<' | '>' | '\u{2010}'..='\u{2015}' | '\u{2500}'..='\u{257f}')
 }
 
-/// Emphasis, quotes and brackets that may stand between a word and what belongs to it.
+/// Emphasis, quotes and brackets that may be between a word and what belongs to it.
 fn is_closer(c: char) -> bool {
     is_inline_blank(c) || matches!(c, '*' | '_' | '~' | '`' | '"' | '\'' | ')')
 }
@@ -295,7 +295,7 @@ fn ends_heading(end: FoldedReader<'_>) -> bool {
     is_line_end(end, |c| is_closer(c) || matches!(c, '#' | '.' | '!' | ':'))
 }
 
-/// `system:`, `**User:**`, `Assistant message :`; not `user::path`.
+/// `system:`, `**User:**`, `Assistant message :`. Not `user::path`.
 fn role_marker(start: FoldedReader<'_>) -> Option<Match> {
     let (role, end) = next_letters(start);
     if !is_listed(&role, &ROLES) {

@@ -1,4 +1,4 @@
-//! Marks that mean something wherever they stand: tags and special tokens.
+//! Marks that mean something wherever they are: tags and special tokens.
 
 use super::{
     Tag,
@@ -58,8 +58,8 @@ const STRUCTURE: [&str; 35] = [
 const ANGLE_TOKENS: [&str; 11] =
     ["bos", "cls", "end_of_turn", "eos", "mask", "pad", "s", "sep", "start_of_image", "start_of_turn", "unk"];
 
-/// What code calls a parameter for a type: `Layer<S>` is no sentence mark, since tokenisers know `<s>` in lower case alone, and a
-/// backslash in it breaks the code.
+/// The name of a type's parameter in code: `Layer<S>` is no sentence mark, because tokenisers know `<s>` in lower case
+/// alone, and a backslash in it breaks the code.
 const TYPE_PARAMETER: &str = "S>";
 
 /// Names of special tokens in square brackets, sorted: Llama 2 and Mistral.

@@ -10,20 +10,20 @@ pub enum ContainmentMode {
     /// As it is, but for what is neutralised everywhere.
     #[default]
     Delimit,
-    /// To the letter of its clean view: headings, roles and tags stand as they were written, for whoever has the text
+    /// To the letter of its clean view: headings, roles and tags are as they were written, for whoever has the text
     /// translated, corrected or summed up. Only what imitates the delimiters is cut out.
     Exact,
-    /// With a sign before each line and instead of each space, so that no line and no word stands
-    /// there as ours do. Models follow instructions in such a text far less often (Hines et al.,
-    /// *Defending Against Indirect Prompt Injection Attacks With Spotlighting*, 2024, section 3.2).
+    /// With a sign before each line and instead of each space, so that no line and no word is where ours are. Models
+    /// follow instructions in such a text far less often (Hines et al., *Defending Against Indirect Prompt Injection
+    /// Attacks With Spotlighting*, 2024, section 3.2).
     Datamark,
     /// In Base64 (RFC 4648, section 4): nothing in it reads as words (ibid., section 3.3).
     Encode,
 }
 
 impl ContainmentMode {
-    /// The mode for a text with this verdict: the worse, the stronger. What is blocked isn't
-    /// written at all, and what is quarantined only for a reviewer.
+    /// The mode for a text with this verdict: the worse, the stronger. Blocked text isn't written at all, and
+    /// quarantined text only for a reviewer.
     #[must_use]
     pub const fn of(verdict: Verdict) -> Option<Self> {
         match verdict {

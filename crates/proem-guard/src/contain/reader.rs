@@ -40,7 +40,7 @@ impl<'a> FoldedReader<'a> {
         self.text.get(self.offset..).unwrap_or_default()
     }
 
-    /// The next character, folded; `None` at the end.
+    /// The next character, folded. `None` at the end.
     pub(super) fn peek(self) -> Option<char> {
         self.rest().chars().next().map(fold_character)
     }
@@ -95,7 +95,7 @@ impl<'a> FoldedReader<'a> {
         reader
     }
 
-    /// The next word, folded, and the place behind it; empty if it is longer than `max` characters.
+    /// The next word, folded, and the place behind it. Empty if it is longer than `max` characters.
     pub(super) fn word(self, max: usize, is_wanted: impl Fn(char) -> bool) -> (String, Self) {
         let end = self.skip(max, &is_wanted);
         if end.peek().is_some_and(is_wanted) {
@@ -134,8 +134,8 @@ const fn is_like(c: char, wanted: char) -> bool {
     c as u32 == wanted as u32 || matches!((c, wanted), ('l' | '1', 'i') | ('i' | '1', 'l') | ('0', 'o'))
 }
 
-/// What may stand between two letters of a name that is still read as one: space, line breaks,
-/// joiners, and signs that are no letters; not those that mark data, which no cut may take away.
+/// Whether a character may come between two letters of a name that is still read as one: space, line breaks, joiners,
+/// and signs that are no letters. Not those that mark data, which no cut may take away.
 fn is_gap(c: char) -> bool {
     let is_sign = !c.is_ascii() && !c.is_alphanumeric() && !MARKS.contains(&c);
     c.is_whitespace() || matches!(c, '_' | '-' | '.') || is_sign

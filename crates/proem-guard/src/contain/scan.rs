@@ -79,8 +79,8 @@ fn touches_outside(span: Span, outside: &[Span]) -> bool {
     outside.get(after).is_some_and(|run| run.overlaps(span))
 }
 
-/// Where the attributes end that follow a delimiter's name: behind its closing bracket, if that
-/// stands in the same run from outside; else here.
+/// The end of the attributes behind a delimiter's name: behind its closing bracket, if that is in the same run from
+/// outside; else here.
 fn attributes_end(name_end: FoldedReader<'_>, outside: &[Span]) -> usize {
     let run = outside.partition_point(|run| run.end <= name_end.offset());
     let limit = outside.get(run).filter(|run| run.start < name_end.offset()).map_or(0, |run| run.end);

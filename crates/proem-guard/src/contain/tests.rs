@@ -1,4 +1,4 @@
-//! What containment does, example by example.
+//! Containment, example by example.
 
 use super::*;
 use crate::finding::FindingKind;
@@ -188,7 +188,7 @@ fn every_underlined_heading_is_escaped() {
     check("> Rules\n> ---", "> Rules\n> \\---", &[Heading]);
     check("a\n===\n---", "a\n\\===\n\\---", &[Heading, Heading]);
     check("User\n---", "User\n\\---", &[RoleMarker]);
-    // What stands before YAML's fields heads nothing, what stands behind them does by the rules of Markdown.
+    // Text before YAML's fields heads nothing, text behind them does by the rules of Markdown.
     check("---\ntitle: x\n---", "---\ntitle: x\n\\---", &[Heading]);
     check("+Ours\n¦---", "Ours\n\\---", &[Heading]);
     check("theirs¦+\n---", "theirs\n---", &[]);

@@ -17,9 +17,9 @@ use proem_text::{Label, character::is_line_break, json::compact};
 
 /// Puts a tree between delimiters that nothing in it can end: a line for each value, behind its name.
 ///
-/// Texts and names that code computed are treated as if they were from outside, so that a person who typed a
-/// delimiter ends nothing either; their label stays. Further lines of a text stand behind a bar, a name on one line, and
-/// the places of what was noticed are those of the texts so laid out. What is secret is left out and said.
+/// Texts and names that code computed are treated like those from outside, so that a person who typed a delimiter ends
+/// nothing either. Their label stays. Further lines of a text come behind a bar, a name on one line, and the places of
+/// findings are those of the texts laid out in this way. Secrets are left out, with a note.
 #[must_use]
 pub fn contain_tree(tree: &LabelTree, tag: &Tag, key: &InstallationKey) -> ContainedText {
     let lines: Vec<ContainmentLine> =

@@ -45,7 +45,7 @@ struct PlainReading {
     map: OffsetMap,
 }
 
-/// The text with every sign for another character read; `None` if it has none.
+/// The text with every sign for another character read. `None` if it has none.
 fn plain_disguise(text: &str) -> Option<PlainReading> {
     let mut reading = PlainReading::default();
     let (mut kept, mut at) = (0_usize, 0_usize);
@@ -115,7 +115,7 @@ fn unstyled_letter(c: char) -> Option<char> {
     plain.filter(|plain| count == 1 && *plain != c && plain.is_ascii_graphic())
 }
 
-/// `\x73`, `\163`, `\u0073`, `\u{73}`, `\U00000073`, `\n` and `\-`; behind any number of backslashes, since each
+/// `\x73`, `\163`, `\u0073`, `\u{73}`, `\U00000073`, `\n` and `\-`. Behind any number of backslashes, since each
 /// language that quotes another doubles them.
 fn escape_sign(text: &str) -> Option<(usize, Option<char>)> {
     let rest = text.trim_start_matches('\\');
@@ -184,7 +184,7 @@ fn find_parted_credentials(text: &str) -> Vec<Credential> {
     found
 }
 
-/// Where, from `from` on, two characters stand apart with which a credential may begin, and what is between them.
+/// The place, from `from` on, of two separated characters with which a credential may begin, and the text between them.
 fn next_parted(text: &str, from: usize) -> Option<(usize, &str)> {
     let bytes = text.as_bytes();
     let mut at = from;
@@ -219,7 +219,7 @@ fn is_between(c: char) -> bool {
     !c.is_alphanumeric()
 }
 
-/// The characters from `start` on that have `between` between them, joined, and where each stands.
+/// The characters from `start` on that have `between` between them, joined, and where each is.
 fn join_parted(text: &str, start: usize, between: &str) -> (String, Vec<usize>) {
     let (mut joined, mut places) = (String::new(), Vec::new());
     let mut at = start;

@@ -38,14 +38,14 @@ fn redact_text(text: String) -> String {
     redact_credentials(&text).unwrap_or(text)
 }
 
-/// The items without the credentials that stand across several of them, if all are texts.
+/// The items without the credentials that are across several of them, if all are texts.
 fn clean_lines(items: Vec<Json>) -> Vec<Json> {
     let texts: Vec<&str> = items.iter().filter_map(Json::as_str).collect();
     let clean = (texts.len() == items.len()).then(|| redact_across_texts(&texts)).flatten();
     clean.map_or(items, |clean| clean.into_iter().map(Json::String).collect())
 }
 
-/// The texts without the credentials that stand in them, also across several; `None` if there are none.
+/// The texts without the credentials that are in them, also across several. `None` if there are none.
 fn redact_across_texts(texts: &[&str]) -> Option<Vec<String>> {
     let found = find_credentials(&texts.join("\n"));
     let mut left = found.iter().peekable();

@@ -6,7 +6,7 @@ const SHORTEST: usize = 60;
 const LINE: usize = 40;
 /// How far a block goes at most, in bytes: a key of 16,384 bits has about 13,000.
 const LONGEST: usize = 32_768;
-/// What stands before the name of what is in it, and before that at its end.
+/// The text before the name of the contents, and before that at its end.
 const OPENING: &str = "-----BEGIN ";
 const CLOSING: &str = "-----END ";
 /// The most bytes of that name.
@@ -15,8 +15,8 @@ const MOST_NAME: usize = 80;
 /// The length of the block that a text begins with, its last line included; without one, to the end of
 /// what reads as base64.
 ///
-/// What stands between the lines may be quoted, indented or escaped, as in JSON; a header without a
-/// key, as programs have it that look for keys, is none.
+/// The text between the lines may be quoted, indented or escaped, as in JSON. A header without a key, as in programs
+/// that look for keys, is none.
 pub(super) fn key_block_length(text: &str) -> Option<usize> {
     let name = text.strip_prefix("-----BEGIN ")?;
     let (name, _) = name.get(..name.floor_char_boundary(80))?.split_once("-----")?;

@@ -15,7 +15,7 @@ const FEWEST_DIGITS: usize = 27;
 /// A line of base64 this long may go on behind a line break (RFC 2045 breaks after 76, RFC 7468 after 64).
 const WRAPPED: usize = 60;
 
-/// The credentials in the runs of digits of a text, in no order; in what they decode to, `rounds` disguises may follow.
+/// The credentials in the runs of digits of a text, in no order. In what they decode to, `rounds` disguises may follow.
 pub(super) fn find_packed(text: &str, rounds: usize) -> Vec<Credential> {
     let mut found = Vec::new();
     let mut at = 0_usize;
@@ -23,7 +23,7 @@ pub(super) fn find_packed(text: &str, rounds: usize) -> Vec<Credential> {
         let digits = digits_at(text.as_bytes(), start);
         at = digits.last().map_or(start, |last| *last).saturating_add(1);
         let digits_from = |skipped: usize| digits.iter().skip(skipped).filter_map(|place| text.as_bytes().get(*place));
-        // A run may stand behind something else that looks like digits.
+        // A run may be behind something else that looks like digits.
         for skipped in 0..4 {
             // Four digits are three bytes.
             let place = |span: Span| {
@@ -41,7 +41,7 @@ pub(super) fn find_packed(text: &str, rounds: usize) -> Vec<Credential> {
     found
 }
 
-/// Where the next run of enough digits begins.
+/// The beginning of the next run of enough digits.
 fn next_digit_run(text: &[u8], from: usize) -> Option<usize> {
     let mut at = from;
     loop {

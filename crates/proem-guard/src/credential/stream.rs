@@ -4,7 +4,7 @@ use alloc::{format, string::String};
 
 use super::{ShapeReader, is_word_byte, key_block};
 
-/// What begins a credential but a block of lines, and the most bytes that may follow before that is decided.
+/// The openings of a credential other than a block of lines, and the most bytes that may follow before that is decided.
 const OPENINGS: [(&str, usize); 11] = [
     ("AKIA", 16),
     ("ASIA", 16),
@@ -21,11 +21,11 @@ const OPENINGS: [(&str, usize); 11] = [
 
 /// Takes credentials out of a text while it arrives.
 ///
-/// What may be the beginning of one is held back until that is decided, and nothing else is. How the text is cut into
+/// A possible beginning of one is held back until that is decided, and nothing else is. The way the text is cut into
 /// pieces makes no difference.
 #[derive(Debug, Default)]
 pub struct CredentialStream {
-    /// What is held back.
+    /// The text that is held back.
     pending: String,
     /// The last bytes that were decided, by which the beginning of a word is told.
     before: [u8; 2],
@@ -111,7 +111,7 @@ impl CredentialStream {
 /// Looks at places of a text, from left to right, for words whose end is still to come.
 struct OpenWords<'t> {
     text: &'t str,
-    /// Where the last word ends that was gone through.
+    /// The end of the last word that was read.
     end: usize,
 }
 
@@ -138,7 +138,7 @@ impl<'t> OpenWords<'t> {
     }
 }
 
-/// Whether a character may stand in a credential that is a word.
+/// Whether a character may be in a credential that is a word.
 const fn is_credential_character(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')
 }

@@ -1,5 +1,5 @@
-//! Shapes, and what is near them. No text here is anybody's credential; those that a provider could
-//! take for one are put together when the test runs.
+//! Shapes, and what is near them. No text here is anybody's credential. Those that a provider could take for one are
+//! put together when the test runs.
 
 use super::*;
 use alloc::string::ToString;
@@ -176,7 +176,7 @@ fn json_stays_json() {
             "{\"[redacted:github-token]\":[{\"x\":\"a\\u200b[redacted:api-key]\\n\"}]}",
         ),
         (format!("\"{}\"", with_each(&key, |c| format!("\\u{:04x}", u32::from(c)))), "\"[redacted:api-key]\""),
-        // In the text it stands behind a line break, in the JSON behind a letter.
+        // In the text it is behind a line break, in the JSON behind a letter.
         (format!("{{\"a\":\"\\n{}\"}}", base64(&key)), "{\"a\":\"\\n[redacted:api-key]\"}"),
         (format!("{{ {key}"), "{ [redacted:api-key]"),
     ] {
@@ -244,7 +244,7 @@ proptest! {
         prop_assert!(find_credentials(&text).iter().all(|found| text.get(found.span.start..found.span.end).is_some()));
     }
 
-    /// Bytes are looked at many at a time; where a shape stands among them makes no difference.
+    /// Bytes are looked at many at a time; where a shape is among them makes no difference.
     #[test]
     fn it_is_found_wherever_it_stands(before in "[ a-z木-]{0,100}", after in "[ a-z.]{0,40}", kind in 0_usize..6) {
         let shape = match kind {

@@ -2,7 +2,7 @@
 
 use super::{Shape, leading_run};
 
-/// What base64url makes of `{"`, with which header and claims begin.
+/// The base64url of `{"`, with which header and claims begin.
 const OBJECT: &str = "eyJ";
 /// The fewest characters of a header and of claims: `{"a":1}` has ten.
 const SHORTEST: usize = 10;

@@ -5,13 +5,13 @@ use proem_text::Span;
 /// The most bytes in a block.
 const BLOCK: usize = 256 * 1024;
 
-/// How many bytes two neighbours share at least, so that what is shorter stands whole in one.
+/// How many bytes two neighbours share at least, so that what is shorter is whole in one.
 const OVERLAP: usize = 4 * 1024;
 
 /// How many bytes before its limit a block may end, to end at whitespace.
 const SLACK: usize = 4 * 1024;
 
-/// The blocks of a text in order; none of an empty text.
+/// The blocks of a text in order. None of an empty text.
 pub(super) fn overlapping_blocks(text: &str) -> impl Iterator<Item = Span> {
     let mut next = (!text.is_empty()).then_some(0usize);
     core::iter::from_fn(move || {

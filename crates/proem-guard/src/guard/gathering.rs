@@ -1,4 +1,4 @@
-//! What was found so far, mapped to the original.
+//! The findings so far, mapped to the original.
 
 use crate::{
     finding::{Finding, FindingKind, Severity},
@@ -36,14 +36,14 @@ struct ScoredWindow {
     steps: Vec<ReadingStep>,
 }
 
-/// What was found so far.
+/// The findings so far.
 #[derive(Debug, Default)]
 pub(super) struct Gathering {
     findings: Vec<Finding>,
     /// Those of the block at hand.
     block: Vec<Finding>,
     unread: BTreeSet<UnreadSpan>,
-    /// Where the block at hand begins in the text that is read.
+    /// The beginning of the current block in the text.
     offset: usize,
     /// The way from the text that is read to the original, if it is a part of that.
     part: Option<OffsetMap>,
@@ -79,8 +79,8 @@ impl Gathering {
         }
     }
 
-    /// What is read from here on is a part of the original, to which this map leads. Its hidden
-    /// characters were found in the whole.
+    /// The text from here on is a part of the original, to which this map leads. Its hidden characters were found in
+    /// the whole.
     pub(super) fn read(&mut self, part: OffsetMap) {
         self.part = Some(part);
     }
@@ -111,7 +111,7 @@ impl Gathering {
         }
     }
 
-    /// Takes a window's learned score; `place` is in the reading's text.
+    /// Takes a window's learned score. `place` is in the reading's text.
     pub(super) fn take_window(&mut self, reading: &Reading, place: Span, score: f32) {
         self.window_count = self.window_count.saturating_add(1);
         if score >= WITNESS && reading.steps.is_empty() {
@@ -124,7 +124,7 @@ impl Gathering {
         }
     }
 
-    /// Keeps a window among the highest; one place counts once.
+    /// Keeps a window among the highest. One place counts once.
     fn remember(&mut self, scored: ScoredWindow) {
         if let Some(known) = self.windows.iter_mut().find(|known| known.span == scored.span) {
             if known.score < scored.score {
@@ -141,7 +141,7 @@ impl Gathering {
     /// least this severe. With more than the mildest, the block is code, whose names make phrases by chance.
     pub(super) fn end_block(&mut self, least: Severity) {
         let found = mem::take(&mut self.block);
-        // What stands in plain sight must be known here, or it would pass for hidden.
+        // Text in plain sight must be known here, or it would pass for hidden.
         let is_code = least > Severity::Low;
         let counts = |found: &Finding| {
             let is_chance = is_code && is_wording(found.kind) && found.score < SURE;
@@ -157,7 +157,7 @@ impl Gathering {
     /// Keeps the worst findings, the first of them where they are as bad.
     fn keep_worst(&mut self) {
         self.findings.sort_by_key(|finding| (Reverse(finding.severity), finding.span, finding.kind, finding.rule));
-        // What two blocks share was found twice.
+        // A finding in two overlapping blocks was found twice.
         self.findings.dedup();
         self.findings.truncate(MAX_FINDINGS);
     }
@@ -263,7 +263,7 @@ impl PagePlaces {
         places
     }
 
-    /// Whether a page hides what was found, wherever else its words stand in the source.
+    /// Whether a page hides what was found, wherever else its words are in the source.
     fn hide(&self, finding: &Finding) -> bool {
         let key = (finding.kind, finding.rule);
         let holds = |side: &BTreeMap<_, BTreeSet<Span>>| {
@@ -273,7 +273,7 @@ impl PagePlaces {
     }
 }
 
-/// How much worse a finding is for being hidden. What is mild in plain sight stays mild, but for commands and for what
+/// The severity that hiding adds to a finding. A mild one in plain sight stays mild, except commands and text that
 /// changes an answer: a page has no reason to hide those from the people who read it.
 fn severity_of_hidden(finding: &Finding, by_page: bool) -> Severity {
     let has_no_reason =
@@ -285,8 +285,8 @@ fn severity_of_hidden(finding: &Finding, by_page: bool) -> Severity {
     }
 }
 
-/// One finding for each rule and place: the reading that needs the fewest steps is kept. What is
-/// found in a hidden reading only is worse than in plain sight.
+/// One finding for each rule and place: the reading that needs the fewest steps is kept. A finding in a hidden reading
+/// only is worse than one in plain sight.
 fn distinct_findings(mut found: Vec<Finding>) -> Vec<Finding> {
     let page = PagePlaces::of(&found);
     found.sort_by(|a, b| {
@@ -317,7 +317,7 @@ fn distinct_findings(mut found: Vec<Finding>) -> Vec<Finding> {
     kept
 }
 
-/// Whether one of the places shares bytes with `span`; looks at the nearest ones on both sides.
+/// Whether one of the places shares bytes with `span`. Looks at the nearest ones on both sides.
 fn overlaps_any(places: &BTreeSet<Span>, span: Span) -> bool {
     let end = Span::new(span.end, span.end);
     places.range(..end).rev().take(8).any(|place| place.overlaps(span))

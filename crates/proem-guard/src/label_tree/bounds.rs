@@ -4,7 +4,7 @@ use super::LabelTree;
 use super::limits::{MAX_BYTES, MAX_DEPTH, MAX_NAME_BYTES, MAX_VALUES};
 use super::place::{Trail, TreeError, TreeFault};
 
-/// What was counted so far.
+/// The counts so far.
 #[derive(Debug, Default)]
 pub(super) struct Bounds {
     values: usize,

@@ -19,7 +19,7 @@ impl LabelList {
         Self { label, items: items.into_iter().collect() }
     }
 
-    /// Who chose how many there are, and their order.
+    /// The label of their number and order.
     #[must_use]
     pub const fn label(&self) -> &Label {
         &self.label
@@ -64,7 +64,7 @@ pub struct LabelMap {
     fields: OrderedMap<LabelTree>,
 }
 
-/// What a value of a map is called.
+/// The name of a value in a map.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TreeName<'t> {
     /// By a word that code wrote.
@@ -79,7 +79,7 @@ impl LabelMap {
         Self { label, fields: fields.into_iter().collect() }
     }
 
-    /// Who chose which names there are.
+    /// The label of the set of names.
     #[must_use]
     pub const fn label(&self) -> &Label {
         &self.label

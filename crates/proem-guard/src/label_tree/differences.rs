@@ -1,4 +1,4 @@
-//! What is different in another version of a tree.
+//! The differences of another version of a tree.
 
 use super::place::Trail;
 use super::{LabelTree, TreePlace};
@@ -7,7 +7,7 @@ use alloc::{collections::BTreeSet, vec::Vec};
 /// One place at which two trees differ.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TreeDifference<'t> {
-    /// Where; for what was taken away in the older tree, else in the newer one.
+    /// The place; for a removed value in the older tree, else in the newer one.
     pub place: TreePlace,
     /// How the trees differ there.
     pub kind: DifferenceKind<'t>,
@@ -22,26 +22,26 @@ pub enum DifferenceKind<'t> {
     Removed(&'t LabelTree),
     /// The value is another one, the label maybe too.
     Changed {
-        /// What the older tree had.
+        /// The older tree's value.
         before: &'t LabelTree,
-        /// What the newer one has.
+        /// The newer one's value.
         after: &'t LabelTree,
     },
-    /// The value is the same and has another label, or was flagged or is no longer. Of a list or a map the label of
-    /// its shape is meant, not those of what stands in it.
+    /// The value is the same and has another label, or was flagged or is no longer. Of a list or a map the label of its
+    /// shape is meant, not those of what is in it.
     Relabelled {
-        /// What the older tree had.
+        /// The older tree's value.
         before: &'t LabelTree,
-        /// What the newer one has.
+        /// The newer one's value.
         after: &'t LabelTree,
     },
 }
 
-/// Where two trees differ: names in their order, what stands around before what stands in it. There is no difference
-/// exactly if they are equal.
+/// The differences of two trees: names in their order, the surroundings before the contents. There is none exactly if
+/// they are equal.
 ///
-/// Of two lists the items at both ends that are the same are no difference; those between them are compared one by
-/// one, so that an item put in front of others doesn't change them all.
+/// Of two lists the items at both ends that are the same are no difference. Those between them are compared one by one,
+/// so that an item put in front of others doesn't change them all.
 #[must_use]
 pub fn tree_differences<'t>(before: &'t LabelTree, after: &'t LabelTree) -> Vec<TreeDifference<'t>> {
     let mut all = Vec::new();

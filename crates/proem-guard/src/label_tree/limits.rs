@@ -1,6 +1,6 @@
-//! How much may stand in a tree.
+//! How much may be in a tree.
 
-/// The most lists and maps that may stand in each other.
+/// The most lists and maps that may be in each other.
 pub const MAX_DEPTH: usize = 32;
 /// The most values: leaves, lists and maps.
 pub const MAX_VALUES: usize = 65_536;

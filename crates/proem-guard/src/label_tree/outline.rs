@@ -13,7 +13,7 @@ pub(crate) struct OutlineLine<'t> {
     pub(crate) tree: &'t LabelTree,
 }
 
-/// What a line begins with.
+/// The beginning of a line.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum OutlineName<'t> {
     None,

@@ -1,4 +1,4 @@
-//! Where something stands in a tree, and what is wrong there.
+//! A place in a tree, and the fault there.
 
 use super::limits::{MAX_BYTES, MAX_DEPTH, MAX_LABELS, MAX_NAME_BYTES, MAX_VALUES};
 use crate::untrusted::Untrusted;
@@ -6,16 +6,16 @@ use alloc::{borrow::ToOwned, string::String, vec::Vec};
 use core::fmt;
 use proem_text::Label;
 
-/// Where something stands in a tree.
+/// A place in a tree.
 ///
-/// It is no text, because names on the way may be from outside; [`crate::show::place`] shows it.
+/// It is no text, because names on the way may be from outside. [`crate::show::place`] shows it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TreePlace(Vec<PlacePart>);
 
 /// One level of a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PlacePart {
-    /// A name that code wrote; in a list, its digits are an index.
+    /// A name that code wrote. In a list, its digits are an index.
     Ours(String),
     /// A name from outside.
     Outside(Untrusted<String>),
@@ -24,9 +24,9 @@ pub enum PlacePart {
 }
 
 impl TreePlace {
-    /// Reads a JSON pointer that code wrote, such as `/fields/body`; `None` if it is none.
+    /// Reads a JSON pointer that code wrote, such as `/fields/body`. `None` if it is none.
     ///
-    /// Source: RFC 6901, section 3; the whole tree is the empty text.
+    /// Source: RFC 6901, section 3. The whole tree is the empty text.
     #[must_use]
     pub fn pointer(pointer: &str) -> Option<Self> {
         if pointer.is_empty() {
@@ -116,17 +116,17 @@ impl<'t> Trail<'t> {
 /// Its message has `*` for each name from outside, and holds no text of the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeError {
-    /// Where: in the tree, or in the document that should be read as one.
+    /// The place: in the tree, or in the document that should be read as one.
     pub place: TreePlace,
-    /// What is wrong there.
+    /// The fault there.
     pub fault: TreeFault,
 }
 
-/// What is wrong with a tree.
+/// The fault of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TreeFault {
-    /// It stands in more than [`MAX_DEPTH`] lists and maps.
+    /// It is in more than [`MAX_DEPTH`] lists and maps.
     Depth,
     /// With it there are more than [`MAX_VALUES`] values.
     Values,
@@ -136,11 +136,11 @@ pub enum TreeFault {
     Name,
     /// With its label there are more than [`MAX_LABELS`] of them.
     Labels,
-    /// Nothing stands there.
+    /// Nothing is there.
     NoPlace,
-    /// What was written is longer than any tree.
+    /// The document is longer than any tree.
     Length,
-    /// What was written is no JSON.
+    /// The document is no JSON.
     NoJson,
     /// It isn't written as this version writes it.
     Form,

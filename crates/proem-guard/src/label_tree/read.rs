@@ -1,7 +1,7 @@
 //! Reads what [`LabelTree::write`] wrote, and nothing else.
 //!
-//! Whoever could change a label in a store could make a text trusted; that is what a store's seal is for. What
-//! is refused here is everything that Proem doesn't write, so that no two readers can disagree on a document.
+//! A change of a label in a store could make a text trusted. A store's seal prevents that. Everything that Proem
+//! doesn't write is refused here, so that no two readers can disagree on a document.
 
 use super::limits::{MAX_BYTES, MAX_LABELS, MAX_VALUES};
 use super::place::Trail;
@@ -15,7 +15,7 @@ use proem_text::{
 };
 use serde_json::{Map, Value as Json};
 
-/// The longest document: every byte of a text as `\u0001`, and what stands around values and labels.
+/// The longest document: every byte of a text as `\u0001`, and what is around values and labels.
 const MAX_WRITTEN: usize = {
     const VALUE: usize = 64;
     const LABEL: usize = (MAX_SOURCE_BYTES + 3) * MAX_NAMED_SOURCES + 128;
@@ -75,7 +75,7 @@ fn at_least_internal(label: Label) -> Label {
     if label.is_trusted() { label } else { label.narrowed_to(Audience::Internal) }
 }
 
-/// What reads values, with the table of labels that they name.
+/// The reader of values, with the table of labels that they name.
 struct TreeReader<'l> {
     labels: &'l [Label],
 }

@@ -1,10 +1,10 @@
 //! How a tree is written down.
 //!
-//! `{"labels":[…],"tree":…,"version":2}` as canonical JSON. Values that code computed stand as they are; what has a
-//! label is an object that names it by its place in the table:
+//! `{"labels":[…],"tree":…,"version":2}` as canonical JSON. Values that code computed are as they are; what has a label
+//! is an object that names it by its place in the table:
 //!
 //! - `{"label":0,"text":"…"}`, `{"flagged":"…","label":0}`, `{"label":0,"scalar":5}`
-//! - `{"label":0,"list":[…]}` and `{"label":0,"map":{…}}`; of a shape that code chose `[…]` and `{"map":{…}}`
+//! - `{"label":0,"list":[…]}` and `{"label":0,"map":{…}}`. Of a shape that code chose `[…]` and `{"map":{…}}`
 //!
 //! The table has each label once, in the order in which the tree names them, names of maps being sorted. So there is
 //! one way to write a tree: equal trees have equal bytes, but for a zero below nought, which is written as such.
@@ -21,7 +21,7 @@ use alloc::{
 use proem_text::{Label, Secrecy, Sources, json::compact};
 use serde_json::{Map, Value as Json, json};
 
-/// The version of what is written; it is raised with every change of it.
+/// The version of what is written. It is raised with every change of it.
 ///
 /// Version 1 had the same form, and said `public` of every text: nobody gave a circle by its source.
 pub const VERSION: u64 = 2;
@@ -29,11 +29,11 @@ pub const VERSION: u64 = 2;
 pub(super) const WITHOUT_AUDIENCES: u64 = 1;
 
 impl LabelTree {
-    /// The tree with all its labels as canonical JSON, for a store; never for a screen or a prompt.
+    /// The tree with all its labels as canonical JSON, for a store. Never for a screen or a prompt.
     ///
     /// # Errors
     ///
-    /// What is too deep, too much, or one label too many, with its place.
+    /// If it is too deep, too large, or has one label too many, with the place.
     pub fn write(&self) -> Result<String, TreeError> {
         self.write_as(VERSION)
     }

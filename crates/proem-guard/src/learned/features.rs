@@ -1,4 +1,4 @@
-//! What the learned scorer sees of a sentence: hashed pieces, on the fly.
+//! The learned scorer's view of a sentence: hashed pieces, on the fly.
 //!
 //! Pieces are runs of one to four characters across words, words, pairs of neighbouring words, and
 //! the first two words with their place (a request begins with its verb). Before that, letters are
@@ -15,14 +15,14 @@ const WORD: u32 = 0x0123_4567;
 const STEP: u32 = 0x9e37_79b1;
 const SPREAD: u32 = 0x85eb_ca6b;
 
-/// What tells the kinds of pieces apart: runs have their length, 1 to 4.
+/// The marks of the kinds of pieces: runs have their length, 1 to 4.
 const KIND_WORD: u32 = 101;
 const KIND_PAIR: u32 = 102;
 const KIND_FIRST: u32 = 103;
 
 /// Calls `visit` with the bucket of each piece of a sentence, 0 to 2^`bits` − 1, in order.
 ///
-/// `bits` is 1 to 31; a piece that stands there twice is visited twice.
+/// `bits` is 1 to 31. A piece that is there twice is visited twice.
 pub fn buckets(sentence: &str, bits: u32, visit: impl FnMut(u32)) {
     let mut pieces = PieceHasher {
         shift: 32_u32.saturating_sub(bits),
@@ -125,9 +125,8 @@ const fn is_feature_character(c: u32) -> bool {
     matches!(c, 0x30 | 0x61..=0x7a) || c >= 0x80
 }
 
-/// The letters that U+00C0 to U+024F and U+1E00 to U+1EFF stand for without accents and strokes
-/// (the first letter of the compatibility decomposition in `UnicodeData.txt`, and `ß ø đ ł ı æ œ`
-/// by their look); `_` where there is none.
+/// The letters that U+00C0 to U+024F and U+1E00 to U+1EFF represent without accents and strokes (the first letter of
+/// the compatibility decomposition in `UnicodeData.txt`, and `ß ø đ ł ı æ œ` by their look). `_` where there is none.
 const LATIN: &[u8; 400] =
     b"aaaaaaaceeeeiiii_nooooo_ouuuuy_saaaaaaaceeeeiiii_nooooo_ouuuuy_yaaaaaaccccccccddddeeeeeeeeeegggggggg\
     hh__iiiiiiiiiiiijjkk_llllllllllnnnnnn___oooooooorrrrrrsssssssstttt__uuuuuuuuuuuuwwyyyzzzzzzs________\

@@ -1,6 +1,6 @@
 //! The model's file.
 //!
-//! All numbers are little-endian; sections follow each other without gaps.
+//! All numbers are little-endian. Sections follow each other without gaps.
 //!
 //! | at | size | what |
 //! |---|---|---|
@@ -17,7 +17,7 @@ use alloc::{format, string::String, vec::Vec};
 use core::fmt;
 use sha2::{Digest as _, Sha256};
 
-/// What the file begins with.
+/// The beginning of the file.
 const MAGIC: [u8; 8] = *b"PROEMGRD";
 /// The version of this layout.
 const VERSION: u32 = 1;
@@ -26,7 +26,7 @@ const BITS: core::ops::RangeInclusive<u32> = 8..=19;
 const HEADER_BYTES: usize = 64;
 const DIGEST: core::ops::Range<usize> = 32..64;
 
-/// What is wrong with a file.
+/// The kind of a file's fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SentenceScorerErrorKind {
@@ -52,7 +52,7 @@ impl SentenceScorerError {
         Self { kind, problem }
     }
 
-    /// What is wrong.
+    /// The kind of fault.
     #[must_use]
     pub const fn kind(&self) -> SentenceScorerErrorKind {
         self.kind
@@ -67,12 +67,12 @@ impl fmt::Display for SentenceScorerError {
 
 impl core::error::Error for SentenceScorerError {}
 
-/// What a file holds.
+/// The contents of a file.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ScorerWeights<'a> {
-    /// What the sum of weights over the root of their number is multiplied by, finite, above 0.
+    /// The factor of the sum of weights over the root of their number, finite, above 0.
     pub slope: f32,
-    /// What is added to that, finite.
+    /// The constant added to that, finite.
     pub bias: f32,
     /// The weight of each bucket, one byte each as in `i8`; 2⁸ to 2¹⁹ of them.
     pub weights: &'a [u8],
@@ -141,7 +141,7 @@ pub fn pack_scorer_file(parts: &ScorerWeights<'_>) -> Result<Vec<u8>, SentenceSc
     if let Some(field) = file.get_mut(DIGEST) {
         field.copy_from_slice(&digest);
     }
-    // What was written is read back: the two can't drift apart.
+    // The written file is read back: the two can't drift apart.
     read_scorer_file(&file)?;
     Ok(file)
 }

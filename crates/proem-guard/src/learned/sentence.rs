@@ -1,4 +1,4 @@
-//! Where the learned scorer cuts a text.
+//! The places where the learned scorer cuts a text.
 //!
 //! The rule is part of the model: another rule needs another training. Invariants: sentences are
 //! in order, don't overlap, begin and end with something that isn't blank, hold at most
@@ -7,8 +7,7 @@
 use alloc::vec::Vec;
 use proem_text::Span;
 
-/// The longest sentence, in characters; a longer one is cut after a space of its second half, or
-/// anywhere.
+/// The longest sentence, in characters. A longer one is cut after a space of its second half, or anywhere.
 pub const MAX_CHARS: usize = 250;
 
 /// The shortest sentence, in bytes: what is shorter belongs to the next one.
@@ -19,9 +18,9 @@ const WRAPPED: usize = 40;
 
 /// The sentences of a text.
 ///
-/// One ends after `.`, `!`, `?` and the like before a space or the end of the text, after the full
-/// stops of Chinese and Japanese anywhere, and with a line that is short or stands before an empty
-/// line or a list item. Closing quotes and brackets belong to the sentence they close.
+/// One ends after `.`, `!`, `?` and the like before a space or the end of the text, after the full stops of Chinese and
+/// Japanese anywhere, and with a line that is short or is before an empty line or a list item. Closing quotes and
+/// brackets belong to the sentence they close.
 #[must_use]
 pub fn scored_sentences(text: &str) -> Vec<Span> {
     let mut sentences = Vec::new();
@@ -54,7 +53,7 @@ pub fn scored_sentences(text: &str) -> Vec<Span> {
 struct SentenceCutter {
     /// From its first to its last character that isn't blank.
     content: Option<Span>,
-    /// Where the text is read on.
+    /// The place where reading goes on.
     read: usize,
     /// The characters of the line so far.
     line: usize,
@@ -76,7 +75,7 @@ impl SentenceCutter {
         self.content.unwrap_or_default()
     }
 
-    /// Whether the line that ends here ends a sentence; `rest` is what follows it.
+    /// Whether the line that ends here ends a sentence. `rest` is what follows it.
     fn ends_line(&self, rest: &str) -> bool {
         let next = rest.split('\n').next().unwrap_or_default();
         self.line < WRAPPED || next.trim().is_empty() || is_item(next)
@@ -99,7 +98,7 @@ fn push_sentence_pieces(text: &str, span: Span, sentences: &mut Vec<Span>) {
     }
 }
 
-/// Where a text that is too long is cut, in bytes.
+/// The place to cut a text that is too long, in bytes.
 fn sentence_cut(text: &str) -> Option<usize> {
     let (hard, _) = text.char_indices().nth(MAX_CHARS)?;
     let head = text.char_indices().take(MAX_CHARS).skip(MAX_CHARS / 2);
@@ -120,12 +119,12 @@ fn is_item(line: &str) -> bool {
     rest.is_some_and(|rest| rest.chars().next().is_none_or(char::is_whitespace))
 }
 
-/// What ends a sentence before a space.
+/// Whether a character ends a sentence before a space.
 const fn is_stop(c: char) -> bool {
     matches!(c, '.' | '!' | '?' | '…' | '।' | '؟' | '۔')
 }
 
-/// What ends a sentence in scripts without spaces.
+/// Whether a character ends a sentence in scripts without spaces.
 const fn is_wide_stop(c: char) -> bool {
     matches!(c, '。' | '！' | '？' | '｡')
 }

@@ -1,9 +1,9 @@
 //! A set of words that is made in one pass over them and quick to search from one place of a text.
 //!
-//! A tree of bytes whose nodes lie in the order of the words: the first child of a node lies behind it. An automaton of Aho
-//! and Corasick would find a word at any place in one pass, but words begin only where a word may begin, and a command line
-//! starts far more often than it reads megabytes: thousands of sorted words become a tree in less than a millisecond, an
-//! automaton takes 10 to 20.
+//! A tree of bytes whose nodes are in the order of the words: the first child of a node is behind it. An automaton of
+//! Aho and Corasick would find a word at any place in one pass, but words begin only where a word may begin, and a
+//! command line starts far more often than it reads megabytes: thousands of sorted words become a tree in less than a
+//! millisecond, an automaton takes 10 to 20.
 
 use alloc::{vec, vec::Vec};
 
@@ -28,12 +28,12 @@ pub(super) struct Trie {
     singles: [u64; 4],
 }
 
-/// What strings begin with.
+/// The beginnings of strings.
 #[derive(Debug, Clone, Copy)]
 struct TrieNode {
     /// The next beginning of the same length that differs in its last byte alone.
     sibling: u32,
-    /// How many strings stand before those that are this beginning and no more; those end where the next node's begin.
+    /// How many strings are before those that are this beginning and no more. Those end where the next node's begin.
     before: u32,
     byte: u8,
     /// Whether the next node is a longer beginning.
@@ -41,8 +41,8 @@ struct TrieNode {
 }
 
 impl Trie {
-    /// The tree of `words`, which are sorted by their bytes, none is empty, and equal ones may follow each other; `None` if
-    /// that isn't so, or they are too many.
+    /// The tree of `words`, which are sorted by their bytes, none is empty, and equal ones may follow each other.
+    /// `None` if that isn't so, or they are too many.
     pub(super) fn new<'w>(words: impl Iterator<Item = &'w [u8]>) -> Option<Self> {
         let mut trie = Self {
             nodes: Vec::new(),
@@ -52,7 +52,7 @@ impl Trie {
             singles: [0; 4],
         };
         let mut starts: Vec<(u32, u32)> = Vec::new();
-        // The node of each beginning of the last word; the root is none.
+        // The node of each beginning of the last word. The root is none.
         let mut path: Vec<u32> = Vec::new();
         let mut last: &[u8] = &[];
         for word in words {
@@ -130,7 +130,7 @@ impl Trie {
         }
     }
 
-    /// Calls `f` with the strings that are the first `length` bytes, 1 to 3; the node of those.
+    /// Calls `f` with the strings that are the first `length` bytes, 1 to 3. The node of those.
     fn tell_start(&self, bytes: &[u8], length: usize, f: &mut impl FnMut(u32, usize)) -> Option<u32> {
         let start = prefix_number(bytes.get(..length)?)?;
         let (_, node) = self.starts.get(self.slot(start)).copied().filter(|(found, _)| *found == start)?;
@@ -150,7 +150,7 @@ impl Trie {
         slot
     }
 
-    /// The same from one of the nodes behind the first `length` bytes, the one that lies before its siblings.
+    /// The same from one of the nodes behind the first `length` bytes, the one that is before its siblings.
     fn walk(&self, mut node: u32, bytes: &[u8], length: usize, f: &mut impl FnMut(u32, usize)) {
         for (byte, length) in bytes.iter().zip(length.saturating_add(1)..) {
             let found = loop {

@@ -32,25 +32,25 @@ const THRESHOLD: f32 = 0.35;
 /// The shortest sentence that is compared, in grams.
 const MIN_GRAMS: usize = 12;
 
-/// The longest sentence that is compared, in grams; the rest doesn't count.
+/// The longest sentence that is compared, in grams. The rest doesn't count.
 const MAX_GRAMS: usize = 1200;
 
 /// Whole attacks and near misses to compare with.
 #[derive(Debug, Clone)]
 pub struct Bank {
-    /// What the pattern with each number is.
+    /// The label of the pattern with each number.
     labels: Vec<PatternLabel>,
-    /// Where the postings of each number that a gram can have begin, and where the last ones end.
+    /// The start of the postings of each number that a gram can have, and the end of the last ones.
     starts: Vec<u32>,
     /// Bucket by bucket.
     postings: Vec<Posting>,
-    /// What a gram weighs that so many patterns have.
+    /// The weight of a gram that this many patterns have.
     weights: Vec<f32>,
     /// The concepts that attacks are made of.
     telling: Vec<u16>,
 }
 
-/// What a pattern of the bank is.
+/// The label of a pattern in the bank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PatternLabel {
     Attack,
@@ -62,7 +62,7 @@ enum PatternLabel {
 struct Posting {
     /// Its number.
     pattern: u16,
-    /// What the gram adds to its cosine before the sentence's own norm is known.
+    /// The gram's contribution to its cosine before the sentence's own norm is known.
     product: f32,
 }
 
@@ -177,12 +177,12 @@ impl Bank {
         let weight = |patterns: usize| match patterns {
             // A gram that the bank doesn't have weighs like one that a single pattern has.
             0 => libm::logf(count),
-            // What a fifth of the bank has tells nothing apart.
+            // A gram in a fifth of the bank distinguishes nothing.
             _ if patterns.saturating_mul(5) > labels.len() => 0.0,
             _ => libm::logf(count / patterns as f32),
         };
         let weights: Vec<f32> = (0..=labels.len()).map(weight).collect();
-        // From how many there are to where each bucket's end; filled from behind, that becomes where they begin.
+        // From how many there are to where each bucket's end. Filled from behind, that becomes where they begin.
         let mut end = 0u32;
         for start in &mut starts {
             end = end.saturating_add(*start);
@@ -245,7 +245,7 @@ impl Bank {
         ((attack - benign) / libm::sqrtf(norm)).clamp(0.0, 1.0)
     }
 
-    /// What a gram of a bucket weighs, and the patterns that have it.
+    /// The weight of a bucket's gram, and the patterns that have it.
     #[expect(
         clippy::indexing_slicing,
         reason = "`index` makes a place for each number of 16 bits and one more, and no gram has more postings than patterns"
@@ -298,7 +298,7 @@ impl Bank {
     }
 }
 
-/// What a comparison works with.
+/// The workspace of a comparison.
 struct Desk {
     /// A bit for each bucket that was seen.
     seen: [u64; BUCKETS / 64],
@@ -323,7 +323,7 @@ impl Desk {
         self.cosines.iter_mut().for_each(|cosine| cosine.sum = 0.0);
     }
 
-    /// Notes a bucket; whether it wasn't noted before.
+    /// Notes a bucket. Whether it wasn't noted before.
     #[expect(clippy::indexing_slicing, reason = "a number of 16 bits lies in one of 1,024 words")]
     fn is_new(&mut self, bucket: u16) -> bool {
         let bit = 1u64.rotate_left(u32::from(bucket % 64));
@@ -367,7 +367,7 @@ fn grams(text: &str, mut f: impl FnMut(u16)) {
 fn bucket(gram: &[char]) -> u16 {
     let step = |hash: u64, c: &char| (hash ^ u64::from(u32::from(*c))).wrapping_mul(0x0100_0000_01b3);
     let hash = gram.iter().fold(0xcbf2_9ce4_8422_2325, step);
-    // The upper half is mixed best; its low bits are folded into those that are kept.
+    // The upper half is mixed best. Its low bits are folded into those that are kept.
     let [first, second, ..] = (hash ^ (hash >> 32)).to_le_bytes();
     u16::from_le_bytes([first, second])
 }

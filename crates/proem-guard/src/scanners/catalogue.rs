@@ -7,15 +7,15 @@ use crate::{
 };
 use alloc::{vec, vec::Vec};
 
-/// What a rule is, for a person.
+/// The description of a rule, for a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleDescription {
     /// Its family and its name: `override/ignore`.
     pub id: &'static str,
-    /// The severities that it can have by itself, mildest first. What was hidden on purpose
-    /// counts as worse, what is reported or quoted as milder.
+    /// The severities that it can have by itself, mildest first. Text that was hidden on purpose counts as worse,
+    /// reported or quoted text as milder.
     pub severities: Vec<Severity>,
-    /// What it means, in a sentence.
+    /// Its meaning, in a sentence.
     pub meaning: &'static str,
     /// A text that it finds.
     pub example: &'static str,

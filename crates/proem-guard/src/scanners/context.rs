@@ -1,4 +1,4 @@
-//! What makes a match count less: somebody reports it, quotes it or writes about it.
+//! The context that makes a match count less: somebody reports it, quotes it or writes about it.
 
 use super::place::mentions_around;
 use crate::{
@@ -11,7 +11,7 @@ use proem_text::Span;
 /// How far from a match its sentence is read, in characters.
 const MAX_NEAR: usize = 90;
 
-/// How far from a match its quote marks may stand, in characters.
+/// How far from a match its quote marks may be, in characters.
 const MAX_QUOTE: usize = 60;
 
 /// The concepts that speak about a match.
@@ -19,7 +19,7 @@ const MAX_QUOTE: usize = 60;
 pub(super) struct DiscourseConcepts {
     /// Words of people who write about attacks.
     discussed: Option<u16>,
-    /// What a person was asked to do by another.
+    /// An order that a person reports from another.
     reported: Option<u16>,
     /// Words that introduce an example or an attempt.
     cited: Option<u16>,
@@ -41,7 +41,7 @@ impl DiscourseConcepts {
         for mention in mentions_around(sight.mentions, index, span, MAX_NEAR) {
             discussed |= is(mention, self.discussed) && !is_in_address(&sight.folded.text, mention.span);
             cited |= is(mention, self.cited);
-            // Who reports an order says first that it is one; behind it the word belongs to the order itself.
+            // A report of an order names it as one first. Behind it the word belongs to the order itself.
             reported |= is(mention, self.reported) && mention.span.start <= span.start;
         }
         if reported {
@@ -73,7 +73,7 @@ const fn milder(severity: Severity) -> Severity {
     }
 }
 
-/// Whether quote marks stand around the span, near enough to belong to it.
+/// Whether quote marks are around the span, near enough to belong to it.
 pub(super) fn is_quoted(text: &str, span: Span) -> bool {
     let before = text.get(..span.start).unwrap_or_default().chars().rev().take(MAX_QUOTE);
     let behind = text.get(span.end..).unwrap_or_default().chars().take(MAX_QUOTE);

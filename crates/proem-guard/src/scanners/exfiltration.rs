@@ -18,7 +18,7 @@ const MAX_COMMAND: usize = 400;
 /// How many characters a value must have to be opaque.
 const MIN_OPAQUE: usize = 40;
 
-/// Names of placeholders that stand for what should stay, folded; parts of names count.
+/// Names of placeholders that represent what should stay, folded. Parts of names count.
 const DATA: [&str; 30] = [
     "api key",
     "answer",
@@ -52,7 +52,7 @@ const DATA: [&str; 30] = [
     "your",
 ];
 
-/// What a shell puts in place of a command's output or a file's content.
+/// The signs that a shell replaces by a command's output or a file's content.
 const SUBSTITUTIONS: [&str; 10] =
     ["$(", "`cat ", "@/etc/", "@~/", "@.env", "@/home/", "@.ssh", "| base64", "$(cat", "--data-binary @"];
 
@@ -115,7 +115,7 @@ fn has_scheme(text: &str, span: Span) -> bool {
     text.get(span.start..span.end).is_some_and(|word| word.ends_with("://"))
 }
 
-/// What is wrong with the address that starts at `start`, and where it ends.
+/// The fault of the address that starts at `start`, and its end.
 fn rate_address(text: &str, start: usize) -> (ExfiltrationMatch, usize) {
     let rest = place::text_behind(text, start, MAX_ADDRESS);
     let url = url(rest);
@@ -149,8 +149,7 @@ fn rate_address(text: &str, start: usize) -> (ExfiltrationMatch, usize) {
     (found, end)
 }
 
-/// The address that `text` begins with. What stands between braces, brackets or after `$(`
-/// belongs to it.
+/// The address that `text` begins with. Text between braces, brackets or after `$(` belongs to it.
 fn url(text: &str) -> &str {
     let mut open = 0usize;
     let mut before = ' ';
@@ -158,7 +157,7 @@ fn url(text: &str) -> &str {
         match c {
             '{' | '[' => open = open.saturating_add(1),
             '(' if before == '$' => open = open.saturating_add(1),
-            // Where a value begins it opens a placeholder; elsewhere it ends the address, as in HTML.
+            // At the start of a value it opens a placeholder. Elsewhere it ends the address, as in HTML.
             '<' if matches!(before, '=' | '/' | '?') => open = open.saturating_add(1),
             '}' | ']' | ')' | '>' if open > 0 => open = open.saturating_sub(1),
             ' ' if open > 0 => {}
@@ -172,7 +171,7 @@ fn url(text: &str) -> &str {
     text
 }
 
-/// Whether what stands before an address makes it that of an image.
+/// Whether what is before an address makes it that of an image.
 fn is_image(lead: &str) -> bool {
     let markdown = lead.trim_end_matches('<').ends_with("](")
         && lead.rfind("![").is_some_and(|at| !lead.get(at..).unwrap_or_default().contains('\n'));
@@ -216,10 +215,10 @@ fn is_opaque(query: &str) -> bool {
     })
 }
 
-/// What is wrong with the command that starts with `span`, and where its line ends.
+/// The fault of the command that starts with `span`, and the end of its line.
 fn rate_command(text: &str, span: Span) -> (ExfiltrationMatch, usize) {
     let line = place::text_behind(text, span.start, MAX_COMMAND).split('\n').next().unwrap_or_default();
-    // Uploads do with a host alone; a file that is piped into a shell without a scheme is one of this machine.
+    // Uploads do with a host alone. A file that is piped into a shell without a scheme is one of this machine.
     let has_address = line.contains("://") || line.contains('.');
     let span = place::span_from(span.start, line.len());
     let found = if has_address && !is_local(line) && SUBSTITUTIONS.iter().any(|word| line.contains(word)) {
@@ -238,7 +237,7 @@ fn is_local(command: &str) -> bool {
     let first = arguments.next().unwrap_or_default().trim_start_matches(['"', '\'']);
     let first = first.split_once("://").map_or(first, |(_, rest)| rest);
     let host = first.split(['/', '?', '#']).next().unwrap_or_default();
-    // Whatever stands before an `@` is no host.
+    // The part before an `@` is no host.
     !host.contains('@') && matches!(host.split(':').next(), Some("localhost" | "127.0.0.1"))
 }
 

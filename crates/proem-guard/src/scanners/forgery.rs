@@ -174,7 +174,7 @@ fn system_line(word: &str, is_link: bool, has_orders: bool) -> ForgeryRating {
     if contains_ignoring_case(word, "pgp") || contains_ignoring_case(word, "certificate") {
         ("forgery/border", Severity::Low, 0.2)
     } else if is_link && !has_orders {
-        // What a link of Markdown is called.
+        // The name of a Markdown link.
         ("forgery/system_line", Severity::Low, 0.2)
     } else if has_orders {
         ("forgery/system_order", Severity::High, 0.8)
@@ -183,7 +183,7 @@ fn system_line(word: &str, is_link: bool, has_orders: bool) -> ForgeryRating {
     }
 }
 
-/// Tokens of chat templates; some are spelt like tags of HTML.
+/// Tokens of chat templates. Some are spelt like tags of HTML.
 fn rate_token(word: &str) -> ForgeryRating {
     let is_strong = contains_ignoring_case(word, "im_")
         || contains_ignoring_case(word, "inst")

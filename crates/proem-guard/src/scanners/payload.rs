@@ -9,7 +9,7 @@ use crate::{
 use alloc::vec::Vec;
 use proem_text::Span;
 
-/// How far behind a request to decode its payload may stand, in bytes of the reading's text.
+/// How far behind a request to decode its payload may be, in bytes of the reading's text.
 const MAX_DISTANCE: usize = 300;
 
 /// How many characters a run must have to be opaque.
@@ -84,7 +84,7 @@ fn opaque(text: &str, start: usize) -> Option<Span> {
                 return Some(Span::new(groups_start, begin.saturating_add(code.len())));
             }
         } else if !code.is_empty() {
-            // Nothing between two separators, as in `49, 67`, doesn't end the run; a word does.
+            // Nothing between two separators, as in `49, 67`, doesn't end the run. A word does.
             groups = 0;
         }
         at = at.saturating_add(word.len());
@@ -92,7 +92,7 @@ fn opaque(text: &str, start: usize) -> Option<Span> {
     None
 }
 
-/// Whether what stands there is the path of an address, whose query would carry something.
+/// Whether what is there is the path of an address, whose query would carry something.
 fn is_url_path(text: &str, at: usize) -> bool {
     let before = text.get(..at).unwrap_or_default();
     let start = before.rfind(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '(' | '<')).map_or(0, |at| at);
@@ -115,8 +115,8 @@ fn looks_encoded(word: &str) -> bool {
         || (is_hexadecimal && has(u8::is_ascii_digit))
 }
 
-/// What hidden characters say by being there at all: `removed` is what the clean view took out,
-/// and the spans of the hits are those of `removed`, in bytes of the original.
+/// The message of hidden characters by their presence alone: `removed` is the part that the clean view took out, and
+/// the spans of the hits are those of `removed`, in bytes of the original.
 ///
 /// Copies of ASCII and runs of variation selectors have no use but to smuggle. A joiner or a
 /// byte-order mark now and then is a typist's accident, and newsletters pad their previews with

@@ -35,7 +35,7 @@ pub(super) struct RuleFamily {
 /// One element of one pattern.
 #[derive(Debug, Clone, Copy)]
 struct PatternPosition {
-    /// Its number among all places; the place before it in its pattern has the number before.
+    /// Its number among all places. The place before it in its pattern has the number before.
     number: usize,
     rule: usize,
     gap: u16,
@@ -55,7 +55,7 @@ struct PartialMatch {
     has_name: bool,
 }
 
-/// Where a pattern matches.
+/// The place of a pattern's match.
 #[derive(Debug, Clone, Copy)]
 struct PatternMatch {
     /// In bytes of the folded text.

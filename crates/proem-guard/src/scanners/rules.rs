@@ -10,12 +10,12 @@
 //! match    ignore <20 prior <20 instructions
 //! ```
 //!
-//! `match` lists concepts in order; `a,b` is either, `<20` allows twenty characters in between
-//! within a sentence, `<<60` sixty that may cross sentences; without, twelve. A rule may have several such lines. `prose` is
-//! a `match` that names don't make: it doesn't count if one of its concepts is written with a joint instead of a blank, as in
-//! `skills/security-audit`. It is for lines without a verb. `unless`
-//! lists concepts that void it right before the match; `without` lists concepts that void it
-//! anywhere in its sentence. A line `group name a,b` before the rules names a list.
+//! `match` lists concepts in order. `a,b` is either, `<20` allows twenty characters in between within a sentence,
+//! `<<60` sixty that may cross sentences; without, twelve. A rule may have several such lines. `prose` is a `match`
+//! that names don't make: it doesn't count if one of its concepts is written with a joint instead of a blank, as in
+//! `skills/security-audit`. It is for lines without a verb. `unless` lists concepts that void it right before the
+//! match. `without` lists concepts that void it anywhere in its sentence. A line `group name a,b` before the rules
+//! names a list.
 //!
 //! `scanners::phrases` looks for them.
 
@@ -40,13 +40,13 @@ pub struct DetectionRule {
     pub severity: Severity,
     /// How sure it is, 0 to 1.
     pub score: f32,
-    /// What it means, in a sentence.
+    /// Its meaning, in a sentence.
     pub meaning: &'static str,
     /// A text that it finds.
     pub example: &'static str,
-    /// What voids it right before a match.
+    /// The concepts that void it right before a match.
     pub(super) unless: Vec<u16>,
-    /// What voids it anywhere in its sentence.
+    /// The concepts that void it anywhere in its sentence.
     pub(super) without: Vec<u16>,
     pub(super) patterns: Vec<Vec<PatternElement>>,
     /// Which of the patterns, by their places, names don't make.
@@ -58,7 +58,7 @@ pub struct DetectionRule {
 pub(super) struct PatternElement {
     /// Any of these fits.
     pub(super) concepts: Vec<u16>,
-    /// How many characters may stand before it.
+    /// How many characters may be before it.
     pub(super) gap: u16,
     /// Whether a sentence may end in between.
     pub(super) crosses: bool,
@@ -164,7 +164,7 @@ fn rule_pattern(text: &str, names: &ConceptNames<'_>) -> Result<Vec<PatternEleme
     if elements.is_empty() { Err("`match` needs a concept".to_owned()) } else { Ok(elements) }
 }
 
-/// What the names in rules stand for.
+/// The concepts behind the names in rules.
 struct ConceptNames<'a> {
     lexicon: &'a Lexicon,
     groups: Vec<(&'static str, Vec<u16>)>,

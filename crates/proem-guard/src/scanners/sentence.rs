@@ -1,9 +1,9 @@
-//! Where sentences end, in any script.
+//! The ends of sentences, in any script.
 
 use alloc::vec::Vec;
 use proem_text::Span;
 
-/// The longest sentence, in bytes; a longer one is cut at a space or anywhere.
+/// The longest sentence, in bytes. A longer one is cut at a space or anywhere.
 const MAX_SENTENCE: usize = 600;
 
 /// Whether a sentence or a paragraph ends somewhere in `text`.
@@ -23,7 +23,7 @@ pub(super) fn ends_in(text: &str) -> bool {
     false
 }
 
-/// The sentences of a folded text, in order; together they are the text.
+/// The sentences of a folded text, in order. Together they are the text.
 pub(super) fn folded_sentences(text: &str) -> Vec<Span> {
     let mut sentences = Vec::new();
     let mut start = 0usize;

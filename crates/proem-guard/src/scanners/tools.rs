@@ -9,7 +9,7 @@ use crate::{
 use alloc::{string::String, vec::Vec};
 use proem_text::Span;
 
-/// The concept that stands for the words of the agent's own tools.
+/// The concept that represents the words of the agent's own tools.
 pub const OWN_TOOL: &str = "own_tool";
 
 /// How much of a call is read, in bytes.
@@ -18,7 +18,7 @@ const MAX_CALL: usize = 400;
 /// How much before a call is read, in bytes.
 const MAX_LEAD: usize = 24;
 
-/// What comes before a call that somebody wants made, folded.
+/// The words before a call that somebody wants made, folded.
 const ORDERS: [&str; 14] = [
     "run",
     "call",
@@ -41,7 +41,7 @@ const ORDERS: [&str; 14] = [
 pub struct ToolVocabulary {
     /// Its name: `send_email`.
     pub name: String,
-    /// What people say who mean it, in any language: `send an email`.
+    /// People's words for it, in any language: `send an email`.
     pub words: Vec<String>,
 }
 
@@ -109,7 +109,7 @@ impl ToolRequestScanner {
             place::text_before(text, mention.span.start, MAX_LEAD).trim_end_matches(|c: char| !c.is_alphanumeric());
         let is_ordered = ORDERS.iter().any(|order| lead.ends_with(order));
         let has_address = has_literal && (arguments.contains('@') || arguments.contains("://"));
-        // Each of these stands in harmless manuals; together they don't.
+        // Each of these is in harmless manuals. Together they don't.
         let points =
             usize::from(is_own).saturating_add(usize::from(is_ordered)).saturating_add(usize::from(has_address));
         let severity = match points {

@@ -32,10 +32,10 @@ enum HostScanState {
 }
 
 impl Hosts {
-    /// Takes the next character; at the end of a host name that is not ASCII writes a remark.
+    /// Takes the next character. At the end of a host name that is not ASCII writes a remark.
     pub(super) fn read(&mut self, c: char, out: &mut String) {
         self.place = match (self.place, c) {
-            // What stood before it was a user's name.
+            // The text before it was a user's name.
             (HostScanState::Host, '@') => {
                 self.host.clear();
                 HostScanState::Host

@@ -1,23 +1,23 @@
-//! What a CI runner would obey, broken where it stands in a report.
+//! The texts that a CI runner would obey, broken in place in a report.
 //!
 //! Runners read what a job prints, line by line, and take orders from it. The sources:
 //! - GitHub Actions takes `::name …::` at the start of a line, behind space
-//!   (<https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands>), and
-//!   `##[name …]` wherever it stands. Gitea and Forgejo take the same.
+//!   (<https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands>), and `##[name …]`
+//!   wherever it is. Gitea and Forgejo take the same.
 //! - Azure Pipelines takes `##vso[…]` and `##[…]` wherever they stand
 //!   (<https://learn.microsoft.com/en-us/azure/devops/pipelines/scripts/logging-commands>).
 //! - TeamCity takes `##teamcity[…]` wherever it stands
 //!   (<https://www.jetbrains.com/help/teamcity/service-messages.html>).
-//! - GitLab folds what stands between `section_start:…` and `section_end:…`
-//!   (<https://docs.gitlab.com/ci/jobs/job_logs/#custom-collapsible-sections>), Travis what stands between
-//!   `travis_fold:start:…` and `travis_fold:end:…`, wherever they stand.
+//! - GitLab folds what is between `section_start:…` and `section_end:…`
+//!   (<https://docs.gitlab.com/ci/jobs/job_logs/#custom-collapsible-sections>), Travis what is between
+//!   `travis_fold:start:…` and `travis_fold:end:…`, wherever they are.
 //! - Buildkite folds what follows a line that begins with `--- `, `+++ `, `~~~ ` or `^^^ `
 //!   (<https://buildkite.com/docs/pipelines/configure/managing-log-output>).
 //!
-//! No line of ours is an order, so that every one that stands in a report is somebody else's. This
-//! is done to whole reports and not to the texts in them: an order may be cut in two by a colour, a
-//! column or a fold, and whoever joins the pieces joins it again. For the same reason a report has no control
-//! characters but line breaks, tabs and colours: whoever takes the others out joins what stood around them.
+//! No line of ours is an order, so that every one that is in a report is somebody else's. This is done to whole reports
+//! and not to the texts in them: an order may be cut in two by a colour, a column or a fold, and whoever joins the
+//! pieces joins it again. For the same reason a report has no control characters but line breaks, tabs and colours:
+//! whoever takes the others out joins what was around them.
 
 use alloc::{
     borrow::Cow,
@@ -26,10 +26,10 @@ use alloc::{
 };
 use core::fmt::Write as _;
 
-/// What follows `##` in an order, in lower case.
+/// The words behind `##` in an order, in lower case.
 const ORDERS: [&str; 3] = ["[", "vso[", "teamcity["];
 
-/// What stands before the colon of an order, in lower case.
+/// The words before the colon of an order, in lower case.
 const FOLDS: [&str; 4] = ["section_start", "section_end", "travis_fold", "travis_time"];
 
 /// The characters of the longest of them.
@@ -84,7 +84,7 @@ fn break_orders(text: &str, dialect: Dialect) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// What was read of a line, as far as the next character's meaning depends on it.
+/// The state of reading a line, as far as the next character's meaning depends on it.
 struct LineReader {
     dialect: Dialect,
     /// Whether nothing of the line was read.
@@ -100,7 +100,7 @@ impl LineReader {
         Self { dialect, is_new: true, is_blank: true, tail: VecDeque::with_capacity(LONGEST_FOLD) }
     }
 
-    /// Takes the next character, which stands before `rest`; whether it is to be written by its code.
+    /// Takes the next character, which is before `rest`. Whether it is to be written by its code.
     fn is_broken_at(&mut self, c: char, rest: &VisibleCharacters<'_>) -> bool {
         let is_broken = match c {
             '#' => self.tail.back() == Some(&'#') && ORDERS.iter().any(|order| rest.clone().begins_with(order)),
@@ -219,7 +219,7 @@ mod tests {
             ("--- a\n+++ b\n~~~ c\n^^^ +++", "\\u{2d}-- a\n\\u{2b}++ b\n\\u{7e}~~ c\n\\u{5e}^^ +++"),
             ("\u{1b}[31m--- a", "\u{1b}[31m\\u{2d}-- a"),
             ("---\n a --- b\n--- ", "---\n a --- b\n\\u{2d}-- "),
-            // Whoever takes a sequence out joins what stood around it.
+            // Removing a sequence joins its neighbours.
             ("#\u{1b}]0;x\u{7}#[error]", "#\\u{1b}]0;x\\u{7}#[error]"),
             ("#\u{9b}0K#\u{1b}[0K#\u{7f}", "#\\u{9b}0K#\\u{1b}[0K#\\u{7f}"),
             ("\u{1b}[31", "\\u{1b}[31"),

@@ -19,7 +19,7 @@ pub(super) struct Mixture {
 }
 
 impl Mixture {
-    /// Takes the next character; at the end of a word that mixes scripts writes a remark.
+    /// Takes the next character. At the end of a word that mixes scripts writes a remark.
     ///
     /// Invisible characters don't end a word, or they would hide a mixture.
     pub(super) fn read(&mut self, c: char, out: &mut String) {

@@ -6,14 +6,14 @@ use super::{ScreenText, character_escape, host, script};
 
 /// Shows a text on a terminal piece by piece, line by line as [`super::terminal`] shows each of them.
 ///
-/// How the text is cut into pieces makes no difference, whatever stands at a cut. At most two characters are held
-/// back: a backslash and a carriage return, which are shown by what follows them.
+/// How the text is cut into pieces makes no difference, whatever is at a cut. At most two characters are held back: a
+/// backslash and a carriage return, which are shown by what follows them.
 #[derive(Debug, Default)]
 pub struct TerminalStream {
     held: Held,
     scripts: script::Mixture,
     hosts: host::Hosts,
-    /// Whether something stands on the last line.
+    /// Whether something is on the last line.
     is_line_begun: bool,
 }
 

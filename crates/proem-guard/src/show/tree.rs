@@ -1,9 +1,9 @@
 //! Trees of labelled values on a screen.
 //!
-//! Each line begins with a sign, a number or a word of ours, or with a remark of ours about what stands there; a list or
-//! map that has no name and came from nowhere has no line of its own. Texts from outside stand below the name of their source, each
-//! line of them behind a bar, and capped; names from outside stand in the brackets of our remarks, which no text from
-//! outside can have. What is secret is not shown.
+//! Each line begins with a sign, a number or a word of ours, or with a remark of ours about the value there. A list or
+//! map without a name or an origin has no line of its own. Texts from outside come below the name of their source, each
+//! line of them behind a bar, and capped. Names from outside come in the brackets of our remarks, which no text from
+//! outside can have. Secrets are not shown.
 
 use super::{ScreenText, html_escaped, terminal_str};
 use crate::label_tree::{
@@ -34,7 +34,7 @@ impl TreeCap {
 }
 
 impl Default for TreeCap {
-    /// What fits a person's patience.
+    /// The size that a person reads.
     fn default() -> Self {
         Self { characters: 2000, lines: 500 }
     }
@@ -94,7 +94,7 @@ pub fn terminal_place(place: &TreePlace) -> ScreenText {
     ScreenText(out)
 }
 
-/// Differences for a terminal, without a final line break: each place with what stood there and what does.
+/// Differences for a terminal, without a final line break: each place with what was there and what does.
 #[must_use]
 pub fn terminal_differences(all: &[TreeDifference<'_>], cap: TreeCap) -> ScreenText {
     let mut shown = Vec::new();
@@ -145,7 +145,7 @@ fn tree_lines(name: OutlineName<'_>, tree: &LabelTree, depth: usize, cap: TreeCa
     shown
 }
 
-/// What stands before a value: where its line begins, the sign of an item, and its name.
+/// The lead of a value: the start of its line, the sign of an item, and its name.
 #[derive(Debug, Clone)]
 struct Lead {
     indent: String,
@@ -193,7 +193,7 @@ fn add_value_lines(lead: &Lead, tree: &LabelTree, cap: TreeCap, shown: &mut Vec<
         shown.extend(of_line(lead, tree, cap));
         return add_child_lines(&format!("{}  ", lead.indent), "-", tree, cap, shown);
     }
-    // A number without a name stands before the first of what it counts, and the rest below that.
+    // A number without a name is before the first of what it counts, and the rest below that.
     let (first, width) = (shown.len(), lead.sign.chars().count().saturating_add(1));
     let indent = format!("{}{}", lead.indent, " ".repeat(width));
     add_child_lines(&indent, "", tree, cap, shown);
@@ -271,7 +271,7 @@ fn outside_name(name: &str, label: &Label) -> String {
     format!("⟨{}⟩", super::show_capped(name, NAME, super::push_plain))
 }
 
-/// Where a value came from, as a remark; nothing for what code computed.
+/// A value's origin, as a remark. Nothing for a computed value.
 fn origin_remark(tree: &LabelTree) -> Option<String> {
     let label = tree.own_label()?;
     let is_shape = matches!(tree, LabelTree::List(_) | LabelTree::Map(_));

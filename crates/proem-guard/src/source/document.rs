@@ -1,11 +1,11 @@
-//! What people write in a document with code in it.
+//! The prose in a document with code in it.
 
 use super::{LanguageFamily, ProseCollector, count_prose_words, is_read, line_spans, trimmed_span};
 
 /// How many blanks before a line may make it code: four in Markdown, three in reStructuredText.
 const INDENT: usize = 3;
 
-/// What stands around code, and around what is repeated as it is.
+/// The fences around code, and around literal text.
 const FENCES: [&str; 4] = ["```", "~~~", "----", "...."];
 
 /// Writes a document without the lines of code that don't read like a sentence.

@@ -9,7 +9,7 @@ const LINES: usize = 400;
 const FEWEST: usize = 2;
 
 impl LanguageFamily {
-    /// The family that a file of this name is read as; `None` if its name doesn't say.
+    /// The family that a file of this name is read as. `None` if its name doesn't say.
     ///
     /// A name decides without a look at the text: whoever wrote a file must not choose by its first line how little of
     /// it is read.
@@ -87,7 +87,7 @@ fn is_code_line(line: &str) -> bool {
     let bare = line.trim();
     let ends =
         bare.ends_with([';', '{', '}', '(', ')', '[', ']', '\\']) || bare.ends_with("):") || bare.ends_with("},");
-    // A sentence may end in a bracket or name an arrow; seven words and more that are followed by a full stop are one.
+    // A sentence may end in a bracket or name an arrow. Seven words and more that are followed by a full stop are one.
     let is_sentence = bare.ends_with(['.', '?', '!']) && bare.split_whitespace().nth(6).is_some();
     let begins = STARTS.iter().any(|start| bare.starts_with(start));
     !is_sentence && (ends || begins || INSIDE.iter().any(|inside| bare.contains(inside)))

@@ -15,7 +15,7 @@ pub(super) struct SourceToken {
     pub(super) span: Span,
 }
 
-/// What a part of a text is.
+/// The kind of a part of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SourceTokenKind {
     Comment,
@@ -23,7 +23,7 @@ pub(super) enum SourceTokenKind {
     Code,
 }
 
-/// The parts of a text in order; nothing but marks stands between them.
+/// The parts of a text in order. Nothing but marks is between them.
 pub(super) fn lex_source(text: &str, rules: LexicalRules) -> Vec<SourceToken> {
     let mut lexer = Lexer { text, rules, pieces: Vec::new(), code: 0, line_end: 0, unended: Vec::new() };
     let mut at = 0usize;
@@ -38,16 +38,16 @@ struct Lexer<'a> {
     text: &'a str,
     rules: LexicalRules,
     pieces: Vec<SourceToken>,
-    /// Where the code at hand begins.
+    /// The start of the current code.
     code: usize,
-    /// Where the line ends in which a string was read last: many strings may stand in one line.
+    /// The end of the line in which a string was read last: many strings may be on one line.
     line_end: usize,
     /// Marks whose end was looked for in vain, so that nobody looks for it again.
     unended: Vec<&'static str>,
 }
 
 impl Lexer<'_> {
-    /// Takes what begins with a mark at this byte; gives where it ends.
+    /// Takes what begins with a mark at this byte. Gives where it ends.
     fn mark(&mut self, at: usize) -> Option<usize> {
         let rest = self.text.get(at..)?;
         // A text's first line has no line break before it.
@@ -102,7 +102,7 @@ impl Lexer<'_> {
         Some(self.take(SourceTokenKind::Literal, at, Span::new(start, end), quote.close))
     }
 
-    /// Where `close` stands behind `start`.
+    /// The place of `close` behind `start`.
     fn find(&mut self, close: &'static str, start: usize, escapes: bool) -> Option<usize> {
         if self.unended.contains(&close) {
             return None;
@@ -114,7 +114,7 @@ impl Lexer<'_> {
         found.map(|found| start.saturating_add(found))
     }
 
-    /// Adds the code before `at` and the piece; gives where its closing mark ends, if it has one.
+    /// Adds the code before `at` and the piece. Gives where its closing mark ends, if it has one.
     fn take(&mut self, kind: SourceTokenKind, at: usize, span: Span, close: &str) -> usize {
         self.push(SourceTokenKind::Code, Span::new(self.code, at));
         self.push(kind, span);
@@ -131,7 +131,7 @@ impl Lexer<'_> {
     }
 }
 
-/// Where `close` first stands in `text`, escaped ones left out.
+/// The first place of `close` in `text`, escaped ones left out.
 fn closing_offset(text: &str, close: &str, escapes: bool) -> Option<usize> {
     if !escapes {
         return text.find(close);

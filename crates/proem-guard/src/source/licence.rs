@@ -1,13 +1,13 @@
-//! Sentences that licences have in common, which stand at the top of whole projects' files.
+//! Sentences that licences have in common, which are at the top of whole projects' files.
 //!
-//! They order and forbid, so the learned scorer takes them for attacks. What stands in one of them word by
-//! word is known, and can't be one.
+//! They order and forbid, so the learned scorer takes them for attacks. Text that is in one of them word by word is
+//! known, and can't be one.
 
 use alloc::{string::String, vec::Vec};
 
 const LICENCES: &str = include_str!("../../data/licences.txt");
 
-/// What is known of licences.
+/// The known licences.
 #[derive(Debug, Clone)]
 pub(crate) struct Licences {
     /// Each text as words with one blank around each.
@@ -21,14 +21,14 @@ impl Licences {
         Self { texts: paragraphs.map(lower_case_licence_words).collect() }
     }
 
-    /// Whether a licence says this word by word; marks of comments and lists don't count.
+    /// Whether a licence says this word by word. Marks of comments and lists don't count.
     pub(crate) fn say(&self, sentence: &str) -> bool {
         let words = lower_case_licence_words(sentence);
         words.len() > 1 && self.texts.iter().any(|text| text.contains(words.as_str()))
     }
 }
 
-/// The words of a text, small, with one blank around each; numbers and marks are none.
+/// The words of a text, small, with one blank around each. Numbers and marks are none.
 fn lower_case_licence_words(text: &str) -> String {
     let mut out = String::from(" ");
     for word in text.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()) {

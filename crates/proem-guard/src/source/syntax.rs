@@ -33,14 +33,14 @@ pub enum LanguageFamily {
     Plain,
 }
 
-/// How one family marks them. What is longer stands first.
+/// One family's marks. Longer ones come first.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LexicalRules {
-    /// What begins a comment that ends with its line.
+    /// The openings of a comment that ends with its line.
     pub(super) lines: &'static [&'static str],
-    /// Whether that stands at a line's start or behind a blank only.
+    /// Whether that is at a line's start or behind a blank only.
     pub(super) apart: bool,
-    /// What begins and ends a comment.
+    /// The openings and ends of a comment.
     pub(super) blocks: &'static [(&'static str, &'static str)],
     pub(super) quotes: &'static [Quote],
 }
@@ -83,7 +83,7 @@ const THREE_DOUBLE: Quote = escaping_quote("\"\"\"", StringExtent::Ended);
 const THREE_SINGLE: Quote = escaping_quote("'''", StringExtent::Ended);
 
 impl LanguageFamily {
-    /// How it marks comments and strings; `None` if it is prose with code in it.
+    /// How it marks comments and strings. `None` if it is prose with code in it.
     pub(super) const fn rules(self) -> Option<LexicalRules> {
         Some(match self {
             Self::Document | Self::Plain => return None,
@@ -133,7 +133,7 @@ impl LanguageFamily {
                 quotes: const { &[escaping_quote("\"", StringExtent::Ended)] },
                 ..NONE
             },
-            // Whatever one of them takes for a comment or a string is read; nobody knows which of them it is.
+            // Text that one of them takes for a comment or a string is read. Nobody knows which of them it is.
             Self::Patch | Self::Code => LexicalRules {
                 lines: &["//", "#", "--"],
                 apart: true,

@@ -2,7 +2,7 @@ use super::*;
 use alloc::string::{String, ToString};
 use proptest::prelude::*;
 
-/// The prose of a text; a bar stands for an empty line.
+/// The prose of a text. A bar represents an empty line.
 #[track_caller]
 fn check(syntax: LanguageFamily, text: &str, expected: &str) {
     let view = prose(text, syntax);

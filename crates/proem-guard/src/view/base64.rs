@@ -43,8 +43,8 @@ const fn base64_digit(byte: u8) -> Option<u8> {
 
 /// All that base64 hides in the text.
 ///
-/// A run of digits is tried from each of its first four, since it may be cut or stand behind
-/// something else that looks like digits.
+/// A run of digits is tried from each of its first four, since it may be cut or are behind something else that looks
+/// like digits.
 pub(super) fn read_base64(source: ReadingSource<'_>) -> Option<DerivedReading> {
     let mut gathered = ApartTexts::default();
     let mut at = 0usize;
@@ -183,7 +183,7 @@ fn decode_apart(
     found
 }
 
-/// The bytes that some digits stand for, without those of a last byte that is not whole.
+/// The bytes that some digits represent, without those of a last byte that is not whole.
 pub(crate) fn base64_bytes<'a>(digits: impl Iterator<Item = &'a u8>) -> Vec<u8> {
     let mut decoded = Vec::new();
     let (mut bits, mut held) = (0u32, 0u32);

@@ -1,4 +1,4 @@
-//! What each step makes of a text, and of which texts none makes anything.
+//! The result of each step for a text, and the texts without any result.
 
 use super::{DecodingLimits, all_readings};
 use alloc::{format, string::String, vec::Vec};

@@ -1,4 +1,4 @@
-//! What a model reads instead of the original: the same text without hidden characters.
+//! The text that a model reads instead of the original: the same without hidden characters.
 //!
 //! Invariants: what is kept is copied unchanged and maps back exactly, nothing is added, what was
 //! taken out is listed, and cleaning a clean text changes nothing.
@@ -67,11 +67,11 @@ const JOINING_SCRIPTS: [Script; 37] = [
 /// A text without hidden characters.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CleanView {
-    /// What is left.
+    /// The rest.
     pub text: String,
     /// Maps its offsets to the original.
     pub map: OffsetMap,
-    /// What was taken out, in order, in bytes of the original; neighbours of a kind are one entry.
+    /// The removed parts, in order, in bytes of the original. Neighbours of a kind are one entry.
     pub removed: Vec<(FindingKind, Span)>,
 }
 
@@ -80,7 +80,7 @@ pub struct CleanView {
 pub fn clean_view(text: &str) -> CleanView {
     let mut view = CleanView::default();
     let mut last_kept = None;
-    // Looks ahead for the next plain character; moved on only where one is asked for.
+    // Looks ahead for the next plain character. Moved on only where one is asked for.
     let mut plain = text.char_indices().filter(|(_, c)| hidden_kind(*c).is_none()).peekable();
     let mut at = 0usize;
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
@@ -140,7 +140,7 @@ impl CleanView {
     }
 }
 
-/// What a hidden character is reported as; `None` for one that a reader sees.
+/// The kind of a hidden character in reports. `None` for one that a reader sees.
 const fn hidden_kind(c: char) -> Option<FindingKind> {
     if matches!(c, ' '..='~' | '\t' | '\n' | '\r') {
         None

@@ -6,20 +6,20 @@ use proem_text::{Span, View};
 /// How far from a change other steps look for something to change too, in bytes.
 const NEAR: usize = 256;
 
-/// How much stands around a change in a reading that leaves out what didn't change, in bytes.
+/// How much is around a change in a reading that leaves out what didn't change, in bytes.
 const CONTEXT: usize = 512;
 
 /// A text to read in another way.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReadingSource<'a> {
     pub(super) text: &'a str,
-    /// What the last step changed, in order; `None` if it is all new.
+    /// The changes of the last step, in order. `None` if it is all new.
     pub(super) fresh: Option<&'a [Span]>,
 }
 
 impl ReadingSource<'_> {
-    /// Whether what stands there, or right beside it, was changed by the last step. What was not
-    /// has been read in every way before.
+    /// Whether the last step changed the text there, or right beside it. Unchanged text has been read in every way
+    /// before.
     pub(super) fn is_fresh(&self, span: Span) -> bool {
         self.is_within(span, 0)
     }
@@ -41,7 +41,7 @@ impl ReadingSource<'_> {
 pub(super) struct DerivedReading {
     /// The map leads to the source's text.
     pub(super) view: View,
-    /// What changed, in the view and in order; `None` if it is all new.
+    /// The changes, in the view and in order. `None` if it is all new.
     pub(super) fresh: Option<Vec<Span>>,
     /// From the first to the last place that changed, in the source's text.
     pub(super) place: Span,
@@ -59,7 +59,7 @@ pub(super) struct ReadingDraft<'a> {
 struct Replacement {
     /// In the source.
     place: Span,
-    /// What stands for it, in [`ReadingDraft::written`].
+    /// Its text in [`ReadingDraft::written`].
     text: Span,
 }
 
@@ -68,8 +68,7 @@ impl<'a> ReadingDraft<'a> {
         Self { source, edits: Vec::new(), written: String::new() }
     }
 
-    /// Replaces a place that lies behind the last one; nothing if the last step changed nothing
-    /// near it.
+    /// Replaces a place that is behind the last one. Nothing if the last step changed nothing near it.
     pub(super) fn replace(&mut self, place: Span, with: &str) {
         if self.source.is_near(place) && self.source.text.get(place.start..place.end) != Some(with) {
             self.write(place, with);
@@ -83,7 +82,7 @@ impl<'a> ReadingDraft<'a> {
         self.edits.push(Replacement { place, text: Span::new(start, self.written.len()) });
     }
 
-    /// The changed text without what stands far from any change; `None` if nothing changed.
+    /// The changed text without what is far from any change. `None` if nothing changed.
     pub(super) fn finish(self) -> Option<DerivedReading> {
         let place = Span::new(self.edits.first()?.place.start, self.edits.last()?.place.end);
         let mut view = View::default();
@@ -120,7 +119,7 @@ impl<'a> ReadingDraft<'a> {
         view.map.push_verbatim(span);
     }
 
-    /// What is kept: the changes with their surroundings, or everything if that is little less.
+    /// The kept parts: the changes with their surroundings, or everything if that is little less.
     fn regions(&self) -> Vec<Span> {
         let text = self.source.text;
         let mut regions: Vec<Span> = Vec::new();
@@ -164,7 +163,7 @@ impl<'a> ReadingDraft<'a> {
     }
 }
 
-/// Texts that stood apart, with an empty line between two.
+/// Texts that was apart, with an empty line between two.
 #[derive(Debug, Default)]
 pub(super) struct ApartTexts {
     view: View,
@@ -191,8 +190,8 @@ impl ApartTexts {
         self.part(Span::new(place.start, place.start.saturating_add(first)));
     }
 
-    /// Parts what follows from the last piece if that has ended. What parts them has the place of
-    /// what follows first.
+    /// Separates the next piece from the last one, if that has ended. The separator has the place of the next piece's
+    /// beginning.
     fn part(&mut self, place: Span) {
         if !self.view.text.is_empty() && !self.joins {
             self.view.text.push_str("\n\n");
@@ -207,7 +206,7 @@ impl ApartTexts {
         self.joins
     }
 
-    /// Adds text that stands for a place to the piece.
+    /// Adds text that represents a place to the piece.
     pub(super) fn insert(&mut self, text: &str, place: Span) {
         let start = self.view.text.len();
         self.view.text.push_str(text);
@@ -236,13 +235,13 @@ impl ApartTexts {
         all.end = all.end.max(place.end);
     }
 
-    /// What was gathered, all of it new; `None` if nothing.
+    /// The result, all of it new. `None` if there is nothing.
     pub(super) fn finish(self) -> Option<DerivedReading> {
         let place = self.place.filter(|_| !self.view.text.trim().is_empty())?;
         Some(DerivedReading { view: self.view, fresh: None, place })
     }
 
-    /// What was gathered, where only what is no copy is new.
+    /// The result, in which only the parts that are no copy are new.
     pub(super) fn finish_copies(self) -> Option<DerivedReading> {
         let fresh = self.fresh.clone();
         self.finish().map(|made| DerivedReading { fresh: Some(fresh), ..made })

@@ -1,9 +1,9 @@
-//! Which characters may stand in an emoji sequence.
+//! Which characters may be in an emoji sequence.
 
 /// Whether the character is an emoji, or one that becomes an emoji with a variation selector.
 ///
-/// `Extended_Pictographic` and `Emoji_Modifier` in `emoji-data.txt`, Unicode 16 (UTS #51, section
-/// 1.4). Digits, `#` and `*` are emoji by that file too; they count as [`is_keycap_base`] only.
+/// `Extended_Pictographic` and `Emoji_Modifier` in `emoji-data.txt`, Unicode 16 (UTS #51, section 1.4). Digits, `#` and
+/// `*` are emoji by that file too. They count as [`is_keycap_base`] only.
 pub(crate) const fn is_emoji(c: char) -> bool {
     matches!(c,
         '\u{a9}' | '\u{ae}' | '\u{203c}' | '\u{2049}' | '\u{2122}' | '\u{2139}' | '\u{2194}'..='\u{2199}'

@@ -12,7 +12,7 @@ pub(super) fn read_entities(source: ReadingSource<'_>) -> Option<DerivedReading>
     draft.finish()
 }
 
-/// The references of a text that starts at `offset`, and what they stand for.
+/// The references of a text that starts at `offset`, and what they represent.
 pub(super) fn references(text: &str, offset: usize) -> impl Iterator<Item = (Span, char)> {
     let mut at = 0usize;
     core::iter::from_fn(move || {
@@ -31,13 +31,13 @@ pub(super) fn references(text: &str, offset: usize) -> impl Iterator<Item = (Spa
 /// The names that need no semicolon, of those that an address or a word can be cut with.
 const OLD_NAMES: [&str; 11] = ["amp", "AMP", "lt", "LT", "gt", "GT", "quot", "QUOT", "nbsp", "shy", "pound"];
 
-/// The most digits that are read: more stand for no character.
+/// The most digits that are read: more represent no character.
 const MOST_DIGITS: usize = 16;
 
 /// The longest name that is read.
 const LONGEST_NAME: usize = 16;
 
-/// What a reference at the start stands for, and its length.
+/// The character of a reference at the start, and its length.
 pub(crate) fn reference(text: &str) -> Option<(char, usize)> {
     let behind = text.strip_prefix('&')?;
     let (digits, radix, before) = if let Some(rest) = behind.strip_prefix("#x").or_else(|| behind.strip_prefix("#X")) {
@@ -68,7 +68,7 @@ fn numbered_character(code: u64) -> char {
     c.filter(|c| *c != '\0').unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
-/// The character of a name, which ends with a semicolon; a few old names need none.
+/// The character of a name, which ends with a semicolon. A few old names need none.
 fn named_character(behind: &str) -> Option<(char, usize)> {
     let length = behind.bytes().take(LONGEST_NAME).take_while(u8::is_ascii_alphanumeric).count();
     let name = behind.get(..length)?;

@@ -41,7 +41,7 @@ fn run_of_bytes(text: &[u8]) -> Vec<u8> {
     escapes.collect()
 }
 
-/// The character that an escape at the start stands for, and the escape's length.
+/// The character that an escape at the start represents, and the escape's length.
 fn escaped_character(text: &str) -> Option<(char, usize)> {
     let (code, length) = escape_code(text)?;
     let low = || text.get(length..).and_then(self::escape_code).filter(|(low, _)| matches!(low, 0xdc00..=0xdfff));

@@ -8,9 +8,9 @@ use unicode_normalization::{
     is_nfc_quick,
 };
 
-/// The text in one spelling: NFKC, lower case, without the accents and strokes of Latin letters,
-/// with ASCII quotes and dashes; a run of whitespace is one space, one line break if it holds one,
-/// two if it holds more. The map leads to `text`.
+/// The text in one spelling: NFKC, lower case, without the accents and strokes of Latin letters, with ASCII quotes and
+/// dashes. A run of whitespace is one space, one line break if it holds one, two if it holds more. The map leads to
+/// `text`.
 ///
 /// Idempotent. Marks of other scripts than U+0300 to U+036F carry meaning and are kept.
 #[must_use]
@@ -33,7 +33,7 @@ pub fn folded_view(text: &str) -> View {
     folding.view
 }
 
-/// What a byte of UTF-8 asks for.
+/// The class of a byte of UTF-8.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ByteClass {
     /// An ASCII character that stays.
@@ -61,13 +61,13 @@ struct Space {
     after_return: bool,
 }
 
-/// What becomes of a character that nothing before or behind it changes.
+/// The fate of a character that no neighbour changes.
 #[derive(Clone, Copy)]
 struct Fate {
     c: char,
     /// Whether nothing before it can reorder or compose with it.
     starts: bool,
-    /// The one character that stands for it, if it is one and no whitespace.
+    /// The one character that represents it, if it is one and no whitespace.
     becomes: Option<char>,
 }
 
@@ -78,7 +78,7 @@ struct FoldedViewBuilder<'a> {
     text: &'a str,
     view: View,
     space: Option<Space>,
-    /// By the lowest bits of the character; empty until one beyond ASCII is met.
+    /// By the lowest bits of the character. Empty until one beyond ASCII is met.
     fates: Vec<Fate>,
 }
 
@@ -89,7 +89,7 @@ impl<'a> FoldedViewBuilder<'a> {
         Self { text, view, space: None, fates: Vec::new() }
     }
 
-    /// Copies what stays, with single spaces and line breaks between; gives the end.
+    /// Copies what stays, with single spaces and line breaks between. Gives the end.
     fn plain(&mut self, at: usize) -> usize {
         self.write_space();
         let bytes = self.text.as_bytes();

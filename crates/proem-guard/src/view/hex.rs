@@ -10,7 +10,7 @@ use proem_text::Span;
 /// The fewest bytes that are decoded.
 const SHORTEST: usize = 8;
 
-/// How many bytes may stand between two blocks of digits.
+/// How many bytes may be between two blocks of digits.
 const GAP: usize = 4;
 
 /// All that hexadecimal digits hide in the text.

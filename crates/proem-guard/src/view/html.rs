@@ -1,8 +1,8 @@
-//! What an HTML page, a mail or a Markdown file shows, and what stands in it unseen.
+//! The shown and the hidden text of an HTML page, a mail or a Markdown file.
 //!
-//! Tokens follow section 13.2.5 of the WHATWG HTML standard where they decide what is seen; of the
-//! tree construction (13.2.6) only what decides which element a text is in. It never recurses, and
-//! its time grows with the text: see [`tokens`] and [`MOST_OPEN`].
+//! Tokens follow section 13.2.5 of the WHATWG HTML standard where they decide what is seen. Of the tree construction
+//! (13.2.6) only what decides which element a text is in. It never recurses, and its time grows with the text: see
+//! [`tokens`] and [`MOST_OPEN`].
 
 mod elements;
 mod style;
@@ -20,7 +20,7 @@ use super::{
 use alloc::{collections::BTreeMap, string::String, vec::Vec};
 use proem_text::Span;
 
-/// How many elements may be open inside each other; browsers stop at the same number.
+/// How many elements may be open inside each other. Browsers stop at the same number.
 const MOST_OPEN: usize = 512;
 
 /// The readings of a page.
@@ -34,7 +34,7 @@ pub(super) struct PageReadings {
     pub(super) comments: Option<DerivedReading>,
     /// The values of attributes that are text for people.
     pub(super) attributes: Option<DerivedReading>,
-    /// What is nested deeper, or written worse, than is looked at.
+    /// The part that is nested too deep, or written too badly, to be read.
     pub(super) unread: Option<Span>,
 }
 

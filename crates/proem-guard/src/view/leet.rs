@@ -1,4 +1,4 @@
-//! Digits and signs that stand for letters: `1gn0re`, `p@ssw0rd`.
+//! Digits and signs that represent letters: `1gn0re`, `p@ssw0rd`.
 
 use super::draft::{DerivedReading, ReadingDraft, ReadingSource};
 use alloc::{string::String, vec::Vec};
@@ -69,10 +69,10 @@ fn read_line(line: &str, start: usize, words: &mut Vec<LeetWord>) {
     }
 }
 
-/// The longest word that is read; keys and checksums are longer.
+/// The longest word that is read. Keys and checksums are longer.
 const LONGEST: usize = 20;
 
-/// The word in letters and its weight; `None` if it can't be one.
+/// The word in letters and its weight. `None` if it can't be one.
 fn leet_word(word: &str) -> Option<(String, usize)> {
     let bytes = word.as_bytes();
     if word.len() < 3 || word.len() > LONGEST || is_number_or_id(word) {
@@ -181,7 +181,7 @@ fn leet_letter(sign: u8, before: Option<&u8>, behind: Option<&u8>) -> Option<u8>
     })
 }
 
-/// The one is an L at the end, twice, and next to a vowel where no consonant stands; else an I.
+/// The one is an L at the end, twice, and next to a vowel where no consonant is; else an I.
 fn leet_one(before: Option<&u8>, behind: Option<&u8>) -> u8 {
     let is_vowel =
         |byte: Option<&u8>| byte.is_some_and(|byte| is_vowel(*byte) || matches!(byte, b'0' | b'3' | b'4' | b'@'));

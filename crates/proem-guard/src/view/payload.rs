@@ -3,9 +3,9 @@
 use alloc::{string::String, vec::Vec};
 use proem_text::character;
 
-/// The text that the bytes are, as UTF-8 or as UTF-16 in little-endian order; `None` if less than
-/// nine tenths of it would be printed, or less than half of it are letters and spaces; that much
-/// isn't asked of sixteen and more ASCII characters, which may be an encoding again.
+/// The text that the bytes are, as UTF-8 or as UTF-16 in little-endian order. `None` if less than nine tenths of it
+/// would be printed, or less than half of it are letters and spaces; that much isn't asked of sixteen and more ASCII
+/// characters, which may be an encoding again.
 ///
 /// A character that is cut at the start or the end is left out, so that a piece of an encoding
 /// reads too; what is broken inside becomes U+FFFD.
@@ -26,7 +26,7 @@ pub(super) fn payload_text(bytes: &[u8]) -> Option<String> {
     is_text.then(|| text.into())
 }
 
-/// Whether the first bytes could begin a text; a cheap test before all are decoded.
+/// Whether the first bytes could begin a text. A cheap test before all are decoded.
 pub(super) fn may_begin_text(bytes: &[u8]) -> bool {
     let controls = bytes.iter().filter(|byte| matches!(byte, 1..=8 | 11 | 12 | 14..=31 | 127)).count();
     controls.saturating_mul(10) <= bytes.len()

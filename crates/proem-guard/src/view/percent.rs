@@ -4,8 +4,8 @@ use super::draft::{DerivedReading, ReadingDraft, ReadingSource};
 use alloc::{string::String, vec::Vec};
 use proem_text::Span;
 
-/// The fewest escapes in a text that are decoded: one or two stand in many links. One that stands
-/// for the percent sign of another is enough.
+/// The fewest escapes in a text that are decoded: one or two are in many links. One that represents the percent sign of
+/// another is enough.
 const FEWEST: usize = 3;
 
 /// The text with its escapes decoded.
@@ -24,11 +24,11 @@ pub(super) fn read_percent(source: ReadingSource<'_>) -> Option<DerivedReading> 
         escapes = escapes.saturating_add(if hides_another(source.text, at, &bytes) { FEWEST } else { bytes.len() });
         replace_utf8(&mut draft, &bytes, start, 3);
     }
-    // What an escape hid may hide one again, one by one.
+    // An escape's text may hide another one, one by one.
     (escapes >= FEWEST || source.fresh.is_some()).then(|| draft.finish()).flatten()
 }
 
-/// Whether the last of the bytes is the percent sign of an escape whose digits stand at `end`.
+/// Whether the last of the bytes is the percent sign of an escape whose digits are at `end`.
 fn hides_another(text: &str, end: usize, bytes: &[u8]) -> bool {
     let digits = text.as_bytes().get(end..end.saturating_add(2));
     bytes.last() == Some(&b'%') && digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))

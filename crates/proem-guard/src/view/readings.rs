@@ -36,9 +36,9 @@ impl DecodingLimits {
 /// The readings of one text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Readings {
-    /// What a model reads, and what was taken out.
+    /// The text that a model reads, and the removed parts.
     pub clean: CleanView,
-    /// The clean view, then what was made from it; sorted by depth, then by place, then by step.
+    /// The clean view, then what was made from it. Sorted by depth, then by place, then by step.
     pub all: Vec<Reading>,
     /// Places that a limit left undecoded, in bytes of the original, in order and apart.
     pub undecoded: Vec<Span>,
@@ -46,15 +46,15 @@ pub struct Readings {
 
 /// Reads a text in every way known here.
 ///
-/// A step that changes only some places of a long text ([`ReadingStep::Skeleton`], [`ReadingStep::Percent`] …)
-/// gives these places with a few hundred bytes around each, an empty line between two of them.
-/// What was hidden as a whole ([`ReadingStep::Base64`], [`ReadingStep::Comment`] …) stands alone, all of a kind
-/// in one reading, an empty line between two. Readings other than the clean view are cleaned too.
+/// A step that changes only some places of a long text ([`ReadingStep::Skeleton`], [`ReadingStep::Percent`] …) gives
+/// these places with a few hundred bytes around each, an empty line between two of them. Texts that were hidden as a
+/// whole ([`ReadingStep::Base64`], [`ReadingStep::Comment`] …) have a reading of their own, all of a kind in one, an
+/// empty line between two. Readings other than the clean view are cleaned too.
 ///
-/// Not seen: encodings with a key, a picture or a table of their own, base64 cut by spaces, fewer
-/// than 12 bytes of base64 or 8 of hexadecimal digits, and what a style sheet hides by class. What
-/// a limit stops is told in [`Readings::undecoded`], but for guesses ([`ReadingStep::Leet`] …) about what
-/// was decoded as deep as is allowed.
+/// Not seen: encodings with a key, a picture or a table of their own, base64 cut by spaces, fewer than 12 bytes of
+/// base64 or 8 of hexadecimal digits, and text that a style sheet hides by class. [`Readings::undecoded`] lists the
+/// parts that a limit stopped, except for guesses ([`ReadingStep::Leet`] …) about text that was decoded as deep as is
+/// allowed.
 #[must_use]
 pub fn all_readings(text: &str, limits: &DecodingLimits) -> Readings {
     let clean = clean_view(text);
@@ -92,7 +92,7 @@ const GUESSES: [ReadingStep; 4] = [ReadingStep::Parted, ReadingStep::Skeleton, R
 #[derive(Debug)]
 struct ReadingNode {
     reading: Reading,
-    /// What its last step changed, in its text; `None` if it is all new.
+    /// The changes of its last step, in its text. `None` if it is all new.
     fresh: Option<Vec<Span>>,
     hidden: Option<HiddenText>,
 }
@@ -100,17 +100,17 @@ struct ReadingNode {
 /// A text in which characters were hidden.
 #[derive(Debug)]
 struct HiddenText {
-    /// With them; the map leads to the original.
+    /// With them. The map leads to the original.
     raw: View,
-    /// Without them; the map leads to `raw`.
+    /// Without them. The map leads to `raw`.
     clean: CleanView,
 }
 
-/// What the steps make of one reading.
+/// The steps' results for one reading.
 #[derive(Debug, Default)]
 struct Children {
     made: Vec<(ReadingStep, DerivedReading)>,
-    /// What is nested deeper than is looked at, in the reading's text.
+    /// The part that is nested too deep to be read, in the reading's text.
     unread: Option<Span>,
 }
 
@@ -141,8 +141,8 @@ fn child_readings(node: &ReadingNode, hidden: Option<&HiddenText>) -> Children {
     if bytes.has(b"013457890") && guess.is_none_or(|guess| guess < 3) {
         children.push(ReadingStep::Leet, leet::read_leet(source));
     }
-    // These two put other letters and digits in place of those that stand there: what could be decoded of them
-    // would be chance.
+    // These two put other letters and digits in place of those that are there: what could be decoded of them would be
+    // chance.
     if matches!(last, Some(ReadingStep::Skeleton | ReadingStep::Leet)) {
         return children;
     }
@@ -157,7 +157,7 @@ fn child_readings(node: &ReadingNode, hidden: Option<&HiddenText>) -> Children {
     children
 }
 
-/// What is encoded character by character or as a whole.
+/// Text that is encoded character by character or as a whole.
 fn add_decoded_readings(source: ReadingSource<'_>, bytes: &ByteCensus, children: &mut Children) {
     if bytes.longest_run >= base64::SHORTEST {
         children.push(ReadingStep::Base64, base64::read_base64(source));
@@ -173,7 +173,7 @@ fn add_decoded_readings(source: ReadingSource<'_>, bytes: &ByteCensus, children:
     }
 }
 
-/// What HTML and Markdown hide and show.
+/// The shown and the hidden text of HTML and Markdown.
 fn marked_up(source: ReadingSource<'_>, bytes: &ByteCensus, last: Option<ReadingStep>, children: &mut Children) {
     // Comments, values and code may hold a page of their own.
     let is_part = matches!(last, Some(ReadingStep::Comment | ReadingStep::Attribute | ReadingStep::HiddenMarkup));

@@ -1,9 +1,9 @@
 //! Look-alikes of Latin letters (UTS #39, section 4).
 //!
-//! Only words that look Latin and aren't are touched, so that other scripts stay what they are: a
-//! word that mixes Latin with look-alikes from another script; a word of Cyrillic, Greek or
-//! Armenian look-alikes alone, in a sentence that has no other words of such a script; a word in
-//! small capitals or white-on-black letters, which compatibility forms (NFKC) don't cover.
+//! Only words that look Latin and aren't are touched, so that other scripts stay what they are: a word that mixes Latin
+//! with look-alikes from another script. A word of Cyrillic, Greek or Armenian look-alikes alone, in a sentence that
+//! has no other words of such a script. A word in small capitals or white-on-black letters, which compatibility forms
+//! (NFKC) don't cover.
 
 use super::draft::{DerivedReading, ReadingDraft, ReadingSource};
 use alloc::vec::Vec;
@@ -73,7 +73,7 @@ impl Iterator for LetterRuns<'_> {
     }
 }
 
-/// Whether a word could stand for a Latin one, and how sure that is.
+/// Whether a word could represent a Latin one, and how sure that is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Likeness {
     /// It is what it is.
@@ -153,7 +153,7 @@ fn is_styled_word(word: &str, counts: &LetterRun) -> Likeness {
     if counts.styled > 0 && counts.letters >= 3 && word.chars().all(is_plain) { Likeness::Sure } else { Likeness::None }
 }
 
-/// Small Greek letters that stand for quantities.
+/// Small Greek letters that represent quantities.
 const fn is_quantity(c: char) -> bool {
     matches!(c, 'α'..='ω') && c != 'ο'
 }

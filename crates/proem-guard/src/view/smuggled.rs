@@ -10,14 +10,14 @@ use proem_text::{Span, character};
 const CANCEL_TAG: char = '\u{e007f}';
 const BLACK_FLAG: char = '\u{1f3f4}';
 
-/// How many other bytes may stand between two hidden characters of one payload: one character.
+/// How many other bytes may be between two hidden characters of one payload: one character.
 const GAP: usize = 4;
 
 /// The fewest variation selectors that are a payload.
 const FEWEST_SELECTORS: usize = 4;
 
-/// What the tag characters say: U+E0020 to U+E007E are copies of ASCII. The flags of England,
-/// Scotland and Wales are written with them too (UTS #51, annex C) and say nothing.
+/// The message of the tag characters: U+E0020 to U+E007E are copies of ASCII. The flags of England, Scotland and Wales
+/// are written with them too (UTS #51, annex C) and have no message.
 pub(super) fn read_tags(raw: &str) -> Option<DerivedReading> {
     let mut gathered = ApartTexts::default();
     for run in hidden_runs(raw, character::is_tag) {
@@ -38,8 +38,8 @@ fn is_flag_payload(raw: &str, run: &SmuggledPayload) -> bool {
     before.ends_with(BLACK_FLAG) && run.hidden.len() <= 7 && run.hidden.last() == Some(&CANCEL_TAG)
 }
 
-/// What the variation selectors say: number 1 is byte 0, number 256 is byte 255. If only the first
-/// sixteen are used, two make a byte.
+/// The message of the variation selectors: number 1 is byte 0, number 256 is byte 255. If only the first sixteen are
+/// used, two make a byte.
 pub(super) fn variation_selectors(raw: &str) -> Option<DerivedReading> {
     let mut gathered = ApartTexts::default();
     for run in hidden_runs(raw, character::is_variation_selector) {

@@ -1,4 +1,4 @@
-//! Letters that stand apart: `i g n o r e   a l l`, `i.g.n.o.r.e`.
+//! Letters that are apart: `i g n o r e   a l l`, `i.g.n.o.r.e`.
 
 use super::draft::{DerivedReading, ReadingDraft, ReadingSource};
 use alloc::vec::Vec;
@@ -7,7 +7,7 @@ use proem_text::Span;
 /// The fewest letters that are joined.
 const FEWEST: usize = 5;
 
-/// The fewest that one of the words has: two stand in abbreviations.
+/// The fewest that one of the words has: two are in abbreviations.
 const FEWEST_IN_WORD: usize = 3;
 
 /// The text with such letters joined. A wider gap is the border of a word; where there is none,
@@ -15,7 +15,7 @@ const FEWEST_IN_WORD: usize = 3;
 pub(super) fn read_spaced(source: ReadingSource<'_>) -> Option<DerivedReading> {
     let mut draft = ReadingDraft::new(source);
     let mut edits = Vec::new();
-    // The last three characters that stood alone between separators, and where the next starts.
+    // The last three characters that was alone between separators, and where the next starts.
     let mut alone = [0usize; 3];
     let (mut count, mut start, mut done) = (0usize, 0usize, 0usize);
     for (at, byte) in source.text.bytes().chain([b' ']).enumerate() {
@@ -53,7 +53,7 @@ pub(super) fn read_spaced(source: ReadingSource<'_>) -> Option<DerivedReading> {
     draft.finish()
 }
 
-/// The letters of the longest word, by what stands for the gaps between all letters.
+/// The letters of the longest word, by what represents the gaps between all letters.
 fn longest_word(edits: &[(Span, &str)]) -> usize {
     edits.split(|(_, with)| !with.is_empty()).map(|word| word.len().saturating_add(1)).max().unwrap_or(1)
 }
@@ -87,7 +87,7 @@ fn single_at(text: &str, at: usize) -> Option<Span> {
     (is_alone && is_single(text, Span::new(at, end))).then(|| Span::new(at, end))
 }
 
-/// Follows the letters from the first; gives their number and their end.
+/// Follows the letters from the first. Gives their number and their end.
 fn spell(text: &str, first: Span, edits: &mut Vec<(Span, &'static str)>) -> (usize, usize) {
     let (mut letters, mut end) = (1usize, first.end);
     let behind = |at: usize| text.get(at..).and_then(|rest| rest.chars().next());

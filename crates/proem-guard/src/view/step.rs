@@ -7,9 +7,9 @@ pub enum ReadingStep {
     Parted,
     /// Look-alikes of Latin letters are replaced by them (UTS #39).
     Skeleton,
-    /// Digits and signs are replaced by the letters that they stand for in `1gn0re`.
+    /// Digits and signs are replaced by the letters that they represent in `1gn0re`.
     Leet,
-    /// Letters that stand apart are joined: `i g n o r e`.
+    /// Letters that are apart are joined: `i g n o r e`.
     Spaced,
     /// The text is read backwards.
     Reversed,
@@ -29,9 +29,9 @@ pub enum ReadingStep {
     Tags,
     /// Bytes written as variation selectors.
     VariationSelectors,
-    /// What a reader of an HTML page sees.
+    /// The text that a reader of an HTML page sees.
     Markup,
-    /// What an HTML page has and doesn't show.
+    /// The text that an HTML page has and doesn't show.
     HiddenMarkup,
     /// A comment of HTML.
     Comment,
@@ -64,8 +64,8 @@ impl ReadingStep {
         }
     }
 
-    /// Whether words that are found only after this step were hidden on purpose. What a page or
-    /// a link encodes by its own rules was not.
+    /// Whether words that are found only after this step were hidden on purpose. Text that a page or a link encodes by
+    /// its own rules was not.
     #[must_use]
     pub const fn hides(self) -> bool {
         !matches!(self, Self::Entities | Self::Percent | Self::Markup | Self::Attribute)

@@ -56,7 +56,7 @@ const WORDS: [&str; 44] = [
 /// The longest of them.
 const LONGEST: usize = 12;
 
-/// What a word is evidence for.
+/// The evidence of a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WordTransform {
     Plain,
@@ -134,7 +134,7 @@ const fn word_end_number(word: u128) -> usize {
     end_of_letters(before, last)
 }
 
-/// The same of two letters, small or not; of one letter, the one before it is 0.
+/// The same of two letters, small or not. Of one letter, the one before it is 0.
 const fn end_of_letters(before: u8, last: u8) -> usize {
     ((before & 31) as usize) << 5 | (last & 31) as usize
 }
@@ -185,7 +185,7 @@ pub(super) fn read_turned(source: ReadingSource<'_>) -> (Option<DerivedReading>,
     let (mut reversed, mut rot13) = (ApartTexts::default(), ApartTexts::default());
     let (mut start, mut at) = (0usize, 0usize);
     let mut evidence = TransformCounts::default();
-    // The last two letters of the word at hand, and how many it has; most words end as none of the table.
+    // The last two letters of the word at hand, and how many it has. Most words end as none of the table.
     let ([mut before, mut last], mut length) = ([0u8; 2], 0usize);
     for byte in source.text.bytes().chain([b'\n']) {
         if byte.is_ascii_alphabetic() {

@@ -1,4 +1,4 @@
-//! What goes out and what doesn't, as tables.
+//! The texts that go out and those that don't, as tables.
 #![expect(clippy::unwrap_used, clippy::string_slice, reason = "a test may stop at what it didn't expect")]
 
 use proem_guard::{

@@ -5,11 +5,11 @@ use std::path::Path;
 use proem_guard::{Guard, LanguageFamily, Policy, Untrusted, Verdict};
 use proem_text::{Label, Source};
 
-/// Code that an attack stands in.
+/// Code that an attack is in.
 const CODE: [&str; 2] =
     ["int add(int a, int b) {\n    return a + b;\n}\n\n", "\nint main(void) {\n    return add(1, 2);\n}\n"];
 
-/// The attacks as they stand in code: alone on their lines, in a comment, and in a patch.
+/// The attacks as they are in code: alone on their lines, in a comment, and in a patch.
 fn disguises(attack: &str) -> [(String, LanguageFamily); 3] {
     let [before, after] = CODE;
     let comment: String = attack.lines().map(|line| format!("// {line}\n")).collect();

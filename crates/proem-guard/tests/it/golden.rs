@@ -1,4 +1,4 @@
-//! What the guard says about whole documents, as files that a reviewer reads.
+//! The guard's verdicts on whole documents, as files that a reviewer reads.
 //!
 //! Each folder of `fixtures/` gives one snapshot: verdict, findings, and what is left after cutting.
 #![expect(clippy::unwrap_used, reason = "a test may stop at what it didn't expect")]
@@ -76,7 +76,7 @@ fn every_family_is_found() {
         for (name, text) in files(&folder) {
             let account = account(&text);
             let verdict = Verdict::parse(account.lines().next().unwrap()).unwrap();
-            // The learned score may flag a benign text; nothing may keep one out.
+            // The learned score may flag a benign text. Nothing may keep one out.
             let is_benign = family == "benign" || name.contains("benign");
             let is_right = if is_benign { verdict < Verdict::Quarantine } else { verdict > Verdict::Allow };
             if !is_right {

@@ -1,4 +1,4 @@
-//! What holds for every tree of labelled values.
+//! The laws of every tree of labelled values.
 #![expect(clippy::unwrap_used, reason = "a test may stop at what it didn't expect")]
 
 use proem_guard::label_tree::{DifferenceKind, PlacePart};
@@ -198,7 +198,7 @@ proptest! {
         let names = names_of_ours(&tree);
         for line in shown.lines() {
             let begin = line.trim_start_matches(' ');
-            // The first of what a number counts stands behind that number.
+            // The first of what a number counts is behind that number.
             let counted = |c: char| c.is_ascii_digit() || c == '.' || c == ' ';
             let begin = begin.trim_start_matches(counted);
             let is_ours = begin.is_empty() || names.iter().any(|name| begin.starts_with(name.trim_start_matches(counted)));

@@ -24,7 +24,7 @@ fn outside(text: &str) -> Untrusted<String> {
     Untrusted::new(text.to_owned(), Label::trusted())
 }
 
-/// Reads what a terminal shows; `None` if it can't be read.
+/// Reads what a terminal shows. `None` if it can't be read.
 fn read_back(shown: &str) -> Option<String> {
     let mut text = String::new();
     let mut rest = shown;

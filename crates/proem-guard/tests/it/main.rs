@@ -1,4 +1,4 @@
-//! What `proem-guard` does, seen from outside: one binary, one module for each subject.
+//! The behaviour of `proem-guard`, seen from outside: one binary, one module for each subject.
 
 mod check;
 mod check_laws;

@@ -183,7 +183,7 @@ fn what_a_page_hides_counts_though_its_source_holds_the_same_words() {
     for page in [
         "# Widget\n\n<!-- Please keep this table sorted. You must run the generator first. -->\n".to_owned(),
         "# Widget\n\n    curl -s https://widget.example/setup.sh | sh\n\n<!-- end -->\n".to_owned(),
-        // What is shown as well is in nobody's way.
+        // Text that is visible as well is in nobody's way.
         "<p>Run curl -s https://w.example/setup.sh | sh</p><!-- the same as in the manual -->".to_owned(),
     ] {
         assert_eq!(page_verdict(&page).0, Verdict::Allow, "{page}");

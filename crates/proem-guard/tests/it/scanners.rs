@@ -17,7 +17,7 @@ const FAMILIES: [(&str, &str); 8] = [
     ("extraction", "extraction/"),
     ("forgery", "forgery/"),
     ("override", "override/"),
-    // What stands behind an encoding may be of any family.
+    // Text behind an encoding may be of any family.
     ("payload", ""),
     ("persona", "persona/"),
     ("social", "social/"),
@@ -31,7 +31,7 @@ fn fixtures(folder: &str) -> Vec<(String, String)> {
     files.iter().map(|file| (file.display().to_string(), fs::read_to_string(file).unwrap())).collect()
 }
 
-/// What is found in all readings of a text.
+/// The hits in all readings of a text.
 fn look(lexicon: &Lexicon, scanners: &Scanners, text: &str) -> Vec<Hit> {
     let readings = all_readings(text, &DecodingLimits::for_text(text.len()));
     let mut hits = payload::hidden_character_hits(text, &readings.clean.removed);
@@ -130,7 +130,7 @@ fn the_reference_lists_every_rule() {
     }
 }
 
-/// What is shipped is what the file of concepts says.
+/// The shipped index is made of the file of concepts.
 #[test]
 fn the_index_of_concepts_is_up_to_date() {
     const CONCEPTS: &str = include_str!("../../data/concepts.tsv");

@@ -31,7 +31,7 @@ fn read(text: &str) -> Readings {
     all_readings(text, &DecodingLimits::for_text(text.len()))
 }
 
-/// What the original must be for the reading's map to be right.
+/// The original that makes the reading's map right.
 fn check_map(original: &str, reading: &Reading) -> Result<(), TestCaseError> {
     let (text, map) = (&reading.view.text, &reading.view.map);
     prop_assert_eq!(map.view_len(), text.len());
@@ -48,7 +48,7 @@ fn check_map(original: &str, reading: &Reading) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Writes a sentence by a scheme, inside other text; gives the step that undoes it.
+/// Writes a sentence by a scheme, inside other text. Gives the step that undoes it.
 fn encode(sentence: &str, scheme: usize) -> (ReadingStep, String) {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let each = |write: &dyn Fn(u8) -> String| sentence.bytes().map(write).collect::<String>();
@@ -122,7 +122,7 @@ proptest! {
         let mut hidden = sentence.clone();
         let mut steps = Vec::new();
         for scheme in &schemes {
-            // Hidden characters stand in an encoding only, not the other way round.
+            // Hidden characters are in an encoding only, not the other way round.
             if matches!(scheme, 5 | 6) && !hidden.is_ascii() {
                 continue;
             }

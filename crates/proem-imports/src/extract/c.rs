@@ -13,7 +13,7 @@ use crate::{
 /// The longest delimiter of a raw string, in characters (ISO/IEC 14882:2020, 5.4 and 5.13.5).
 const DELIMITER: usize = 16;
 
-/// Adds what `source` includes to `facts`, delimiters and all: `"a.h"`, `<b/c.h>`, or the macro that stands for it.
+/// Adds what `source` includes to `facts`, delimiters and all: `"a.h"`, `<b/c.h>`, or the macro that represents it.
 pub(super) fn read_includes(
     source: &[u8],
     facts: &mut FactsBuilder<'_>,
@@ -42,13 +42,13 @@ pub(super) fn read_includes(
     Ok(())
 }
 
-/// What is known of the current line.
+/// The state of the current line.
 #[derive(Debug, Default)]
 struct IncludeLine {
     /// Whether there is more than white space and comments on it so far.
     begun: bool,
-    /// Quotes that nothing closes on this line: they stand in text that is never compiled, such as that of an
-    /// `#error`. Each is looked for once a line, so that the time for a source grows with its length alone.
+    /// Quotes that nothing closes on this line: they are in text that is never compiled, such as that of an `#error`.
+    /// Each is looked for once a line, so that the time for a source grows with its length alone.
     open: [Option<u8>; 2],
 }
 
@@ -59,7 +59,7 @@ struct IncludeScanner<'s> {
 }
 
 impl<'s> IncludeScanner<'s> {
-    /// Skips white space within a line, a spliced line's end or a comment; false if there is none.
+    /// Skips white space within a line, a spliced line's end or a comment. False if there is none.
     fn skip_blank(&mut self, facts: &mut FactsBuilder<'_>) -> bool {
         self.rest = match self.rest {
             [b' ' | b'\t' | b'\r' | 0x0b | 0x0c, rest @ ..] => rest,
@@ -166,7 +166,7 @@ impl<'s> IncludeScanner<'s> {
         }
     }
 
-    /// Skips a raw string behind its first quote; nothing is special in it but its end.
+    /// Skips a raw string behind its first quote. Nothing is special in it but its end.
     fn raw(&mut self, behind: &'s [u8], facts: &mut FactsBuilder<'_>) {
         let open = behind.iter().take(DELIMITER.saturating_add(1)).position(|&byte| byte == b'(');
         let Some((delimiter, text)) = open.and_then(|open| behind.split_at_checked(open)) else {
@@ -190,7 +190,7 @@ const fn is_of_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | 0x80..)
 }
 
-/// What follows the first `end`.
+/// The text behind the first `end`.
 fn text_after<'s>(text: &'s [u8], end: &[u8]) -> Option<&'s [u8]> {
     let (&last, head) = end.split_last()?;
     let mut from = 0_usize;
@@ -204,7 +204,7 @@ fn text_after<'s>(text: &'s [u8], end: &[u8]) -> Option<&'s [u8]> {
     None
 }
 
-/// What follows a line, with those that are spliced to it; its end is left.
+/// The text behind a line, with those that are spliced to it. Its end is left.
 fn after_line(mut text: &[u8]) -> &[u8] {
     loop {
         let end = text.iter().position(|&byte| byte == b'\n').unwrap_or(text.len());

@@ -1,4 +1,4 @@
-//! What the visitors fill in.
+//! The facts that the visitors fill in.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -54,13 +54,13 @@ impl<'a> FactsBuilder<'a> {
         self.source.get(node.byte_range()).unwrap_or_default()
     }
 
-    /// A node's text as a name; `None` with [`Self::errors`] set if it is too long or not UTF-8.
+    /// A node's text as a name. `None` with [`Self::errors`] set if it is too long or not UTF-8.
     pub(super) fn name(&mut self, node: Node<'_>) -> Option<String> {
         let bytes = self.bytes(node);
         self.name_of(bytes)
     }
 
-    /// Bytes as a name; `None` with [`Self::errors`] set if they are too many or not UTF-8.
+    /// Bytes as a name. `None` with [`Self::errors`] set if they are too many or not UTF-8.
     pub(super) fn name_of(&mut self, bytes: &[u8]) -> Option<String> {
         let short = Some(bytes).filter(|bytes| bytes.len() <= self.longest);
         let name = short.and_then(|bytes| core::str::from_utf8(bytes).ok());
@@ -74,7 +74,7 @@ impl<'a> FactsBuilder<'a> {
         Some(name.split_whitespace().collect())
     }
 
-    /// The text of a string literal that holds no escape; `None` for any other node.
+    /// The text of a string literal that holds no escape. `None` for any other node.
     pub(super) fn literal(&mut self, node: Node<'_>) -> Option<String> {
         let plain = match node.kind() {
             "string" | "interpreted_string_literal" | "raw_string_literal" | "string_literal" => true,
@@ -125,13 +125,13 @@ impl<'a> FactsBuilder<'a> {
         locals.map(|local| first_path_part(local, self.language).to_owned()).collect()
     }
 
-    /// Whether a used name can lead to another file; `open` if an import brings in names that it doesn't list.
+    /// Whether a used name can lead to another file. `open` if an import brings in names that it doesn't list.
     fn matters(&self, path: &str, heads: &BTreeSet<String>, open: bool) -> bool {
         let first = first_path_part(path, self.language);
         let qualified = first.len() < path.len();
         match self.language {
             SourceLanguage::C | SourceLanguage::Cpp => false,
-            // A package's name is not always the last part of its path, but usually stands in it.
+            // A package's name is not always the last part of its path, but usually is in it.
             SourceLanguage::Go => {
                 qualified && (heads.contains(first) || self.imports.iter().any(|import| import.path.contains(first)))
             }
@@ -146,7 +146,7 @@ impl<'a> FactsBuilder<'a> {
     }
 }
 
-/// What comes before the first separator.
+/// The part before the first separator.
 fn first_path_part(path: &str, language: SourceLanguage) -> &str {
     path.split_once(language.separator()).map_or(path, |(first, _)| first)
 }

@@ -7,7 +7,7 @@ use crate::{
     extracted::{Binding, ImportKind},
 };
 
-/// Go's declarations stand at the top of its files; nothing needs to be remembered.
+/// Go's declarations are at the top of its files. Nothing needs to be remembered.
 #[derive(Debug)]
 pub(super) struct Go;
 

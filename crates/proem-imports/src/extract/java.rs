@@ -7,7 +7,7 @@ use crate::{
     extracted::{Binding, ImportKind},
 };
 
-/// Where the walk is.
+/// The state of the walk.
 #[derive(Debug, Default)]
 pub(super) struct Java {
     /// The end of the last type at the top of the file.
@@ -78,7 +78,7 @@ fn add_java_import(node: Node<'_>, facts: &mut FactsBuilder<'_>) {
     facts.import(path, ImportKind::Static, vec![binding]);
 }
 
-/// Notes a type that is named; a value of that name is told apart by its small first letter.
+/// Notes a type that is named. A value of that name is told apart by its small first letter.
 fn note_used_type(node: Option<Node<'_>>, calls: u32, facts: &mut FactsBuilder<'_>) {
     let Some(node) = node else { return };
     let path = match node.kind() {

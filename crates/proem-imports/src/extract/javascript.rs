@@ -9,10 +9,10 @@ use crate::{
     extracted::{Binding, ImportKind},
 };
 
-/// Where the walk is.
+/// The state of the walk.
 #[derive(Debug, Default)]
 pub(super) struct JavaScript {
-    /// Where calls begin whose import is noted with the names that it is assigned to.
+    /// The beginnings of calls whose import is noted with the names that it is assigned to.
     noted: BTreeSet<usize>,
 }
 
@@ -141,7 +141,7 @@ fn add_js_import(node: Node<'_>, facts: &mut FactsBuilder<'_>) {
     facts.import(path, if types { ImportKind::TypeOnly } else { ImportKind::Static }, bindings);
 }
 
-/// Reads what an import brings in; whether any of it is more than a type.
+/// Reads what an import brings in. Whether any of it is more than a type.
 fn clause(node: Node<'_>, facts: &mut FactsBuilder<'_>, bindings: &mut Vec<Binding>) -> bool {
     let mut values = false;
     for child in named_children(node) {
@@ -201,7 +201,7 @@ fn add_js_export(node: Node<'_>, facts: &mut FactsBuilder<'_>) {
         let kind = if for_types(node) { ImportKind::TypeOnly } else { ImportKind::ReExport };
         return facts.import(path, kind, bindings);
     }
-    // What was imported under such a name is found through the import.
+    // A thing imported under such a name is found through the import.
     facts.definitions.extend(bindings.into_iter().map(|binding| binding.local));
     if node.children(&mut node.walk()).any(|child| child.kind() == "default") {
         facts.definitions.insert("default".to_owned());

@@ -7,7 +7,7 @@ use crate::{
     extracted::{Binding, ImportKind},
 };
 
-/// Where the walk is.
+/// The state of the walk.
 #[derive(Debug, Default)]
 pub(super) struct Python {
     /// The end of the outermost function or class that the walk has reached.

@@ -11,7 +11,7 @@ use crate::{
     extracted::{Binding, Import, ImportKind, Module},
 };
 
-/// Where the walk is.
+/// The state of the walk.
 #[derive(Debug, Default)]
 pub(super) struct Rust {
     /// The inline modules around the walk, outermost first: name and end.
@@ -20,7 +20,7 @@ pub(super) struct Rust {
     test_end: usize,
     /// The end of the outermost item, except modules, that the walk has reached.
     inner_end: usize,
-    /// What the attributes before the next item say.
+    /// The attributes before the next item.
     pending: RustAttributes,
 }
 
@@ -159,7 +159,7 @@ impl Rust {
         WalkStep::Over
     }
 
-    /// `prefix` followed by the path of `node`; nothing if that would be too long.
+    /// `prefix` followed by the path of `node`. Nothing if that would be too long.
     fn joined(&self, prefix: &str, node: Node<'_>, facts: &mut FactsBuilder<'_>) -> Option<String> {
         let path = facts.compact(node)?;
         let path = if prefix.is_empty() { path } else { format!("{prefix}::{path}") };
@@ -193,7 +193,7 @@ impl Rust {
         own.into_iter().chain(scope).chain(parts).collect::<Vec<_>>().join("::")
     }
 
-    /// Notes the use of a qualified name; what stands in its generic arguments is walked.
+    /// Notes the use of a qualified name; what is in its generic arguments is walked.
     fn path(&self, node: Node<'_>, calls: u32, facts: &mut FactsBuilder<'_>) -> WalkStep {
         let Ok(text) = core::str::from_utf8(facts.bytes(node)) else { return WalkStep::Into };
         let plain = text.len() <= facts.longest() && text.chars().all(|c| c.is_alphanumeric() || "_:#".contains(c));

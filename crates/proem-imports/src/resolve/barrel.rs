@@ -8,7 +8,7 @@ use crate::{
     resolve::{FileImports, ImportTarget, NamedTarget, index::defines},
 };
 
-/// The most files that are looked at for one name; a longer chain is left where it is.
+/// The most files that are looked at for one name. A longer chain is left where it is.
 const LOOKS: usize = 64;
 
 /// An import whose binding a file hands on to whoever imports the file.
@@ -16,7 +16,7 @@ const LOOKS: usize = 64;
 struct ReExport<'f> {
     import: &'f Import,
     binding: &'f Binding,
-    /// Whether it names what is looked for; otherwise it hands on all that another file has.
+    /// Whether it names what is looked for. Otherwise it hands on all that another file has.
     certain: bool,
 }
 
@@ -101,7 +101,7 @@ fn handed_on<'f>(facts: &'f SourceFacts, name: &'f str) -> impl Iterator<Item = 
     })
 }
 
-/// Whether a `use` inside the module that it stands in has the first part of `name`.
+/// Whether a `use` inside the module that it is in has the first part of `name`.
 fn rust_hands_on(import: &Import, binding: &Binding, name: &str) -> bool {
     let below = if import.scope.is_empty() {
         Some(name)

@@ -2,7 +2,7 @@
 //!
 //! Which folders are searched is up to whoever builds the sources, and written nowhere that all projects have in
 //! common. So a path leads to the file that it names from the includer's folder, else to the only file of the
-//! repository whose path ends with it; of several nobody knows which one.
+//! repository whose path ends with it. Of several nobody knows which one.
 
 use std::collections::BTreeMap;
 
@@ -110,7 +110,7 @@ const SYSTEM: [&[u8]; 89] = [
 #[derive(Debug)]
 pub(super) struct HeaderIndex<'a> {
     index: &'a PathIndex<'a>,
-    /// All files, by their names; empty if nothing includes any.
+    /// All files, by their names. Empty if nothing includes any.
     named: BTreeMap<&'a [u8], Vec<u32>>,
 }
 

@@ -8,7 +8,7 @@ use crate::{
     resolve::{ImportTarget, Manifests, NamedTarget, index::PathIndex, place},
 };
 
-/// What is known of the repository's packages.
+/// The known packages of the repository.
 #[derive(Debug)]
 pub(super) struct GoPackages<'a> {
     index: &'a PathIndex<'a>,
@@ -37,7 +37,7 @@ impl<'a> GoPackages<'a> {
         }
         let modules =
             self.manifests.go.iter().filter_map(|module| Some((module, path_below_module(path, &module.path)?)));
-        // The longest path is the innermost module; of several with one path, the nearest.
+        // The longest path is the innermost module. Of several with one path, the nearest.
         let module =
             modules.max_by_key(|(module, _)| (module.path.len(), place::shared_components(&module.folder, importer)));
         if let Some((module, below)) = module {
@@ -62,7 +62,7 @@ impl<'a> GoPackages<'a> {
     }
 }
 
-/// What follows `module` in the path of a package.
+/// The path of a package behind `module`.
 fn path_below_module<'p>(path: &'p str, module: &str) -> Option<&'p str> {
     let rest = path.strip_prefix(module)?;
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }

@@ -94,14 +94,14 @@ impl<'a> Uses<'a> {
         !matches!(self.facts.language, SourceLanguage::Go | SourceLanguage::Java | SourceLanguage::Rust)
     }
 
-    /// The uses of `local` and of what is in it, by their places; `package` stands in for an empty name.
+    /// The uses of `local` and of what is in it, by their places. `package` replaces an empty name.
     pub(super) fn of(&self, local: &str, package: Option<&str>) -> Vec<usize> {
         let local = if local.is_empty() { package.unwrap_or_default() } else { local };
         if local.is_empty() {
             return Vec::new();
         }
         let uses = &self.facts.uses;
-        // Sorted, so whatever begins with the name stands together.
+        // Sorted, so whatever begins with the name is together.
         let start = uses.partition_point(|used| used.path.as_str() < local);
         let near = uses.iter().enumerate().skip(start).take_while(|(_, used)| used.path.starts_with(local));
         let separator = self.facts.language.separator();

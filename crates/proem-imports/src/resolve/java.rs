@@ -11,7 +11,7 @@ use crate::{
 /// The types of the repository.
 #[derive(Debug)]
 pub(super) struct JavaPackages<'a> {
-    /// By package and name; of two that have both, the first path's.
+    /// By package and name. Of two that have both, the first path's.
     types: BTreeMap<&'a str, BTreeMap<&'a str, u32>>,
 }
 

@@ -1,8 +1,8 @@
 //! JavaScript's and TypeScript's modules.
 //!
-//! In this order: a path that begins with a dot counts from the importer's folder; a pattern of the
-//! nearest `tsconfig.json` or `jsconfig.json`; the name of a package of the repository; the
-//! configuration's base folder. Whatever else there is comes from a registry or the runtime.
+//! In this order: a path that begins with a dot counts from the importer's folder. A pattern of the nearest
+//! `tsconfig.json` or `jsconfig.json`. The name of a package of the repository. The configuration's base folder.
+//! Everything else comes from a registry or the runtime.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ use crate::{
     },
 };
 
-/// What is added to a path that names no file, in this order.
+/// The endings added to a path that names no file, in this order.
 const ENDINGS: [&str; 11] = [".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mts", ".cts", ".mjs", ".cjs", ".d.mts", ".json"];
 
-/// What a path to compiled code may have been compiled from.
+/// The possible sources of a path to compiled code.
 const SOURCES: [(&str, [&str; 3]); 4] = [
     (".js", [".ts", ".tsx", ".d.ts"]),
     (".jsx", [".tsx", ".ts", ".d.ts"]),
@@ -27,13 +27,13 @@ const SOURCES: [(&str, [&str; 3]); 4] = [
     (".cjs", [".cts", ".ts", ".d.cts"]),
 ];
 
-/// Where compiled code goes, by custom, beside `src` that it comes from.
+/// The customary folders of compiled code, beside the `src` that it comes from.
 const BUILT: [&[u8]; 5] = [b"dist/", b"lib/", b"build/", b"out/", b"esm/"];
 
 /// How many configurations may extend one another.
 const EXTENDS: usize = 8;
 
-/// What is known of the repository's modules.
+/// The known modules of the repository.
 #[derive(Debug)]
 pub(super) struct JavaScriptModules<'a> {
     index: &'a PathIndex<'a>,
@@ -91,7 +91,7 @@ impl<'a> JavaScriptModules<'a> {
         Err(if internal { ImportTarget::Missing } else { ImportTarget::External })
     }
 
-    /// The file that a path without or with another ending names, or that stands for a folder.
+    /// The file that a path without or with another ending names, or that represents a folder.
     fn file_at(&self, path: &[u8]) -> Option<u32> {
         let with = |end: &str| self.index.find(&[path, end.as_bytes()].concat());
         let exact = self.index.find(path);
@@ -116,7 +116,7 @@ impl<'a> JavaScriptModules<'a> {
         ENDINGS.iter().find_map(|end| self.index.find(&place::join_relative(folder, format!("index{end}").as_bytes())?))
     }
 
-    /// The file that a package's own name stands for.
+    /// The file that a package's own name represents.
     fn main_of(&self, package: &NodePackage) -> Option<u32> {
         package.mains.iter().find_map(|main| self.entry(package, main))
     }

@@ -1,4 +1,4 @@
-//! The project files that say what names stand for.
+//! The project files that say what names represent.
 //!
 //! A file that can't be read as what it is says nothing, and the caller hears of it.
 
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::resolve::place;
 
-/// What the project files of a repository say.
+/// The project files of a repository.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Manifests {
     pub(super) cargo: Vec<Cargo>,
@@ -34,11 +34,11 @@ impl fmt::Display for BadManifest {
 
 impl core::error::Error for BadManifest {}
 
-/// What a `Cargo.toml` says of its targets and names.
+/// A `Cargo.toml`'s targets and names.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Cargo {
     pub(super) folder: Vec<u8>,
-    /// The name of its library in sources; `None` without a package.
+    /// The name of its library in sources. `None` without a package.
     pub(super) library: Option<String>,
     pub(super) package: Option<String>,
     /// The sources that it names, from its folder.
@@ -48,25 +48,25 @@ pub(super) struct Cargo {
     pub(super) renamed: BTreeMap<String, String>,
 }
 
-/// What a `go.mod` says.
+/// The contents of a `go.mod`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct GoModule {
     pub(super) folder: Vec<u8>,
     pub(super) path: String,
 }
 
-/// What a `package.json` says.
+/// The contents of a `package.json`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NodePackage {
     pub(super) folder: Vec<u8>,
     pub(super) name: Option<String>,
-    /// What its own name stands for, the first that is there.
+    /// The candidates for its own name, of which the first existing one counts.
     pub(super) mains: Vec<String>,
-    /// What paths below its name stand for.
+    /// The candidates for paths below its name.
     pub(super) exports: Vec<(String, String)>,
 }
 
-/// What a `tsconfig.json` or `jsconfig.json` says.
+/// The contents of a `tsconfig.json` or `jsconfig.json`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TsConfig {
     pub(super) folder: Vec<u8>,
@@ -78,12 +78,12 @@ pub(super) struct TsConfig {
 }
 
 impl TsConfig {
-    /// The folder that its paths count from; `None` if it leaves the repository.
+    /// The folder that its paths count from. `None` if it leaves the repository.
     pub(super) fn base_folder(&self) -> Option<Vec<u8>> {
         place::join_relative(&self.folder, self.base.as_deref().unwrap_or(".").as_bytes())
     }
 
-    /// Where a name that one of the patterns fits may be; the longest start wins.
+    /// The candidates for a name that one of the patterns fits. The longest start wins.
     pub(super) fn matching(&self, written: &str) -> Option<Vec<String>> {
         let start = |pattern: &str| pattern.find('*').map_or(usize::MAX, |star| star);
         let fits = self.patterns.iter().filter(|(pattern, _)| fill_star(pattern, "", written).is_some());
@@ -92,7 +92,7 @@ impl TsConfig {
     }
 }
 
-/// `target` with what the star of `pattern` stands for in `text`; `None` if the pattern isn't its.
+/// `target` with what the star of `pattern` represents in `text`. `None` if the pattern isn't its.
 pub(super) fn fill_star(pattern: &str, target: &str, text: &str) -> Option<String> {
     let Some((start, end)) = pattern.split_once('*') else { return (pattern == text).then(|| target.to_owned()) };
     let middle = text.strip_prefix(start)?.strip_suffix(end)?;
@@ -100,7 +100,7 @@ pub(super) fn fill_star(pattern: &str, target: &str, text: &str) -> Option<Strin
 }
 
 impl Manifests {
-    /// Whether a file is one that [`Self::add`] reads, by its path; those of installed packages are not.
+    /// Whether a file is one that [`Self::add`] reads, by its path. Those of installed packages are not.
     #[must_use]
     pub fn wanted(path: &[u8]) -> bool {
         if path.split(|&byte| byte == b'/').any(|part| part == b"node_modules") {
@@ -110,7 +110,7 @@ impl Manifests {
         matches!(name, b"Cargo.toml" | b"go.mod" | b"package.json") || is_paths(name)
     }
 
-    /// Reads a project file; a path that isn't [`Self::wanted`] says nothing.
+    /// Reads a project file. A path that isn't [`Self::wanted`] says nothing.
     ///
     /// # Errors
     ///
@@ -233,7 +233,7 @@ fn tsconfig_paths(folder: Vec<u8>, object: &Map<String, Value>) -> TsConfig {
 fn without_json_comments(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
-    // Where the last comma stands, if only white space followed it.
+    // The place of the last comma, if only white space followed it.
     let mut comma = None;
     while let Some(c) = chars.next() {
         match c {

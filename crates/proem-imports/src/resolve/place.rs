@@ -1,6 +1,6 @@
 //! Paths as bytes.
 
-/// The folder of a path; empty for the root.
+/// The folder of a path. Empty for the root.
 pub(super) fn folder_of(path: &[u8]) -> &[u8] {
     let slash = path.iter().rposition(|&byte| byte == b'/').unwrap_or(0);
     path.get(..slash).unwrap_or_default()
@@ -18,7 +18,7 @@ pub(super) fn name_stem(path: &[u8]) -> &[u8] {
     name.get(..dot).unwrap_or_default()
 }
 
-/// `relative` below `folder`, with `.` and `..` taken away; `None` if that leaves the root.
+/// `relative` below `folder`, with `.` and `..` taken away. `None` if that leaves the root.
 pub(super) fn join_relative(folder: &[u8], relative: &[u8]) -> Option<Vec<u8>> {
     let mut parts: Vec<&[u8]> = Vec::new();
     for part in folder.split(|&byte| byte == b'/').chain(relative.split(|&byte| byte == b'/')) {

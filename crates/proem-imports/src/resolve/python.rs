@@ -21,20 +21,20 @@ const STANDARD: &str = include_str!("../../data/python-stdlib.txt");
 /// Folders that hold packages and are none themselves, by custom.
 const SOURCES: [&[u8]; 3] = [b"src", b"lib", b"python"];
 
-/// What is known of the repository's modules.
+/// The known modules of the repository.
 #[derive(Debug)]
 pub(super) struct PythonModules<'a> {
     index: &'a PathIndex<'a>,
     standard: BTreeSet<&'static str>,
-    /// Where each first part of a name is found.
+    /// The folders of each first part of a name.
     roots: BTreeMap<String, BTreeSet<&'a [u8]>>,
 }
 
-/// What a dotted name is.
+/// The target of a dotted name.
 struct DottedTarget {
-    /// The file that runs when it is imported; a folder without `__init__` has none.
+    /// The file that runs when it is imported. A folder without `__init__` has none.
     file: Option<u32>,
-    /// Where its submodules are; a module that is a file has none.
+    /// The folder of its submodules. A module that is a file has none.
     folder: Option<Vec<u8>>,
 }
 
@@ -149,7 +149,7 @@ impl<'a> PythonModules<'a> {
         has(b"os.py") && has(b"abc.py") && has(b"types.py")
     }
 
-    /// What `name` is, counted from the folder `root`; the empty name is the folder itself.
+    /// The target of `name`, counted from the folder `root`. The empty name is the folder itself.
     fn locate(&self, root: &[u8], name: &str) -> Option<DottedTarget> {
         self.locate_once(root, name).or_else(|| {
             // `os.path` is a name in the file `os.py`: what is below a module that is a file is in it.

@@ -16,12 +16,12 @@ use crate::{
 /// The most parts of a path that are looked at.
 const PARTS: usize = 32;
 
-/// What is known of the repository's crates.
+/// The known crates of the repository.
 #[derive(Debug)]
 pub(super) struct Crates<'a> {
     index: &'a PathIndex<'a>,
     crates: Vec<Crate<'a>>,
-    /// The crate and module that a file is in; of several, the first.
+    /// The crate and module that a file is in. Of several, the first.
     homes: BTreeMap<u32, Home>,
     /// The crates that are libraries, by their name in sources.
     libraries: BTreeMap<&'a str, Vec<usize>>,
@@ -31,7 +31,7 @@ pub(super) struct Crates<'a> {
 #[derive(Debug)]
 struct Crate<'a> {
     cargo: &'a Cargo,
-    /// Files by the path of their module; the root's is empty.
+    /// Files by the path of their module. The root's is empty.
     modules: BTreeMap<String, u32>,
 }
 
@@ -122,7 +122,7 @@ impl<'a> Crates<'a> {
         self.reach(from, crate_at, &base, &parts.collect::<Vec<_>>())
     }
 
-    /// Where a path begins whose first part is a plain name.
+    /// The beginning of a path whose first part is a plain name.
     fn bare(&self, home: &Home, facts: &SourceFacts, first: &str) -> Result<(usize, String), ImportTarget> {
         let child = if home.module.is_empty() { first.to_owned() } else { format!("{}::{first}", home.module) };
         let is_module = self.crates.get(home.crate_at).is_some_and(|found| found.modules.contains_key(&child));
@@ -137,7 +137,7 @@ impl<'a> Crates<'a> {
         Err(if own || bound() { ImportTarget::Own } else { ImportTarget::External })
     }
 
-    /// The library that a name means in a crate; of several, the nearest.
+    /// The library that a name means in a crate. Of several, the nearest.
     fn library(&self, home: &Home, name: &str) -> Option<usize> {
         let cargo = self.crates.get(home.crate_at)?.cargo;
         let renamed = cargo.renamed.get(name).map(|package| package.replace('-', "_"));
@@ -217,7 +217,7 @@ fn is_internal(path: &str) -> bool {
     matches!(path.split("::").next(), Some("crate" | "self" | "super"))
 }
 
-/// The path of the module around a module; `None` for a crate's root.
+/// The path of the module around a module. `None` for a crate's root.
 fn parent(module: &str) -> Option<&str> {
     if module.is_empty() { None } else { Some(module.rsplit_once("::").map_or("", |(parent, _)| parent)) }
 }

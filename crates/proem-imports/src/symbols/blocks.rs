@@ -1,6 +1,6 @@
 //! Symbols of files that are lists of blocks: targets of make, stages of images, blocks of Terraform, statements of SQL.
 //!
-//! Invariants: one pass over the lines; a block ends where the next begins at the latest.
+//! Invariants: one pass over the lines. A block ends where the next begins at the latest.
 
 use super::mask::{HIDDEN, is_name_character};
 use super::{MOST, Symbol, SymbolKind, kept_name};
@@ -14,7 +14,7 @@ struct OpenBlock {
     depth: usize,
 }
 
-/// What ends a block.
+/// The end of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BlockEnd {
     /// A line that isn't indented.
@@ -25,7 +25,7 @@ enum BlockEnd {
     Brace,
     /// The word `endef`.
     Endef,
-    /// A semicolon outside of `begin … end`; whether such are counted.
+    /// A semicolon outside of `begin … end`. Whether such are counted.
     Semicolon(bool),
 }
 

@@ -1,11 +1,11 @@
 //! Symbols of the languages that write types and functions as C does, by their braces.
 //!
-//! A definition is a head and a block: the signs since the last `;`, `{` or `}` that holds definitions say what the block is
-//! (`braces/head.rs`). Within a function only braces are counted, so that nothing in it is a definition. Branches of the
-//! preprocessor begin with the braces that were open at their `#if`; a `}` no further right than its head ends an indented
-//! body even if a macro has braces that nobody sees.
+//! A definition is a head and a block: the signs since the last `;`, `{` or `}` that holds definitions say what the
+//! block is (`braces/head.rs`). Within a function only braces are counted, so that nothing in it is a definition.
+//! Branches of the preprocessor begin with the braces that were open at their `#if`. A `}` no further right than its
+//! head ends an indented body even if a macro has braces that nobody sees.
 //!
-//! Invariants: one pass over the signs, in time that grows with the length alone; a head is bounded.
+//! Invariants: one pass over the signs, in time that grows with the length alone. A head is bounded.
 
 mod head;
 
@@ -33,7 +33,7 @@ struct Block {
     goes_on: bool,
 }
 
-/// What was open at an `#if`.
+/// The state at an `#if`.
 struct Condition {
     blocks: usize,
     depth: usize,
@@ -49,7 +49,7 @@ struct BraceScan<'s> {
     /// Round and square brackets that are open in the head.
     brackets: usize,
     line: usize,
-    /// How far the line is indented, and whether nothing but blanks stood on it so far.
+    /// How far the line is indented, and whether nothing but blanks were on it so far.
     indent: usize,
     is_at_start: bool,
     /// A type without a name, which may follow its block: `typedef struct { … } name;`.
@@ -78,7 +78,7 @@ pub(super) fn read_brace_symbols(source: &[u8], masked: &[u8], dialect: Dialect)
 }
 
 impl BraceScan<'_> {
-    /// Takes the next sign; how long it is.
+    /// Takes the next sign. How long it is.
     fn step(&mut self, at: usize, rest: &[u8]) -> usize {
         let Some(&byte) = rest.first() else { return 1 };
         match byte {
@@ -108,7 +108,7 @@ impl BraceScan<'_> {
         }
     }
 
-    /// Reads a directive of the preprocessor, with the lines that it goes on over; how long it is.
+    /// Reads a directive of the preprocessor, with the lines that it goes on over. How long it is.
     fn directive(&mut self, at: usize, rest: &[u8]) -> usize {
         let mut length = 0_usize;
         let first = self.line;
@@ -154,7 +154,7 @@ impl BraceScan<'_> {
         self.forget_head();
     }
 
-    /// A macro with parameters; others are values.
+    /// A macro with parameters. Others are values.
     fn macro_definition(&mut self, (at, rest): (usize, &[u8]), word: &[u8], first: usize) {
         let behind = find_bytes(rest, word).and_then(|at| rest.get(at.saturating_add(word.len())..));
         let Some(text) = behind.map(<[u8]>::trim_ascii_start) else { return };
@@ -167,7 +167,7 @@ impl BraceScan<'_> {
         }
     }
 
-    /// Whether definitions may stand here.
+    /// Whether definitions may be here.
     fn holds_definitions(&self) -> bool {
         self.blocks.last().is_none_or(|block| block.holds != Holds::Nothing)
     }

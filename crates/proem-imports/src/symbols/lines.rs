@@ -86,7 +86,7 @@ impl LineScan {
         }
     }
 
-    /// Whether a line stands behind the end of a definition.
+    /// Whether a line is behind the end of a definition.
     fn is_over(&self, around: &OpenDefinition, line: &CodeLine<'_>, closes: bool, introduces: bool) -> bool {
         if line.indent > around.indent || (line.indent == around.indent && closes) {
             return false;

@@ -1,12 +1,12 @@
 //! A source without its comments and strings, of the same length and lines.
 //!
-//! A comment becomes blanks and the inside of a string [`HIDDEN`], so that what is left is code and each byte has its place.
-//! Invariants: the mask is as long as the source and has its line feeds where that has them; the time grows with the length
-//! alone, for what nothing closes is looked for once.
+//! A comment becomes blanks and the inside of a string [`HIDDEN`], so that what is left is code and each byte has its
+//! place. Invariants: the mask is as long as the source and has its line feeds where that has them. The time grows with
+//! the length alone, for what nothing closes is looked for once.
 
 use crate::dialect::{Dialect, Escape, Lexis, Quote};
 
-/// What stands for a byte of a string.
+/// The replacement for a byte of a string.
 pub(super) const HIDDEN: u8 = 1;
 
 /// The most kinds of quotes of a dialect.
@@ -50,7 +50,7 @@ struct Mask<'s> {
     not_on_line: [bool; MOST_QUOTES],
     /// Whether documents may begin on a line of code.
     has_documents: bool,
-    /// What ends the documents that begin behind this line.
+    /// The ends of the documents that begin behind this line.
     labels: Vec<&'s [u8]>,
 }
 
@@ -58,7 +58,7 @@ pub(super) const fn is_name_character(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
-/// Where `wanted` begins in a text.
+/// The beginning of `wanted` in a text.
 pub(super) fn find_bytes(text: &[u8], wanted: &[u8]) -> Option<usize> {
     let first = *wanted.first()?;
     let mut from = 0_usize;
@@ -198,7 +198,7 @@ impl<'s> Mask<'s> {
         None
     }
 
-    /// Hides a raw string of C++ whose prefix has this length; false if there is none.
+    /// Hides a raw string of C++ whose prefix has this length. False if there is none.
     fn raw(&mut self, prefix: usize) -> bool {
         let rest = self.rest();
         let is_raw = self.lexis.dialect == Dialect::Cpp
@@ -251,7 +251,7 @@ impl<'s> Mask<'s> {
         true
     }
 
-    /// Hides the documents whose labels stood on the line that just ended.
+    /// Hides the documents whose labels were on the line that just ended.
     fn documents(&mut self) {
         for label in core::mem::take(&mut self.labels) {
             let rest = self.rest();
@@ -273,7 +273,7 @@ impl<'s> Mask<'s> {
                     let end = self.rest().iter().position(|&byte| byte == b'\n').unwrap_or(self.rest().len());
                     self.hide(end, (0, 0), HIDDEN);
                 }
-                // What looks like one and isn't would hide the rest of the source.
+                // A text that only looks like one would hide the rest of the source.
                 None => self.has_documents = false,
             }
         }
@@ -290,7 +290,7 @@ impl<'s> Mask<'s> {
         self.hide(length, (0, 0), b' ');
     }
 
-    /// Hides what stands outside of `<?php … ?>`.
+    /// Hides what is outside of `<?php … ?>`.
     fn page(&mut self) {
         let rest = self.rest();
         match find_bytes(rest, b"<?") {
@@ -306,7 +306,7 @@ impl<'s> Mask<'s> {
     }
 }
 
-/// How long a string is with its quotes; `None` if it doesn't end.
+/// How long a string is with its quotes. `None` if it doesn't end.
 fn end_of_string(text: &[u8], quote: &Quote) -> Option<usize> {
     let mut at = quote.open.len();
     loop {

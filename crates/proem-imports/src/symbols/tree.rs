@@ -8,7 +8,7 @@ use crate::{
     extract::{ExtractError, NODES, WalkStep, field_child},
 };
 
-/// Where the walk is.
+/// The state of the walk.
 struct SymbolWalk<'s> {
     language: SourceLanguage,
     source: &'s [u8],
@@ -21,7 +21,7 @@ struct SymbolWalk<'s> {
 struct Definition<'t> {
     kind: SymbolKind,
     name: Node<'t>,
-    /// What is the definition with all that belongs to it: its decorators, the statement that it stands in.
+    /// The whole definition: with its decorators, and the statement around it.
     whole: Node<'t>,
     body: Option<Node<'t>>,
 }
@@ -46,7 +46,7 @@ pub(super) fn read_tree_symbols(
     }
 }
 
-/// Goes to the next node, parents first; false at the end.
+/// Goes to the next node, parents first. False at the end.
 fn go_to_next(cursor: &mut TreeCursor<'_>, step: WalkStep) -> bool {
     if step == WalkStep::Into && cursor.goto_first_child() {
         return true;
@@ -80,11 +80,11 @@ impl SymbolWalk<'_> {
             other => other,
         };
         let own = leading(definition.whole, self.language, Lead::Attribute);
-        // Attributes, decorators and annotations stand before the line that a definition is known by.
+        // Attributes, decorators and annotations are before the line that a definition is known by.
         let own_row = definition.name.start_position().row;
         let signature = definition.body.map_or(definition.whole.end_position().row, |body| {
             let begins = body.start_position().row;
-            // A block by indentation begins with its first statement, which is no part of what stands before it.
+            // A block by indentation begins with its first statement, which is no part of what is before it.
             if self.language == SourceLanguage::Python { begins.saturating_sub(1) } else { begins }
         });
         self.found.push(Symbol {
@@ -97,7 +97,7 @@ impl SymbolWalk<'_> {
             depth: u8::try_from(self.around.len()).unwrap_or(u8::MAX),
         });
         self.around.push((kind, node.end_byte()));
-        // What a function defines for itself is its own business.
+        // A function's inner definitions are its own business.
         if kind.runs() { WalkStep::Over } else { WalkStep::Into }
     }
 
@@ -121,16 +121,16 @@ fn last_row(node: Node<'_>) -> usize {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Lead {
-    /// Attributes and decorators that stand before it as nodes of their own.
+    /// Attributes and decorators that are before it as nodes of their own.
     Attribute,
     /// These and comments.
     Any,
 }
 
-/// The first node of what stands directly before a definition and belongs to it.
+/// The first node of what is directly before a definition and belongs to it.
 fn leading<'t>(node: Node<'t>, language: SourceLanguage, lead: Lead) -> Node<'t> {
     let mut first = node;
-    // A definition has few lines of its own before it; a file of comments alone is not gone through for each.
+    // A definition has few lines of its own before it. A file of comments alone is not gone through for each.
     for _ in 0..200 {
         let Some(before) = first.prev_sibling() else { break };
         let belongs = match before.kind() {
@@ -265,7 +265,7 @@ fn javascript(node: Node<'_>) -> Option<Definition<'_>> {
         }
         _ => return None,
     };
-    // What is exported or assigned begins where its statement does.
+    // An exported or assigned definition begins with its statement.
     let statements = ["export_statement", "lexical_declaration", "variable_declaration", "expression_statement"];
     while let Some(parent) = definition.whole.parent() {
         if !statements.contains(&parent.kind()) || parent.start_position().row > definition.whole.start_position().row {

@@ -24,7 +24,7 @@ fn every_input_is_read() {
 }
 
 fn check(choice: u8, source: &[u8]) {
-    // What is stored may be anything; that it is none is no find.
+    // A stored file may be anything. Refusing it is no finding.
     _ = SourceFacts::from_bytes(source);
     let (manifest, source) = source.split_at(source.iter().position(|&byte| byte == 0).unwrap_or(0));
     let mut manifests = Manifests::default();

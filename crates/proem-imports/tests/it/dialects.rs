@@ -1,4 +1,4 @@
-//! What sources without a grammar define, and what in them must not count.
+//! The definitions of sources without a grammar, and the texts in them that must not count.
 
 use proem_imports::symbols::MOST;
 

@@ -69,7 +69,7 @@ pub(crate) fn resolved(files: &[(&str, &str)]) -> Vec<String> {
     lines
 }
 
-/// Checks edges and counts; edges from a file to its own parts, `owns`, are left out.
+/// Checks edges and counts. Edges from a file to its own parts, `owns`, are left out.
 pub(crate) fn check(files: &[(&str, &str)], expected: &[&str]) {
     let found: Vec<String> = resolved(files).into_iter().filter(|line| !line.ends_with(" owns")).collect();
     assert_eq!(found, expected, "{files:#?}");

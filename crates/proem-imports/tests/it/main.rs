@@ -1,4 +1,4 @@
-//! What `proem-imports` does, seen from outside: one binary, one module for each subject.
+//! The behaviour of `proem-imports`, seen from outside: one binary, one module for each subject.
 
 mod corpus;
 mod dialects;

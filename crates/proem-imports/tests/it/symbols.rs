@@ -1,4 +1,4 @@
-//! What sources define, in every language: kind, name, and the lines of documentation, signature and body.
+//! The definitions of sources, in every language: kind, name, and the lines of documentation, signature and body.
 
 use proem_imports::{ParsedSource, SourceLanguage, SourceLimits, Symbol, find_symbols};
 

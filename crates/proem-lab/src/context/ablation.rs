@@ -1,4 +1,4 @@
-//! What each kind of signal is worth: left out, with all others learned anew.
+//! The worth of each kind of signal: left out, with all others learned anew.
 //!
 //! Each clone is ranked by weights that were learned on the others.
 
@@ -29,7 +29,7 @@ const GROUPS: [(&str, &[&str]); 13] = [
     ("part of the project in front", &["part of the project"]),
 ];
 
-/// How often the right files were among the first ten, and the first; sums over cases.
+/// How often the right files were among the first ten, and the first. Sums over cases.
 #[derive(Debug, Clone, Copy, Default)]
 struct Found {
     cases: f64,

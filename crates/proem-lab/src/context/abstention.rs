@@ -1,7 +1,7 @@
 //! `proem-lab train abstention`: learns which tasks are about no code.
 //!
-//! What is learned from: the messages of past commits, whole and in few words, tasks in other languages, and tasks of
-//! everyday life; each in whole repositories and in small parts of them, for a young project knows few words.
+//! The training data: the messages of past commits, whole and in few words, tasks in other languages, and tasks of
+//! everyday life. Each in whole repositories and in small parts of them, because a young project knows few words.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -25,13 +25,13 @@ use crate::selection::data::{Dice, read_data_file};
 /// Learns which tasks are about no code.
 #[derive(Debug, Args)]
 pub(crate) struct TrainAbstention {
-    /// A clone to learn from, in a folder that is or lies in `OWNER+NAME`; give it once for each.
+    /// A clone to learn from, in a folder that is or is in `OWNER+NAME`. Give it once for each.
     #[arg(long = "clone", value_name = "DIR", required = true)]
     pub(super) clones: Vec<PathBuf>,
     /// A clone of clinc/oos-eval: what people ask an assistant for.
     #[arg(long, value_name = "DIR")]
     clinc: PathBuf,
-    /// Where what was read of the clones is kept.
+    /// The folder with the records of the clones.
     #[arg(long, value_name = "DIR")]
     cache: PathBuf,
     /// The folder of training data.
@@ -93,7 +93,7 @@ pub(super) fn read_json_lines<T: for<'de> Deserialize<'de>>(path: &Path) -> Resu
         .collect()
 }
 
-/// What a task is.
+/// The kind of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum TaskKind {
     Whole,
@@ -149,7 +149,7 @@ struct MostLost {
     written: f64,
 }
 
-/// What abstaining may cost.
+/// The permitted cost of abstaining.
 const MOST_LOST: MostLost = MostLost { messages: 0.003, small: 0.01, written: 0.05 };
 
 /// Of how much that is found doubt may leave the path alone.
@@ -172,8 +172,8 @@ pub(crate) fn run_train_abstention(args: &TrainAbstention) -> Result<String, Str
         },
         ..shipped.clone()
     };
-    // What software is said to be was not learned on the clone whose tasks are told apart by it, or it would seem to tell
-    // more than it does.
+    // The words for software were not learned on the clone whose tasks they tell apart, or they would seem to tell more
+    // than they do.
     let by_fold = (0..FOLDS).map(|fold| Ok(telling(&texts.learned(|clone| clone % FOLDS == fold)?)));
     let by_fold = by_fold.collect::<Result<Vec<_>, String>>()?;
     let examples = abstention_examples(args, &by_fold, &vague, &assistant)?;
@@ -270,7 +270,7 @@ fn abstention_examples(
     Ok(examples)
 }
 
-/// What is collected in one clone.
+/// The collection of one clone.
 struct Collected<'e> {
     examples: &'e mut Vec<TaskExample>,
     weights: &'e ContextWeights,

@@ -1,6 +1,6 @@
-//! What people ask an assistant for: CLINC150 (Larson et al., *An Evaluation Dataset for Intent Classification and
-//! Out-of-Scope Prediction*, EMNLP 2019; <https://github.com/clinc/oos-eval>, Creative Commons Attribution 3.0), 150 errands
-//! of everyday life with 150 requests each, and requests that are none of these.
+//! Requests to an assistant: CLINC150 (Larson et al., *An Evaluation Dataset for Intent Classification and Out-of-Scope
+//! Prediction*, EMNLP 2019; <https://github.com/clinc/oos-eval>, Creative Commons Attribution 3.0), 150 errands of
+//! everyday life with 150 requests each, and requests that are none of these.
 
 use std::collections::BTreeSet;
 use std::path::Path;

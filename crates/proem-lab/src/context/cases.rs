@@ -1,8 +1,8 @@
 //! Past commits as tasks: what was said of a change, and which files it turned out to be.
 //!
 //! A case is a commit without merges with one to five modified sources that are no tests, and at most twelve files in
-//! all. Its task is its subject and first paragraph without numbers of issues and trailers; the tree and the past are its
-//! parent's.
+//! all. Its task is its subject and first paragraph without numbers of issues and trailers. The tree and the past are
+//! its parent's.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -54,14 +54,14 @@ pub(super) enum Asker {
     Unknown,
 }
 
-/// The name of the repository of a clone whose folder is called `OWNER+NAME`, or lies in one.
+/// The name of the repository of a clone whose folder is called `OWNER+NAME`, or is in one.
 pub(super) fn clone_name(folder: &Path) -> String {
     let name = folder.components().rev().filter_map(|part| part.as_os_str().to_str()).find(|part| part.contains('+'));
     name.map_or_else(|| folder.display().to_string(), |name| name.replacen('+', "/", 1))
 }
 
 impl Clone {
-    /// Opens a clone whose folder is called `OWNER+NAME`, or lies in one.
+    /// Opens a clone whose folder is called `OWNER+NAME`, or is in one.
     pub(super) fn open(folder: &Path, cache: &Path) -> Result<Self, String> {
         let words = |error: &dyn std::fmt::Display| format!("`{}`: {error}", folder.display());
         let git = GitProgram::find(&Environment::inherited()).map_err(|error| words(&error))?;
@@ -88,7 +88,7 @@ impl Clone {
         cases_of(&self.folder, window, most)
     }
 
-    /// What a commit changed, if it is a case, with a task in other words.
+    /// The changes of a commit, if it is a case, with a task in other words.
     pub(super) fn case_of(&self, commit: &str, task: &str) -> Result<Option<Case>, String> {
         let args =
             ["log", "-1", "--no-merges", "--name-status", "--no-renames", "-z", "--format=%x02%H%x00%B%x00", commit];
@@ -96,7 +96,7 @@ impl Clone {
         Ok(found.map(|case| Case { task: task.to_owned(), ..case }))
     }
 
-    /// The tree before a case; `None` for a root commit.
+    /// The tree before a case. `None` for a root commit.
     pub(super) fn tree(&mut self, case: &Case) -> Result<Option<ContextTree>, String> {
         let parent = format!("{}^", case.commit);
         if git_stdout(&self.folder, &["rev-parse", "--verify", "--quiet", &parent]).is_err() {
@@ -106,7 +106,7 @@ impl Clone {
         tree.map(Some).map_err(|error| format!("`{}` at `{parent}`: {error}", self.name))
     }
 
-    /// What is ranked for a case.
+    /// The corpus for a case.
     pub(super) fn corpus<'t>(
         &'t self,
         case: &Case,
@@ -149,12 +149,12 @@ pub(super) struct ChangedLines {
     pub(super) path: String,
     pub(super) first: u32,
     pub(super) last: u32,
-    /// Whether something stands behind the line now, and the line is as it was.
+    /// Whether something is behind the line now, and the line is as it was.
     pub(super) is_insertion: bool,
 }
 
 impl ChangedLines {
-    /// Whether they lie in a definition; what was inserted behind its end doesn't.
+    /// Whether they are in a definition; what was inserted behind its end doesn't.
     pub(super) const fn lie_in(&self, lines: LineSpan) -> bool {
         let is_behind = self.is_insertion && self.first == lines.last;
         lines.first <= self.last && self.first <= lines.last && !is_behind
@@ -216,7 +216,7 @@ fn task_of(message: &str) -> String {
 /// How somebody puts a task who only says what it is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ShortForm {
-    /// So many words of the subject: the most telling ones of those that stand in the tree at all, in their order.
+    /// So many words of the subject: the most telling ones of those that are in the tree at all, in their order.
     Telling(usize),
     /// The name of the first source that was changed, in words.
     NameOfPart,
@@ -225,7 +225,7 @@ pub(super) enum ShortForm {
 }
 
 impl ShortForm {
-    /// The case in this form; `None` if nothing is left of its task.
+    /// The case in this form. `None` if nothing is left of its task.
     pub(super) fn of(self, case: &Case, corpus: &Corpus<'_>) -> Option<Case> {
         let name = || case.answers.first().map(|path| name_in_words(path));
         let task = match self {
@@ -256,7 +256,7 @@ fn name_in_words(path: &str) -> String {
     words.trim().to_owned()
 }
 
-/// The words of a subject that the fewest files have, of those that stand in the tree at all and not in `but`.
+/// The words of a subject that the fewest files have, of those that are in the tree at all and not in `but`.
 fn rarest_words<'t>(task: &'t str, corpus: &Corpus<'_>, most: usize, but: &str) -> Vec<&'t str> {
     let subject = task.lines().next().unwrap_or_default();
     let known = ContextTask::new(but).terms;
@@ -266,7 +266,7 @@ fn rarest_words<'t>(task: &'t str, corpus: &Corpus<'_>, most: usize, but: &str) 
     let mut telling: Vec<(usize, usize, &str)> = Vec::new();
     for (place, token) in subject.split_whitespace().enumerate() {
         let word = token.trim_matches(|c: char| !c.is_alphanumeric());
-        // What is silent in a task is no word of it.
+        // A silent word is no word of a task.
         let terms = ContextTask::new(word).terms;
         let new = terms.iter().filter(|query| known.iter().all(|known| known.term != query.term));
         let files = new.map(|query| with(query.term)).filter(|files| *files > 0).min();
@@ -278,7 +278,7 @@ fn rarest_words<'t>(task: &'t str, corpus: &Corpus<'_>, most: usize, but: &str) 
     telling.into_iter().map(|(_, _, word)| word).collect()
 }
 
-/// What git says.
+/// Git's answer.
 pub(super) fn git_stdout(folder: &Path, args: &[&str]) -> Result<String, String> {
     let output = Command::new("git")
         .args(["--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"])

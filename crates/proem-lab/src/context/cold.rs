@@ -22,7 +22,8 @@ use super::train::eprint_line;
 /// Measures the first look at clones.
 #[derive(Debug, Args)]
 pub(crate) struct EvalCold {
-    /// A copy of a clone, in a folder that is or lies in `OWNER+NAME`; give it once for each. Other commits are checked out.
+    /// A copy of a clone, in a folder that is or is in `OWNER+NAME`. Give it once for each. Other commits are checked
+    /// out.
     #[arg(long = "clone", value_name = "DIR", required = true)]
     clones: Vec<PathBuf>,
     /// The names of those that were looked at while bounds were chosen.
@@ -45,7 +46,7 @@ pub(crate) struct EvalCold {
     dry_run: bool,
 }
 
-/// What may be added to the multiple of git's time, cold and warm, in seconds.
+/// The addition to the multiple of git's time, cold and warm, in seconds.
 const COLD_EXTRA: f64 = 0.3;
 const WARM_EXTRA: f64 = 0.04;
 
@@ -54,7 +55,7 @@ const K1: f64 = 1.2;
 const B: f64 = 0.75;
 const MOST_WORDS: usize = 12;
 
-/// What was measured of one clone.
+/// The figures of one clone.
 #[derive(Debug, Default)]
 struct ColdFigures {
     files: usize,
@@ -226,7 +227,8 @@ fn rarest_word(folder: &Path, task: &str) -> Option<String> {
     counted.filter(|(files, _)| *files > 0).min().map(|(_, word)| word)
 }
 
-/// Files of code by BM25 of the lines that `git grep` counts for each word of the task; a word of the path counts as four.
+/// Files of code by BM25 of the lines that `git grep` counts for each word of the task. A word of the path counts as
+/// four.
 fn by_grep(folder: &Path, task: &str) -> Result<Vec<String>, String> {
     let rules = PathRules::shipped().map_err(|error| error.to_string())?;
     let listed = git_stdout(folder, &["ls-files"])?;

@@ -10,7 +10,7 @@ use super::cases::{Case, Clone};
 /// Of how many of the best files definitions are looked at.
 const DEFINING_FILES: usize = 12;
 
-/// What is known of one case.
+/// The known facts about one case.
 #[derive(Clone, Copy)]
 pub(super) struct CaseLook<'t> {
     pub(super) case: &'t Case,
@@ -27,8 +27,8 @@ pub(super) fn weighted_score(weights: &[f32], signals: &FileSignals) -> f64 {
     weights.iter().zip(signals).map(|(weight, signal)| f64::from(*weight) * f64::from(*signal)).sum()
 }
 
-/// What `use_them` makes of the definitions of the best files and of the functions that the case changed; `None` if it
-/// changed none, or if the clone lacks what would say so.
+/// The result of `use_them` for the definitions of the best files and the functions that the case changed. `None` if it
+/// changed none, or if the clone lacks the data.
 pub(super) fn with_definitions<T>(
     clone: &Clone,
     look: &CaseLook<'_>,

@@ -20,16 +20,16 @@ use super::train::{eprint_line, workspace_weights};
 /// Measures the ranking of files on clones that nobody tuned on.
 #[derive(Debug, Args)]
 pub(crate) struct EvalContext {
-    /// A clone, in a folder that is or lies in `OWNER+NAME`; give it once for each.
+    /// A clone, in a folder that is or is in `OWNER+NAME`. Give it once for each.
     #[arg(long = "clone", value_name = "DIR", required = true)]
     clones: Vec<PathBuf>,
-    /// A clone of software for everyday life, for the table of tasks about no code alone; give it once for each.
+    /// A clone of software for everyday life, for the table of tasks about no code alone. Give it once for each.
     #[arg(long, value_name = "DIR")]
     business: Vec<PathBuf>,
     /// A clone of clinc/oos-eval: what people ask an assistant for.
     #[arg(long, value_name = "DIR")]
     pub(super) clinc: PathBuf,
-    /// Where what was read of the clones is kept.
+    /// The folder with the records of the clones.
     #[arg(long, value_name = "DIR")]
     cache: PathBuf,
     /// How many cases of each clone.
@@ -77,7 +77,7 @@ impl Recall {
     }
 }
 
-/// What was measured of one clone.
+/// The measurements of one clone.
 #[derive(Debug, Default)]
 struct Measured {
     ways: [Recall; WAYS.len()],
@@ -90,7 +90,7 @@ struct Measured {
     stranger: Recall,
 }
 
-/// What was measured, by clone.
+/// The measurements, by clone.
 #[derive(Debug, Default)]
 struct Tables {
     rows: Vec<(String, Measured)>,
@@ -244,7 +244,7 @@ pub(super) fn by_score<'c>(corpus: &Corpus<'c>, uses: &[FilePurpose], score: imp
     order.into_iter().filter_map(|(place, _)| corpus.files.get(place).map(|file| file.path)).collect()
 }
 
-/// What Proem says of its first file, and BM25.
+/// Proem's verdict on its first file, and BM25's.
 fn measure_case(
     measured: &mut Measured,
     corpus: &Corpus<'_>,

@@ -1,5 +1,5 @@
-//! A conditional logit (McFadden 1974) with several right answers: the weights under which each file that was changed is
-//! the likeliest beside all that were not. The others that were changed don't stand in its way, for ten files are named.
+//! A conditional logit (McFadden 1974) with several right answers: the weights under which each file that was changed
+//! is the likeliest beside all that were not. The others that were changed aren't in its way, for ten files are named.
 
 use crate::selection::fit::solve;
 
@@ -16,7 +16,7 @@ const STEPS: usize = 40;
 /// A candidate whose odds beside the likeliest are less than this is left out of the sums of signals.
 const LEAST: f64 = 1e-7;
 
-/// Fits the weights of the signals in `used`, beginning with those of `from`; all others stay 0.
+/// Fits the weights of the signals in `used`, beginning with those of `from`. All others stay 0.
 pub(super) fn fit_conditional_logit<const N: usize>(
     choices: &[&ContextChoice<N>],
     used: &[usize],

@@ -8,7 +8,7 @@ use super::assistant::AssistantRequests;
 use super::cases::{Asker, Case, Clone};
 use super::eval::{EvalContext, by_proem};
 
-/// What holding back did to tasks of one kind, by Proem and by the rule.
+/// The effect of holding back on tasks of one kind, by Proem and by the rule.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct HeldBack {
     tasks: usize,
@@ -17,7 +17,7 @@ pub(super) struct HeldBack {
     ways: [HeldBackBy; WAYS],
 }
 
-/// By Proem; by Proem, or doubtful to it; by the rule.
+/// By Proem. By Proem, or doubtful to it. By the rule.
 const WAYS: usize = 3;
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -55,7 +55,7 @@ pub(super) fn is_held_back(corpus: &Corpus<'_>, task: &ContextTask, weights: &Co
     signals.is_some_and(|signals| weights.abstention.probability(&signals) < weights.abstention.least)
 }
 
-/// What each way does with a task.
+/// Each way's result for a task.
 fn by_each(corpus: &Corpus<'_>, task: &ContextTask, weights: &ContextWeights) -> [bool; WAYS] {
     let Some(signals) = signals_of_task(corpus, task, weights) else { return [false; WAYS] };
     let abstention = &weights.abstention;
@@ -75,7 +75,7 @@ fn is_ruled_out(corpus: &Corpus<'_>, task: &ContextTask) -> bool {
     words.len() >= 3 && most < 2
 }
 
-/// What is reported of tasks that are held to be about no code.
+/// The report on tasks that are held to be about no code.
 #[derive(Debug, Default)]
 pub(super) struct HeldBackTables {
     everyday: HeldBack,

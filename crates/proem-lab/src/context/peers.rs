@@ -1,4 +1,4 @@
-//! What a user would do instead: plain BM25, counting lines, and a ranking of the graph of definitions and references.
+//! The alternatives of a user: plain BM25, counting lines, and a ranking of the graph of definitions and references.
 
 use std::collections::BTreeMap;
 

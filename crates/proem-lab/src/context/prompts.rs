@@ -1,9 +1,9 @@
-//! `proem-lab eval prompts`: how much of what a commit changed stands in the prompt that `proem assemble` makes for it: places,
-//! and functions from their first line to their last.
+//! `proem-lab eval prompts`: how much of what a commit changed is in the prompt that `proem assemble` makes for it:
+//! places, and functions from their first line to their last.
 //!
-//! The whole command is run as its user runs it, on the parent of a past commit and its past alone. Beside it stand
-//! whole files, best first, until they have as many bytes as the prompt's section with code: by Proem's own order, which
-//! says what choosing parts is worth, and by BM25 with path words without tests.
+//! The whole command is run as its user runs it, on the parent of a past commit and its past alone. Beside it are whole
+//! files, best first, until they have as many bytes as the prompt's section with code: by Proem's own order, which says
+//! what choosing parts is worth, and by BM25 with path words without tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -25,10 +25,10 @@ use super::train::{eprint_line, workspace_weights};
 /// Measures the prompts for past commits of clones that nobody tuned on.
 #[derive(Debug, Args)]
 pub(crate) struct EvalPrompts {
-    /// A clone, in a folder that is or lies in `OWNER+NAME`; give it once for each.
+    /// A clone, in a folder that is or is in `OWNER+NAME`. Give it once for each.
     #[arg(long = "clone", value_name = "DIR", required = true)]
     clones: Vec<PathBuf>,
-    /// Where what was read of the clones is kept.
+    /// The folder with the records of the clones.
     #[arg(long, value_name = "DIR")]
     cache: PathBuf,
     /// How many cases of each clone.
@@ -48,7 +48,7 @@ pub(crate) struct EvalPrompts {
 const WAYS: [&str; 4] =
     ["Proem", "whole files in its order", "the same, in the room of its sources", "whole files by BM25 without tests"];
 
-/// What of the changed places was shown, by the ways in [`WAYS`].
+/// The shown part of the changed places, by the ways in [`WAYS`].
 #[derive(Debug, Default)]
 struct Shown {
     cases: usize,
@@ -113,7 +113,7 @@ pub(crate) fn run_eval_prompts(args: &EvalPrompts) -> Result<String, String> {
     Ok(report)
 }
 
-/// What makes a prompt for a case, and what it is compared with.
+/// The maker of a case's prompt, and the prompts to compare with.
 struct PromptMaker<'m> {
     proem: &'m Path,
     past: &'m PastRepository,
@@ -151,7 +151,7 @@ impl PastRepository {
         Ok(parent)
     }
 
-    /// The section with code of the prompt for a task; empty if there is none.
+    /// The section with code of the prompt for a task. Empty if there is none.
     fn code(&self, proem: &Path, task: &str) -> Result<String, String> {
         let mut command = Command::new(proem);
         for (name, folder) in [("CONFIG", "config"), ("STATE", "state"), ("CACHE", "cache")] {
@@ -255,7 +255,7 @@ fn changed_functions(
         found.extend(wanted.into_iter().map(|span| {
             let left = without_long_comments(&lines, span);
             let left = left.into_iter().flat_map(|span| span.first..=span.last);
-            // What containment breaks off is shown all the same, and a blank line at the end of a part isn't.
+            // A line that containment breaks is still shown, and a blank line at the end of a part isn't.
             let has_text = |number: &u32| {
                 let line = usize::try_from(*number).ok().and_then(|number| lines.get(number.checked_sub(1)?));
                 line.is_some_and(|line| !line.trim().is_empty())
@@ -266,7 +266,7 @@ fn changed_functions(
     Ok(found)
 }
 
-/// Each line of a section with code behind the path of its file, with its number if it is one of the file's: what stands
+/// Each line of a section with code behind the path of its file, with its number if it is one of the file's: what is
 /// before a tab, or the next one.
 fn by_file(code: &str) -> impl Iterator<Item = (&str, &str, Option<u32>)> {
     let (mut file, mut next) = ("", 1);
@@ -301,7 +301,7 @@ fn bytes_of(code: &str, counts: impl Fn(&str) -> bool) -> usize {
     by_file(code).filter(|(file, ..)| counts(file)).map(|(_, line, _)| line.len() + 1).sum()
 }
 
-/// The lines of the first files in an order that have room together; of the last, its head.
+/// The lines of the first files in an order that have room together. Of the last, its head.
 fn whole_files_within(
     clone: &Clone,
     parent: &str,

@@ -28,7 +28,7 @@ const SOFTWARE_L2: f64 = 10.0;
 /// A question in English has one of these words.
 const ENGLISH: &str = "a how is of the to what who why";
 
-/// The longest question, in bytes; a longer one is a document.
+/// The longest question, in bytes. A longer one is a document.
 const LONGEST_QUESTION: usize = 300;
 
 /// How much all vague tasks count beside all subjects: there are few, and they are how people speak of software.

@@ -18,10 +18,10 @@ use super::fit::{ContextChoice, fit_conditional_logit};
 /// Learns the weights of context.
 #[derive(Debug, Args)]
 pub(crate) struct TrainContext {
-    /// A clone to learn from, in a folder that is or lies in `OWNER+NAME`; give it once for each.
+    /// A clone to learn from, in a folder that is or is in `OWNER+NAME`. Give it once for each.
     #[arg(long = "clone", value_name = "DIR", required = true)]
     clones: Vec<PathBuf>,
-    /// Where what was read of the clones is kept.
+    /// The folder with the records of the clones.
     #[arg(long, value_name = "DIR")]
     cache: PathBuf,
     /// How many cases of each clone.
@@ -38,7 +38,7 @@ pub(crate) struct TrainContext {
     ablation: bool,
 }
 
-/// What is learned from one clone.
+/// The lessons of one clone.
 pub(super) struct Lessons {
     /// `OWNER/NAME`.
     pub(super) clone: String,
@@ -48,7 +48,7 @@ pub(super) struct Lessons {
 /// A case that is learned from.
 pub(super) struct Lesson {
     pub(super) choice: ContextChoice<SIGNALS>,
-    /// How many files the case changed; one that was not read is no candidate.
+    /// How many files the case changed. One that was not read is no candidate.
     pub(super) answers: usize,
     /// Whether its task is put in few words.
     pub(super) is_short: bool,
@@ -150,7 +150,7 @@ fn context_lessons(args: &TrainContext, weights: &ContextWeights) -> Result<Vec<
     Ok(all)
 }
 
-/// What the best files of each case define, under these weights of files.
+/// The definitions of the best files of each case, under these weights of files.
 fn definitions(
     args: &TrainContext,
     weights: &ContextWeights,

@@ -60,7 +60,7 @@ for (const line of require('fs').readFileSync(0, 'utf8').trimEnd().split('\\n'))
     console.log(JSON.stringify(value));
 }";
 
-/// An answer with the value that was meant; `None` where the model is to be asked again.
+/// An answer with the value that was meant. `None` where the model is to be asked again.
 #[derive(Debug, Deserialize)]
 struct JudgedAnswer {
     origin: String,
@@ -70,7 +70,7 @@ struct JudgedAnswer {
     meant: Option<Json>,
 }
 
-/// What a reader takes for the answer, one for each judged answer.
+/// A reader's answers, one for each judged answer.
 struct Reader {
     name: String,
     values: Vec<Option<Json>>,
@@ -130,7 +130,7 @@ fn contract<'c>(contracts: &'c BTreeMap<String, Contract>, answer: &JudgedAnswer
     contracts.get(&answer.contract).ok_or_else(|| format!("there is no contract `{}`", answer.contract))
 }
 
-/// What a run takes: a value that meets its contract and lost nothing on the way.
+/// A run's accepted values: each meets its contract and lost nothing on the way.
 fn own_values(answers: &[JudgedAnswer], contracts: &BTreeMap<String, Contract>) -> Result<Vec<Option<Json>>, String> {
     let read = |answer: &JudgedAnswer| {
         let contract = contract(contracts, answer)?;
@@ -145,7 +145,7 @@ pub(super) fn accepted_value(answer: &str, contract: &Contract) -> Option<Json> 
     contract.accepts(&decoded.value).then_some(decoded.value)
 }
 
-/// What a library repairs, if the result meets the contract.
+/// A library's repair, if the result meets the contract.
 fn library(
     command: &mut Command,
     answers: &[JudgedAnswer],

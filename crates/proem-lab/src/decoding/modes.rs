@@ -21,7 +21,7 @@ struct ModeAnswer {
     answer: String,
 }
 
-/// The table of modes and wordings, in the order in which they stand in `answers`, one answer as JSON on each line.
+/// The table of modes and wordings, in the order in which they are in `answers`, one answer as JSON on each line.
 pub(super) fn modes_table(answers: &str) -> Result<String, String> {
     let schema = schema_from_line(FIELDS).map_err(|error| error.to_string())?;
     let (contract, _) = Contract::bounded("answer", "", schema).map_err(|error| error.to_string())?;

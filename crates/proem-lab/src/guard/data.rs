@@ -29,7 +29,7 @@ pub(crate) struct LabelledText {
     /// Its language, where the source says.
     #[serde(default)]
     pub(crate) lang: String,
-    /// Texts of one group are versions of each other; empty for none.
+    /// Texts of one group are versions of each other. Empty for none.
     #[serde(default)]
     pub(crate) group: String,
 }
@@ -86,8 +86,8 @@ pub(crate) fn read_own_texts(folder: &Path) -> Result<Vec<LabelledText>, String>
     Ok(rows)
 }
 
-/// Deals rows into `count` folds of about the same size for each source and label; a group stays
-/// in one fold. Gives the fold of each row.
+/// Deals rows into `count` folds of about the same size for each source and label. A group stays in one fold. Gives the
+/// fold of each row.
 pub(crate) fn folds(rows: &[LabelledText], count: usize, seed: u64) -> Vec<usize> {
     let mut dice = Dice(seed);
     let mut order: Vec<(usize, &LabelledText)> = (0..).zip(rows).collect();

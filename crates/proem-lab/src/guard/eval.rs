@@ -1,7 +1,7 @@
 //! `proem-lab eval guard`: how well the shipped guard works on texts that it hasn't learned from.
 //!
-//! Recall is measured where one benign text in a hundred is flagged, by the score; what the shipped
-//! flag point does stands beside it. Everything but the times is the same on every machine.
+//! Recall is measured where one benign text in a hundred is flagged, by the score; what the shipped flag point does is
+//! beside it. Everything but the times is the same on every machine.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -140,7 +140,7 @@ impl GuardBench {
         }
     }
 
-    /// What is lost without each scanner, and what each part does alone.
+    /// The loss without each scanner, and the result of each part alone.
     fn ablation(&self, report: &mut String) -> Result<(), String> {
         let shipped = || Guard::shipped(&[]).map_err(|error| error.to_string());
         let names: Vec<&'static str> = shipped()?.scanner_names().collect();
@@ -235,7 +235,7 @@ impl GuardBench {
     }
 }
 
-/// The score that at most one benign text in a hundred lies above.
+/// The score that at most one benign text in a hundred is above.
 fn point(benign: &[GuardedText]) -> f64 {
     let mut scores: Vec<f64> = benign.iter().map(|judged| judged.score).collect();
     scores.sort_by(|a, b| b.total_cmp(a));

@@ -1,8 +1,8 @@
 //! `proem-lab eval guard-files`: how the shipped guard works on files of source and documentation.
 //!
-//! False alarms are counted over what public repositories track at a pinned revision; recall over known
-//! attacks, put into such files as comments of the file's language or as paragraphs. Everything is chosen
-//! by fixed rules and seeds, so that the same revisions give the same table.
+//! False alarms are counted over what public repositories track at a pinned revision. Recall over known attacks, put
+//! into such files as comments of the file's language or as paragraphs. Everything is chosen by fixed rules and seeds,
+//! so that the same revisions give the same table.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ struct Tracked {
 }
 
 impl Tracked {
-    /// Whether people read it, or a compiler; settings and data are neither.
+    /// Whether people read it, or a compiler. Settings and data are neither.
     fn kind(&self) -> Option<&'static str> {
         match (self.syntax, Path::new(&self.path).extension().and_then(|ending| ending.to_str())) {
             (LanguageFamily::Document, _) | (LanguageFamily::Plain, Some("txt")) => Some("documentation"),
@@ -192,7 +192,7 @@ fn read_known_files(root: &Path) -> Result<ClonedRepository, String> {
     let revision = String::from_utf8_lossy(&git(&["rev-parse", "--short=12", "HEAD"])?).trim().to_owned();
     let listing = git(&["ls-files", "-z"])?;
     let paths = listing.split(|byte| *byte == 0).filter_map(|path| std::str::from_utf8(path).ok());
-    // Neither source nor documentation; among the others they would change which files are drawn.
+    // Neither source nor documentation. Among the others they would change which files are drawn.
     let is_drawn =
         |path: &&str| ![".json", ".html", ".htm", ".xhtml", ".diff", ".patch"].iter().any(|end| path.ends_with(end));
     let paths = paths.filter(is_drawn);

@@ -33,8 +33,7 @@ pub(crate) struct StageExample {
     pub(crate) source: String,
 }
 
-/// A guard with this model's file; it lives as long as the program. Without a stage nothing is
-/// weighed.
+/// A guard with this model's file. It lives as long as the program. Without a stage nothing is weighed.
 pub(crate) fn guard_with(file: &[u8], stage: Option<TextScorer>) -> Result<Guard, String> {
     let bytes: &'static [u8] = Vec::leak(file.to_vec());
     let model = SentenceScorer::read(bytes).map_err(|error| error.to_string())?;
@@ -54,11 +53,10 @@ pub(crate) fn by_rule(scan: &Scan) -> bool {
         })
 }
 
-/// The end of the name of a source whose texts stand in mails.
+/// The end of the name of a source whose texts are in mails.
 const IN_MAIL: &str = " in a mail";
 
-/// What a guard says about texts that its model hasn't seen, alone and spliced into the mails among
-/// them.
+/// A guard's verdicts on texts that its model hasn't seen, alone and spliced into the mails among them.
 pub(crate) fn stage_examples(
     guard: &Guard,
     held: &[&LabelledText],
@@ -121,7 +119,7 @@ pub(crate) fn fit_and_write_stage(
     // Lines of our own are hard on purpose, and the rules know their attacks.
     let public: Vec<&StageExample> = examples.iter().filter(|example| !example.source.starts_with(OWN)).collect();
     let weights = learn(&public)?;
-    // A few mails stand around many texts; the point is that of texts as they are.
+    // A few mails are around many texts. The point is that of texts as they are.
     let ordinary = |example: &&StageExample| !example.is_attack && !example.source.ends_with(IN_MAIL);
     let benign: Vec<&StageExample> = public.iter().copied().chain(unseen).filter(ordinary).collect();
     let flag = flag_point(&weights, &benign);

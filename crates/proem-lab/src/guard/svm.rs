@@ -16,7 +16,7 @@ pub(super) struct SvmExample {
     pub(super) cost: f64,
 }
 
-/// What was learned.
+/// The learned weights.
 #[derive(Debug)]
 pub(super) struct LinearWeights {
     pub(super) weights: Vec<f64>,

@@ -1,9 +1,9 @@
 //! `proem-lab train guard`: learns the guard's model.
 //!
-//! Benign texts teach with all their windows of one and two sentences. An attack of at most two
-//! sentences teaches as a whole; of a longer one, first every window does, then the two that the
-//! first model finds most like an attack (multiple-instance learning: Andrews et al., *Support
-//! Vector Machines for Multiple-Instance Learning*, 2003). The same input gives the same bytes.
+//! Benign texts teach with all their windows of one and two sentences. An attack of at most two sentences teaches as a
+//! whole. Of a longer one, first every window does, then the two that the first model finds most like an attack
+//! (multiple-instance learning: Andrews et al., *Support Vector Machines for Multiple-Instance Learning*, 2003). The
+//! same input gives the same bytes.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -29,14 +29,14 @@ pub(crate) struct TrainGuard {
     to: PathBuf,
 }
 
-/// Where the model is, from the workspace's folder.
+/// The place of the model, from the workspace's folder.
 const MODEL: &str = "crates/proem-guard/data/learned-1.bin";
-/// Where the weights of the score are, from the workspace's folder.
+/// The place of the score's weights, from the workspace's folder.
 const STAGE: &str = "crates/proem-guard/data/score.json";
-/// Where the texts are that were written for Proem.
+/// The place of the texts that were written for Proem.
 const OWN: &str = "evals/guard";
 
-/// The bits of a bucket's number; more of them don't find more.
+/// The bits of a bucket's number. More of them don't find more.
 const BITS: u32 = 18;
 /// The windows of a long attack that teach in the second round.
 const KEPT: usize = 2;
@@ -44,8 +44,8 @@ const KEPT: usize = 2;
 const COST: f64 = 1.0;
 /// The same for windows of documents, which are many and much alike.
 const DOCUMENT_COST: f64 = 0.1;
-/// A piece that stands in `n` of `N` windows is scaled by `(ln((N + 1) / (n + 1)) / 4)` to this
-/// power, so that rare pieces may weigh more (inverse document frequency).
+/// A piece that is in `n` of `N` windows is scaled by `(ln((N + 1) / (n + 1)) / 4)` to this power, so that rare pieces
+/// may weigh more (inverse document frequency).
 const RARITY: f64 = 1.5;
 /// The share of weights that is not clipped when they are rounded to 8 bits.
 const UNCLIPPED: f64 = 0.9999;
@@ -127,7 +127,7 @@ fn bucket_features(sentences: &[Vec<u32>]) -> Vec<(u32, f32)> {
 struct Trained {
     /// −127 to 127 each.
     weights: Vec<i8>,
-    /// What a weight is multiplied by.
+    /// The factor of a weight.
     scale: f64,
     bias: f64,
     slope: f64,
@@ -188,7 +188,7 @@ fn train(rows: &[&LabelledText]) -> Trained {
 
 type Window = Vec<(u32, f32)>;
 
-/// What one text teaches; `choose` picks among the windows of a long attack.
+/// The lesson of one text. `choose` picks among the windows of a long attack.
 fn window_lessons(
     text: &SentenceBuckets,
     is_attack: bool,
@@ -278,12 +278,12 @@ struct Fold {
     held: Vec<usize>,
 }
 
-/// The highest score of a window; `None` for a blank text.
+/// The highest score of a window. `None` for a blank text.
 fn best_window_score(model: &SentenceScorer<'_>, text: &str) -> Option<f32> {
     model.windows(text).iter().map(|window| window.score).max_by(f32::total_cmp)
 }
 
-/// What the model alone finds on texts that it hasn't seen, at 1 % false positives there.
+/// The findings of the model alone on texts that it hasn't seen, at 1 % false positives there.
 fn measure_scorer(model: &SentenceScorer<'_>, path: &Path) -> Result<String, String> {
     let rows = read_labelled_texts(path)?;
     let scores = |keep: &dyn Fn(&LabelledText) -> bool| -> Vec<f32> {

@@ -25,7 +25,7 @@ pub(crate) struct EvalHandlebars {
 
 const RESULTS: &str = "evals/handlebars/results.md";
 
-/// What became of an assertion.
+/// The outcome of an assertion.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum AssertionOutcome {
     Same,

@@ -105,7 +105,7 @@ impl<'s> SpecFile<'s> {
         arguments.named_children(&mut cursor).filter(|node| node.kind() != "comment").collect()
     }
 
-    /// The assertion that ends with this call; `None` if it doesn't begin with `expectTemplate`.
+    /// The assertion that ends with this call. `None` if it doesn't begin with `expectTemplate`.
     fn assertion(&self, end: Node<'_>) -> Option<Result<Assertion, &'static str>> {
         let mut chain = Vec::new();
         let mut call = end;
@@ -138,7 +138,7 @@ impl<'s> SpecFile<'s> {
             input: OrderedMap::default(),
             expected: String::new(),
         };
-        // From the end to the start: the chain's last word of a kind stands first.
+        // From the end to the start: the chain's last word of a kind is first.
         for (method, arguments) in chain.iter().rev() {
             match (*method, arguments.as_slice()) {
                 ("toCompileTo", arguments) => assertion.expected = one(arguments)?,
@@ -272,7 +272,7 @@ impl<'s> SpecFile<'s> {
     }
 }
 
-/// What an operator makes of two constants.
+/// The result of an operator on two constants.
 fn combine(left: &OrderedJson, operator: &str, right: &OrderedJson) -> Option<OrderedJson> {
     if let (OrderedJson::Text(left), "+", OrderedJson::Text(right)) = (left, operator, right) {
         return Some(format!("{left}{right}").into());

@@ -1,6 +1,6 @@
-//! What the tools that prompts were written for would send, by their documents.
+//! The requests of the tools that prompts were written for, by their documents.
 //!
-//! Placeholders are replaced in the file's text one after the other; nothing here knows the readers of `proem-engine`.
+//! Placeholders are replaced in the file's text one after the other. Nothing here knows the readers of `proem-engine`.
 
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ fn parse_json_or_yaml(text: &str) -> Json {
     read.or_else(|| Some(yaml::parse_yaml(text, 0).ok()??.to_json())).unwrap_or_default()
 }
 
-/// What follows the front matter, if there is one.
+/// The text behind the front matter, if there is one.
 fn body_after_front_matter(text: &str) -> &str {
     let Some(rest) = text.strip_prefix("---\n") else { return text };
     rest.split_once("\n---\n").map_or(text, |(_, body)| body)
@@ -85,7 +85,7 @@ fn fill_placeholders(text: &str, open: &str, close: &str, values: &Values) -> St
 }
 
 fn f_string(text: &str, values: &Values) -> String {
-    // Braces that stand for themselves are put aside before names are replaced.
+    // Braces that represent themselves are put aside before names are replaced.
     let mut out = text.replace("{{", "\u{1}").replace("}}", "\u{2}");
     for (name, value) in values {
         for name in [name.as_str(), name.strip_suffix('_').unwrap_or(name)] {

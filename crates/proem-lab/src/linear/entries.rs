@@ -57,7 +57,7 @@ pub(super) struct EntryPoint {
     pub(super) read: fn(&Fixtures, &str),
 }
 
-/// What they read with.
+/// The fixtures that they read with.
 pub(super) struct Fixtures {
     guard: Guard,
     policy: Policy,

@@ -25,7 +25,7 @@ const LENGTHS: [usize; 7] = [64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20,
 /// nothing, and a logarithm as well.
 const MOST_EXPONENT: f64 = 1.2;
 
-/// A text is read again until so much time is spent; the shortest time counts, since other programs only add to it.
+/// A text is read again until so much time is spent. The shortest time counts, since other programs only add to it.
 const ENOUGH: Duration = Duration::from_millis(10);
 
 /// How much longer than the limit is waited for a text by the wall's clock: other programs use the processors as well.
@@ -37,8 +37,8 @@ const LONG: Duration = Duration::from_secs(1);
 /// A time below this is mostly what a call costs, whatever its text.
 const LEAST: Duration = Duration::from_micros(20);
 
-/// What has the allocator of glibc keep memory that was freed (mallopt(3)): what the system takes to hand out pages anew
-/// begins at some length, and would pass for growth.
+/// The settings that make the allocator of glibc keep memory that was freed (mallopt(3)): the system's time to hand out
+/// pages anew begins at some length, and would pass for growth.
 const KEEPING_MEMORY: [(&str, &str); 4] = [
     ("MALLOC_ARENA_MAX", "1"),
     ("MALLOC_MMAP_MAX_", "0"),
@@ -222,7 +222,7 @@ mod tests {
         assert!(slope(&[(1.0, 1.0), (2.0, 9.0)]) == 0.0);
     }
 
-    /// Each entry point reads each shape; how long that takes is measured by the command.
+    /// Each entry point reads each shape. How long that takes is measured by the command.
     #[test]
     fn every_entry_point_reads_every_shape() {
         let fixtures = Fixtures::new().unwrap();

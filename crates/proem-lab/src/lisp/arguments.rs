@@ -2,7 +2,7 @@
 
 use proem_lisp::documentation::{Entry, EntryKind, entries};
 
-/// At most this many expressions for a function; more are thinned out evenly.
+/// At most this many expressions for a function. More are thinned out evenly.
 const MOST_EACH: usize = 14;
 
 type Arguments = &'static [&'static str];
@@ -159,7 +159,7 @@ const ON_NUMBERS: Arguments =
 /// Functions that take a path or a key.
 const LOOK_UP: Arguments = &["get", "get-in", "assoc", "assoc-in", "update", "update-in", "find", "contains?"];
 
-/// The arguments that a parameter of a function takes; the first one is what is meant.
+/// The arguments that a parameter of a function takes. The first one is what is meant.
 fn arguments_of(function: &str, parameter: &str) -> Arguments {
     let is_on_numbers = ON_NUMBERS.contains(&function.trim_end_matches('\''))
         || ["Math/", "bit-", "unsigned-bit", "+", "-", "*", "/"].iter().any(|family| function.starts_with(family));

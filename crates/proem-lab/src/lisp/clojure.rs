@@ -4,10 +4,10 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Evaluates each line of its input; the first lines of the script say what it prints.
+/// Evaluates each line of its input. The first lines of the script say what it prints.
 const SCRIPT: &str = include_str!("answers.clj");
 
-/// What the script prints for a name that Clojure doesn't have, and for what takes too long.
+/// The script's output for a name that Clojure doesn't have, and for a call that takes too long.
 const NO_ANSWER: [&str; 2] = ["UNKNOWN", "SLOW"];
 
 /// Installs Debian's package if there is no `clojure` yet.
@@ -25,7 +25,7 @@ pub(crate) fn install_clojure() -> Result<(), String> {
 /// Longer values say no more about a function, and those without an end have to be cut somewhere.
 const LONGEST_ANSWER: usize = 300;
 
-/// The printed value of each expression; `None` if Clojure has no such function or no short text that can be read.
+/// The printed value of each expression. `None` if Clojure has no such function or no short text that can be read.
 pub(crate) fn ask_clojure(sources: &[String], folder: &Path) -> Result<Vec<Option<String>>, String> {
     let failed = |error: std::io::Error| format!("could not run `clojure`: {error}");
     let (script, questions) = (folder.join("answers.clj"), folder.join("questions.txt"));

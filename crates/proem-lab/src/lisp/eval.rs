@@ -16,7 +16,7 @@ use super::others::{check_specification, check_suite};
 /// Measures how far PTC-Lisp agrees with Clojure.
 #[derive(Debug, Args)]
 pub(crate) struct EvalLisp {
-    /// Ask Clojure anew, installing it if needed, and write its answers instead of the table; then build again.
+    /// Ask Clojure anew, installing it if needed, and write its answers instead of the table. Then build again.
     #[arg(long)]
     refresh: bool,
     /// The specification of the language's Elixir implementation, in Markdown.

@@ -8,7 +8,7 @@ use proem_lisp::documentation::entry;
 use super::answers::{Answer, EXCEPTION, evaluate_expression, has_foreign_literal};
 use super::clojure::ask_clojure;
 
-/// Prints the assertions of files; the first lines of the script say how.
+/// Prints the assertions of files. The first lines of the script say how.
 const SCRIPT: &str = include_str!("assertions.clj");
 
 /// How statements came out.
@@ -69,7 +69,7 @@ fn needs_host(source: &str) -> bool {
     ["tool/", "data/", "ctx/", "memory/", "budget/", "catalog/"].iter().any(|namespace| source.contains(namespace))
 }
 
-/// The value that a remark begins with; `None` for prose.
+/// The value that a remark begins with. `None` for prose.
 fn stated_value(remark: &str) -> Option<String> {
     if ["error", "ERROR", "TYPE ERROR", "type error"].iter().any(|word| remark.starts_with(word)) {
         return Some(EXCEPTION.to_owned());

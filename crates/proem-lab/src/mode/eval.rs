@@ -51,7 +51,7 @@ fn read_mode_cases(path: &Path) -> Result<Vec<ModeCase>, String> {
     (1..).zip(read_data_file(path)?.lines()).filter(|(_, line)| !line.trim().is_empty()).map(read).collect()
 }
 
-/// What modes are told with.
+/// The means of telling modes.
 struct Teller {
     phrases: &'static Phrases,
     keywords: Keywords,

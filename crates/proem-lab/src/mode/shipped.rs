@@ -1,4 +1,4 @@
-//! What `scores.md` says is what the shipped rules do.
+//! `scores.md` agrees with the shipped rules.
 
 use std::path::Path;
 
@@ -14,8 +14,8 @@ fn the_committed_scores_are_those_of_a_new_run() {
     assert_eq!(mode_scores(&mode_workspace()).unwrap(), committed, "run `cargo lab eval mode` and read what changed");
 }
 
-/// What was reached: 95.3 % right, and 5 of 215 questions told to change something. At least 92 % and at most 4 %
-/// are wanted.
+/// The reached values: 95.3 % right, and 5 of 215 questions told to change something. At least 92 % and at most 4 % are
+/// wanted.
 #[test]
 fn the_kept_tasks_are_told_no_worse_than_before() {
     let (right, told_to_change) = kept_shares(&mode_workspace()).unwrap();

@@ -1,8 +1,8 @@
 //! Which commits of a clone needed a fix later: those whose lines a later fix changes.
 //!
 //! The labels of the score's training data were made in the same way (Śliwerski, Zimmermann and Zeller, *When Do
-//! Changes Induce Fixes?*, 2005). Only lines of code and configuration count. What a fix is says Proem's own reading
-//! of messages, so the labels share its faults; every row of a table is held against the same ones.
+//! Changes Induce Fixes?*, 2005). Only lines of code and configuration count. Proem's own reading of messages decides
+//! about fixes, so the labels share its faults. Every row of a table is compared with the same ones.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -96,7 +96,7 @@ fn ask_git(folder: &Path, args: &[&str]) -> Result<String, String> {
 mod tests {
     use super::*;
 
-    /// A repository with a commit for each message and content of `a.py`; the ids, oldest first.
+    /// A repository with a commit for each message and content of `a.py`. The ids, oldest first.
     fn repository(folder: &Path, commits: &[(&str, &str)]) -> Vec<String> {
         let git = |args: &[&str]| ask_git(folder, args).unwrap();
         git(&["init", "-q", "."]);

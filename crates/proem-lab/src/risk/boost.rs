@@ -1,9 +1,9 @@
 //! Learns symmetric trees by gradient boosting.
 //!
-//! Each round fits one tree to the derivatives of the log-loss (Friedman, *Greedy Function
-//! Approximation*, 2001, with Newton steps as Chen and Guestrin, *XGBoost*, 2016, section 2.2) on a
-//! random part of the commits and inputs; all branches of a level ask the same question
-//! (Prokhorenkova et al., *CatBoost*, 2018). The same lessons give the same bits.
+//! Each round fits one tree to the derivatives of the log-loss (Friedman, *Greedy Function Approximation*, 2001, with
+//! Newton steps as Chen and Guestrin, *XGBoost*, 2016, section 2.2) on a random part of the commits and inputs. All
+//! branches of a level ask the same question (Prokhorenkova et al., *CatBoost*, 2018). The same lessons give the same
+//! bits.
 
 use proem_risk::score::{DecisionTree, Forest, Input, Test};
 use proem_score::linear::logistic;
@@ -33,12 +33,12 @@ pub(crate) struct BoostOptions<'a> {
     pub(crate) rate: f64,
     /// Questions of each tree, 1 to 3.
     pub(crate) depth: usize,
-    /// What is added to the curvature of each leaf, which pulls it towards 0. A commit at even odds
-    /// has a curvature of a quarter.
+    /// The addition to the curvature of each leaf, which pulls it towards 0. A commit at even odds has a curvature of a
+    /// quarter.
     pub(crate) penalty: f64,
     /// The least curvature on either side of a question.
     pub(crate) smallest: f64,
-    /// The part of commits, and of inputs, that a tree sees; each above 0 and at most 1.
+    /// The part of commits, and of inputs, that a tree sees. Each above 0 and at most 1.
     pub(crate) sees: (f64, f64),
     pub(crate) seed: u64,
 }
@@ -63,7 +63,7 @@ impl BinnedColumn {
         for part in 1..=THRESHOLDS {
             let place = sorted.len().saturating_mul(part) / (THRESHOLDS + 1);
             let Some(value) = sorted.get(place).copied() else { continue };
-            // Halfway to the next larger number, so that a threshold lies on no value.
+            // Halfway to the next larger number, so that a threshold is on no value.
             let next = sorted.get(sorted.partition_point(|other| *other <= value)).copied();
             let threshold = next.and_then(|next| shortest_number_between(value, next));
             thresholds.extend(threshold.filter(|number| thresholds.last().is_none_or(|last| last < number)));
@@ -75,8 +75,8 @@ impl BinnedColumn {
     }
 }
 
-/// A number between two others with as few digits as possible, so that the model reads well and
-/// reads back exactly; `None` if ten are too few.
+/// A number between two others with as few digits as possible, so that the model reads well and reads back exactly.
+/// `None` if ten are too few.
 fn shortest_number_between(low: f64, high: f64) -> Option<f64> {
     let middle = low + (high - low) / 2.0;
     let size = libm::ceil(libm::log10(middle.abs().max(1e-9)));
@@ -178,7 +178,7 @@ struct SplitChoice<'a> {
 }
 
 impl Grower<'_> {
-    /// A tree and the leaf of each lesson; `None` if no question helps.
+    /// A tree and the leaf of each lesson. `None` if no question helps.
     fn grow(&self, odds: &[f64], dice: &mut Dice) -> Option<(DecisionTree, Vec<u8>)> {
         let (rows, inputs) = self.options.sees;
         let pulls: Vec<Pull> = self
@@ -231,7 +231,7 @@ impl Grower<'_> {
         best
     }
 
-    /// What asking at each threshold wins, over all nodes.
+    /// The gain of asking at each threshold, over all nodes.
     fn gains(&self, column: &BinnedColumn, sums: &[Pull], width: usize) -> Vec<f64> {
         let BoostOptions { penalty, smallest, .. } = *self.options;
         let mut gains = vec![0.0; column.thresholds.len()];

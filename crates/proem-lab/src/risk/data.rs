@@ -29,7 +29,7 @@ pub(crate) const FEWEST: usize = 30;
 /// The most bytes of one table, unpacked.
 const LARGEST: u64 = 1 << 30;
 
-/// What stands in a column's header; some sets misspell entropy.
+/// The names in a column's header. Some sets misspell entropy.
 const ENTROPY: [&str; 2] = ["entropy", "entrophy"];
 
 impl LabelledProject {
@@ -101,7 +101,7 @@ fn stem(path: &Path) -> String {
     name.trim_end_matches(".gz").trim_end_matches(".csv").to_owned()
 }
 
-/// Where each column stands.
+/// The place of each column.
 struct ColumnPlaces {
     date: usize,
     bug: usize,
@@ -191,7 +191,7 @@ fn normalise_entropy(commits: &mut [LabelledCommit]) {
     }
 }
 
-/// The cells of a line, without spaces and quotes around them; a comma within quotes parts nothing.
+/// The cells of a line, without spaces and quotes around them. A comma within quotes parts nothing.
 fn cells(line: &str) -> Vec<&str> {
     let mut is_quoted = false;
     let parts = line.split(|c: char| {

@@ -21,8 +21,8 @@ use super::peers::Regression;
 /// Measures the score of a change.
 #[derive(Debug, Args)]
 pub(crate) struct EvalRisk {
-    /// Folder with a table of labelled commits for each project, `.csv` or `.csv.gz`. The scores
-    /// of the default sets are written to `evals/risk/scores.md`; those of others are printed.
+    /// Folder with a table of labelled commits for each project, `.csv` or `.csv.gz`. The scores of the default sets
+    /// are written to `evals/risk/scores.md`. Those of others are printed.
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// The file that is written.
@@ -44,7 +44,7 @@ pub(crate) fn run_eval_risk(args: &EvalRisk) -> Result<String, String> {
     Ok(report)
 }
 
-/// What is compared.
+/// The methods to compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Method {
     Own,
@@ -79,7 +79,7 @@ impl Method {
     }
 }
 
-/// The measures of one method on one project; `None` where one doesn't apply.
+/// The measures of one method on one project. `None` where one doesn't apply.
 #[derive(Debug, Clone, Copy)]
 struct MethodMeasures {
     method: Method,
@@ -95,7 +95,7 @@ struct Measured<'a> {
     commits: usize,
     bugs: usize,
     rows: Vec<MethodMeasures>,
-    /// What its model of other projects tells without some metrics: AUC and within size.
+    /// The results of its model of other projects without some metrics: AUC and within size.
     without: Vec<[Option<f64>; 2]>,
 }
 
@@ -181,7 +181,7 @@ fn measure_project<'a>(
     })
 }
 
-/// A level as a number; only its order counts.
+/// A level as a number. Only its order counts.
 const fn level_of_signal(signal: Signal) -> f64 {
     match signal {
         Signal::High => 2.0,
@@ -190,8 +190,8 @@ const fn level_of_signal(signal: Signal) -> f64 {
     }
 }
 
-/// A model that hasn't learned from a project: the shipped one, or one learned from the others where
-/// the shipped one knows it; `None` if there are no others.
+/// A model that hasn't learned from a project: the shipped one, or one learned from the others where the shipped one
+/// knows it. `None` if there are no others.
 fn unseen_model(
     project: &LabelledProject,
     all: &[&LabelledProject],
@@ -210,7 +210,7 @@ fn unseen_model(
     }
 }
 
-/// The commits with a score; `None` if a commit has none.
+/// The commits with a score. `None` if a commit has none.
 fn score_commits(
     commits: &[LabelledCommit],
     score: impl Fn(&LabelledCommit) -> Option<f64>,
@@ -310,7 +310,7 @@ fn risk_eval_text(measured: &[Measured<'_>], refused: &[String]) -> String {
     out
 }
 
-/// What is lost where metrics are unknown.
+/// The loss if metrics are unknown.
 fn unknown_metric_losses(measured: &[Measured<'_>]) -> String {
     let mut out = String::from(
         "\n## With unknown metrics\n\nLearned from other projects, the mean of all projects.\n\n\

@@ -1,8 +1,8 @@
 //! From labelled commits to a calibrated model.
 //!
-//! A model of one project is calibrated on its later commits; one of several on projects that it
-//! hadn't seen. Calibration is a straight line through the log-odds (Platt 1999), so that it can be
-//! multiplied into the leaves and the contributions still add up.
+//! A model of one project is calibrated on its later commits. One of several on projects that it hadn't seen.
+//! Calibration is a straight line through the log-odds (Platt 1999), so that it can be multiplied into the leaves and
+//! the contributions still add up.
 
 use proem_risk::score::{Feature, Forest, Input, RiskModel, RiskModelParts, Scale};
 use proem_score::calibrate::Platt;
@@ -23,7 +23,7 @@ const DAY: f64 = 86_400.0;
 const BINS: usize = 10;
 const SEED: u64 = 7;
 
-/// How one project teaches; tuned as `evals/risk/README.md` says.
+/// How one project teaches. Tuned as `evals/risk/README.md` says.
 const OWN: BoostOptions<'_> = BoostOptions {
     inputs: &[],
     rounds: 600,
@@ -171,7 +171,7 @@ fn sizes() -> Vec<Input> {
     SIZE.into_iter().filter_map(Input::named).collect()
 }
 
-/// What each commit teaches; one with an unknown metric teaches nothing.
+/// The lesson of each commit. One with an unknown metric teaches nothing.
 fn commit_lessons(
     part: &ProjectSlice<'_>,
     scale: &Scale,

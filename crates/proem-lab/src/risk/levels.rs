@@ -1,8 +1,8 @@
 //! `proem-lab eval risk-levels`: what the rules make of the commits of real clones.
 //!
-//! Of each clone the newest commits are assessed, each against its own past, and it is counted how many stand
-//! above LOW. A level is good if such a change needed a fix more often: a commit has the label if a later fix
-//! changes lines that blame ascribes to it. Labels come late, so they are asked of older commits (`--skip`).
+//! Of each clone the newest commits are assessed, each against its own past, and it is counted how many are above LOW.
+//! A level is good if such a change needed a fix more often: a commit has the label if a later fix changes lines that
+//! blame ascribes to it. Labels come late, so they are asked of older commits (`--skip`).
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -26,10 +26,10 @@ use super::measure::{ScoredCommit, area_under_curve};
 /// Measures the levels on clones.
 #[derive(Debug, Args)]
 pub(crate) struct EvalLevels {
-    /// A clone with its revision, as in `../ripgrep@3fce3b5bb023`; give it once for each clone.
+    /// A clone with its revision, as in `../ripgrep@3fce3b5bb023`. Give it once for each clone.
     #[arg(long = "clone", value_name = "DIR@REV", required = true)]
     clones: Vec<String>,
-    /// How many commits are assessed; merges are not.
+    /// How many commits are assessed. Merges are not.
     #[arg(long, value_name = "N", default_value_t = 150)]
     last: usize,
     /// How many newer ones are left out.
@@ -43,7 +43,7 @@ pub(crate) struct EvalLevels {
     out: Option<PathBuf>,
 }
 
-/// What decides, as the tables call it.
+/// The names of the deciding rules in the tables.
 const RULES: [(&str, LevelRules); 3] = [
     ("the rank (the default)", LevelRules::Rank),
     ("the seed's counting (`--rules seed`)", LevelRules::Seed),
@@ -154,12 +154,12 @@ const fn level_as_number(level: Level) -> f64 {
     }
 }
 
-/// What one way of judging comes to.
+/// The result of one way of judging.
 struct JudgementRow {
     name: String,
     /// HIGH, MEDIUM and UNKNOWN.
     counts: [usize; 3],
-    /// Whether each commit stands above LOW, with its score.
+    /// Whether each commit is above LOW, with its score.
     judged: Vec<(bool, f64)>,
 }
 

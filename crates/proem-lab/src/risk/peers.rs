@@ -1,4 +1,4 @@
-//! What the score has to beat: size alone, and a logistic regression over the same metrics.
+//! The peers that the score has to beat: size alone, and a logistic regression over the same metrics.
 
 use proem_risk::score::{ChangeFeatures, Feature};
 use proem_score::linear::{self, Logistic};
@@ -35,13 +35,13 @@ impl Regression {
     }
 }
 
-/// `ln(1 + x)`; `None` for an unknown metric.
+/// `ln(1 + x)`. `None` for an unknown metric.
 fn logarithm(features: &ChangeFeatures, feature: Feature) -> Option<f32> {
     #[expect(clippy::cast_possible_truncation, reason = "a logarithm")]
     features.get(feature).map(|value| libm::log1p(value) as f32)
 }
 
-/// All metrics; the mean of the training commits stands for an unknown one.
+/// All metrics. The mean of the training commits represents an unknown one.
 fn regression_row(features: &ChangeFeatures, means: &[f32; Feature::ALL.len()]) -> [f32; Feature::ALL.len()] {
     let mut row = *means;
     for (slot, feature) in row.iter_mut().zip(Feature::ALL) {

@@ -18,7 +18,7 @@ pub(crate) struct SelectionRequest {
     /// The skills that serve it.
     #[serde(default)]
     pub(crate) skills: Vec<String>,
-    /// The language of the words, such as `en`; empty where the set doesn't say.
+    /// The language of the words, such as `en`. Empty where the set doesn't say.
     #[serde(default)]
     pub(crate) language: String,
 }
@@ -47,7 +47,7 @@ impl ToolCatalogue {
         self.catalogue.entries()
     }
 
-    /// The places of the entries that serve a request; an unknown one is an error in the set.
+    /// The places of the entries that serve a request. An unknown one is an error in the set.
     pub(crate) fn wanted(&self, request: &SelectionRequest) -> Result<BTreeSet<usize>, String> {
         let names = request.tools.iter().chain(&request.skills);
         let place = |name: &String| {

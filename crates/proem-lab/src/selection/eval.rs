@@ -35,7 +35,7 @@ pub(crate) struct EvalSelection {
 const SCORES: &str = "evals/selection/scores.md";
 const TASKS: &str = "evals/selection/tasks";
 const METHODS: [&str; 5] = ["BM25", "static vectors", "rank fusion", "Proem, words only", "Proem"];
-/// Parts that the tools with training requests are cut into; each is left out once.
+/// Parts that the tools with training requests are cut into. Each is left out once.
 const FOLDS: usize = 5;
 const STEMS: usize = 150;
 

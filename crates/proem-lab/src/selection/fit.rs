@@ -13,17 +13,17 @@ pub(crate) struct ChoiceExample {
 
 /// The pull of weights towards 0, for the mean of all requests.
 const RIDGE: f64 = 1e-4;
-/// Newton's method doubles the right digits in each step; this many always suffice here.
+/// Newton's method doubles the right digits in each step. This many always suffice here.
 const STEPS: usize = 30;
 
-/// Fits the weights of the features in `used`; all others stay 0.
+/// Fits the weights of the features in `used`. All others stay 0.
 pub(crate) fn fit_evidence_weights(choices: &[ChoiceExample], used: &[usize]) -> Result<[f32; FEATURES], String> {
     let mut weights = vec![0.0_f64; used.len()];
     for _ in 0..STEPS {
         let (gradient, hessian) = evidence_derivatives(choices, used, &weights);
         let step = solve(hessian, gradient).ok_or("the evidence is not independent; leave some kind of it out")?;
         let size = step.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
-        // A long step may overshoot; the loss is convex, so a shorter one in its direction is safe.
+        // A long step may overshoot. The loss is convex, so a shorter one in its direction is safe.
         let damping = if size > 4.0 { 4.0 / size } else { 1.0 };
         weights.iter_mut().zip(&step).for_each(|(weight, step)| *weight -= damping * step);
         if size < 1e-8 {
@@ -86,7 +86,7 @@ fn evidence_derivatives(choices: &[ChoiceExample], used: &[usize], weights: &[f6
     (gradient, hessian)
 }
 
-/// Solves a small system by elimination with pivots; `None` if it has no single solution.
+/// Solves a small system by elimination with pivots. `None` if it has no single solution.
 pub(crate) fn solve(mut rows: Vec<Vec<f64>>, mut right: Vec<f64>) -> Option<Vec<f64>> {
     let n = right.len();
     for column in 0..n {

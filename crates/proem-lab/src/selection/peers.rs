@@ -1,4 +1,4 @@
-//! What a user would pick instead: BM25 over words, one vector for each text, and both by rank.
+//! The alternatives of a user: BM25 over words, one vector for each text, and both by rank.
 
 use proem_embed::StaticModel;
 use proem_guard::show;

@@ -21,9 +21,9 @@ struct ProjectTask {
     part: TaskPart,
     language: String,
     query: String,
-    /// What has to be selected.
+    /// The entries that must be selected.
     needed: BTreeSet<String>,
-    /// What may be selected besides.
+    /// The entries that may be selected besides.
     sensible: BTreeSet<String>,
 }
 
@@ -35,7 +35,7 @@ pub(super) enum TaskPart {
     Report,
 }
 
-/// What was selected for a task.
+/// The entries selected for a task.
 #[derive(Debug, Clone)]
 pub(super) struct TaskOutcome {
     id: String,

@@ -23,7 +23,7 @@ use super::trainer::{EpisodeKnowledge, Trainer, shorten_numbers, untrained_weigh
 /// How long embedding all requests may take.
 const ALL: Duration = Duration::from_secs(3_600);
 
-/// What there is for a model that shows no pieces and has made no direction of the shipped usage.
+/// The features for a model that shows no pieces and has made no direction of the shipped usage.
 const REMOTE: [usize; 6] = [0, 1, 2, 3, 6, 8];
 
 /// A model at a server: only the weights of evidence are learned for it, into a file of the user's.
@@ -79,7 +79,7 @@ pub(super) fn run_train_remote(data: &Path, remote: &RemoteModel) -> Result<Stri
     ))
 }
 
-/// The weights of a model that comes from outside, and its least related cosine; the rest is as shipped.
+/// The weights of a model that comes from outside, and its least related cosine. The rest is as shipped.
 fn remote_weights(
     shipped: &Selector,
     training: &[SelectionRequest],

@@ -1,4 +1,4 @@
-//! What ships is what training makes: the parts that are made quickly are made anew.
+//! The shipped data agree with training: the parts that are made quickly are made anew.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ fn selection_workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The raw data and its training requests; `None`, said aloud, where there are none.
+/// The raw data and its training requests. `None`, said aloud, where there are none.
 fn raw_selection_data() -> Option<(PathBuf, Vec<SelectionRequest>)> {
     let folder = selection_workspace().join("..").join("shared/data");
     if !folder.is_dir() {

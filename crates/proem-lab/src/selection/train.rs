@@ -30,7 +30,7 @@ pub(crate) struct TrainSelect {
     remote: RemoteModel,
 }
 
-/// Where the files are, from the workspace's folder.
+/// The place of the files, from the workspace's folder.
 pub(crate) const MODEL: &str = "crates/proem-embed/data/static-1.bin";
 pub(crate) const WORDS: &str = "crates/proem-select/data/select-words.tsv";
 const USAGE: &str = "crates/proem-select/data/select-usage.tsv";

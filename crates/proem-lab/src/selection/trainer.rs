@@ -29,7 +29,7 @@ const STEMS: usize = 150;
 /// Candidates of each request that calibration looks at.
 const LOOKED_AT: usize = 15;
 
-/// What a selector needs to give evidence; the numbers count for nothing.
+/// The least that a selector needs to give evidence. The numbers count for nothing.
 pub(super) fn untrained_weights() -> SelectionWeightSet {
     let none = SelectionWeights { weights: [0.0; FEATURES], slope: [0.0; 2], offset: 0.0, threshold: 0.5 };
     SelectionWeightSet {
@@ -50,7 +50,7 @@ pub(super) struct Trainer<'a> {
     tools: &'a ToolCatalogue,
     selector: &'a Selector,
     embedder: &'a dyn Embedder,
-    /// What usage knows of earlier requests.
+    /// The knowledge of earlier requests.
     usage_knows: EpisodeKnowledge,
     /// The vectors of the tools, so that they are made once for all episodes.
     stored: BTreeMap<Sha256Hash, Option<QuantisedVector>>,
@@ -62,7 +62,7 @@ pub(super) struct Trainer<'a> {
 /// One request ranked in an episode.
 struct RankedCase {
     evidence: Vec<[f32; FEATURES]>,
-    /// Where the tool that served it stands; `None` if it is absent.
+    /// The place of the tool that served it. `None` if it is absent.
     chosen: Option<usize>,
     weight: f64,
     /// Whether most tools are absent.
@@ -98,7 +98,7 @@ impl<'a> Trainer<'a> {
         Ok(Self { tools, selector, embedder, usage_knows, stored, queries, vectors, served })
     }
 
-    /// The usage that these requests give; `caps` limits how many of each tool count.
+    /// The usage that these requests give. `caps` limits how many of each tool count.
     pub(super) fn usage_of(
         &self,
         requests: &[usize],

@@ -30,7 +30,7 @@ use serde_json::Value as Json;
 /// A call of a tool, as a script gives it.
 pub(super) type ScriptedCall = (&'static str, Json);
 
-/// What a script is asked.
+/// The question to a script.
 #[derive(Debug, Clone)]
 pub(super) struct StageQuestion {
     pub(super) stage: PipelineStage,
@@ -54,7 +54,7 @@ pub(super) struct StageBench {
     requests: Mutex<Vec<StageRequest>>,
 }
 
-/// What became of a cycle's calls.
+/// The outcome of a cycle's calls.
 pub(super) struct ScriptedCycle {
     pub(super) end: PipelineEnd,
     /// Answers that met their contract at once, and all first answers.
@@ -73,7 +73,7 @@ pub(super) struct StageRequest {
     pub(super) stable: usize,
     /// Whether the provider caches that prefix.
     pub(super) is_cached: bool,
-    /// What reading it costs without a cache, in nano-dollars.
+    /// The cost of reading it without a cache, in nano-dollars.
     pub(super) cost: u64,
     /// The same where the prefix is read from the cache, if it is cached.
     pub(super) cost_cached: u64,
@@ -81,7 +81,7 @@ pub(super) struct StageRequest {
     pub(super) model: PipelineModel,
     /// The tokens of the answer.
     pub(super) output: usize,
-    /// What they cost, in nano-dollars.
+    /// Their cost, in nano-dollars.
     pub(super) cost_output: u64,
 }
 
@@ -189,7 +189,7 @@ impl StageBench {
         Ok(())
     }
 
-    /// What is asked at this moment.
+    /// The current question.
     fn question(&self) -> Result<StageQuestion, String> {
         let mut asked = self.asked.lock().map_err(|error| error.to_string())?;
         let question = asked.clone().ok_or("a call that no stage has made")?;

@@ -32,7 +32,7 @@ const KEYWORDS: [(SignalCategory, &[&str]); 7] = [
     (SignalCategory::Progress, &["done", "sprint", "progress", "finished", "review"]),
 ];
 
-/// What those words say, and what mostly follows from it.
+/// The labels by those words, and their usual consequence.
 pub(super) fn keyword_labels(of: &LabelledSignal) -> SignalLabels {
     let text = lower_case_signal_text(&of.signal.to_json());
     let has = |words: &[&str]| words.iter().any(|word| text.contains(word));

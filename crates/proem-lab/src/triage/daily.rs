@@ -1,5 +1,5 @@
-//! What forty signals a day cost: the requests of the stages and the answers of a good model, counted, at the prices of the
-//! catalogue.
+//! The cost of forty signals a day: the requests of the stages and the answers of a good model, counted, at the prices
+//! of the catalogue.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -23,7 +23,7 @@ use super::scripts::ScriptedModel;
 
 /// The project of the evenings, and the signals of each, one a line.
 const EVENINGS: &str = "evals/triage/evenings";
-/// The evening of 24 November 2026 at 18:30 in UTC, in milliseconds; the others follow by a day.
+/// The evening of 24 November 2026 at 18:30 in UTC, in milliseconds. The others follow by a day.
 const FIRST: i64 = 1_795_545_000_000;
 const DAY: i64 = 86_400_000;
 /// How many signals a cycle has: all of a day, or what comes in a quarter of an hour or two.
@@ -91,7 +91,7 @@ pub(super) struct ProjectDays {
     pub(super) days: Vec<ProjectDay>,
 }
 
-/// What comes on a day.
+/// The signals of a day.
 pub(super) struct ProjectDay {
     /// The evening, at which all of it is read.
     pub(super) now: Time,
@@ -126,7 +126,7 @@ impl ProjectDays {
         Ok(Self { charter_text, charter, days })
     }
 
-    /// A cycle of signals on artefacts as they stand.
+    /// A cycle of signals on artefacts as they are.
     pub(super) fn subject(
         &self,
         signals: &[ProjectSignal],
@@ -154,7 +154,7 @@ impl ProjectDays {
     }
 }
 
-/// The requests of each day; the artefacts of one are those that the next begins with.
+/// The requests of each day. The artefacts of one are those that the next begins with.
 fn daily_requests(
     bench: &StageBench,
     project: &ProjectDays,
@@ -180,7 +180,7 @@ fn daily_requests(
     Ok(days)
 }
 
-/// What a good model says of a signal: what the rules say.
+/// A good model's view of a signal: the rules' own.
 pub(super) fn meaning_by_rules(judged: &JudgedSignal) -> SignalMeaning {
     let answer = &judged.classification.answer;
     match judged.sanitised.verdict {

@@ -1,4 +1,4 @@
-//! What signals that carry an attack would do at the highest level of autonomy, beside a project's ordinary ones.
+//! The effects of signals that carry an attack at the highest level of autonomy, beside a project's ordinary ones.
 
 use proem_engine::policy::AutonomyLevel;
 use proem_engine::run::Time;

@@ -27,13 +27,13 @@ pub(crate) struct EvalTriage {
     /// The workspace's folder, whose `evals/triage/floors.md`, `scores.md` and `models.md` are written.
     #[arg(long, value_name = "DIR", default_value = ".")]
     to: PathBuf,
-    /// Print the confidences that the lexicon should have; write nothing.
+    /// Print the confidences that the lexicon should have. Write nothing.
     #[arg(long, conflicts_with = "mistakes")]
     calibrate: bool,
     /// Write only `evals/triage/floors.md`.
     #[arg(long, conflicts_with_all = ["mistakes", "calibrate"])]
     floors: bool,
-    /// Print what is wrong with the signals for tuning, never with the others; write nothing.
+    /// Print what is wrong with the signals for tuning, never with the others. Write nothing.
     #[arg(long)]
     mistakes: bool,
 }
@@ -300,8 +300,8 @@ pub(super) fn right_on(half: &TriagedHalf, basis: ClassificationBasis) -> (u64, 
 /// The section `confidence.right` of the lexicon: how often the type is right of messages whose authors' other messages were not
 /// learned from: those of each writer who was left out, and the strangers' signals that are scored only.
 ///
-/// Where a weaker basis were surer than a stronger one, which chance alone makes it, both are counted together
-/// (pool adjacent violators: Ayer et al., *An Empirical Distribution Function for Sampling with Incomplete Information*,
+/// If a weaker basis were surer than a stronger one, which chance alone causes, both are counted together (pool
+/// adjacent violators: Ayer et al., *An Empirical Distribution Function for Sampling with Incomplete Information*,
 /// 1955).
 pub(super) fn calibration(workspace: &Path) -> Result<String, String> {
     let left_out = left_out::left_out_sums(&read_data_file(&workspace.join(LEFT_OUT))?)?;

@@ -10,14 +10,14 @@ use serde_json::{Value as Json, json};
 use super::labelled::{FOLDER, LabelledKind, LabelledSignal, SignalLabels};
 use crate::selection::data::read_data_file;
 
-/// Each of so many examples stands there a second time with an attack behind it, so that attacks say nothing.
+/// Each of so many examples is there a second time with an attack behind it, so that attacks say nothing.
 const ATTACKED: u32 = 3;
 
 /// The files of those who have seen neither rules nor lexicon.
 pub(super) const WRITERS: [&str; 9] =
     ["writer-a", "writer-b", "writer-c", "writer-d", "writer-e", "writer-f", "writer-g", "writer-h", "writer-i"];
 
-/// The examples of a file as signals of the project; each of some stands there a second time with an attack behind it.
+/// The examples of a file as signals of the project. Each of some is there a second time with an attack behind it.
 pub(super) fn read_examples(workspace: &Path, name: &str) -> Result<Vec<LabelledSignal>, String> {
     read_example_file(workspace, name, ATTACKED)
 }

@@ -33,7 +33,7 @@ pub(super) enum FloorHalf {
     HeldOut,
 }
 
-/// What a signal is held to.
+/// The expected floor of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum MeantFloor {
     Least(SignalImportance),
@@ -184,7 +184,7 @@ impl FloorTally {
     }
 }
 
-/// What rules say of each, and what is left of that behind a model that calls everything unimportant.
+/// The rules' verdict on each, and the rest of it behind a model that calls everything unimportant.
 struct JudgedFloors {
     signals: Vec<FloorSignal>,
     rules: Vec<SignalLabels>,
@@ -244,7 +244,7 @@ impl JudgedFloors {
     }
 }
 
-/// Words of trouble and of requests, each with what it is about; anywhere in the text, without context.
+/// Words of trouble and of requests, each with what it is about. Anywhere in the text, without context.
 const KEYWORDS: [(SignalCategory, &[&str]); 7] = [
     (SignalCategory::Blocker, &["block", "stop", "bloqu", "blockiert", "заблок", "阻塞", "ブロック", "막"]),
     (
@@ -261,7 +261,7 @@ const KEYWORDS: [(SignalCategory, &[&str]); 7] = [
     (SignalCategory::Progress, &["done", "finished", "progress", "merged"]),
 ];
 
-/// What a list of words without context says.
+/// The verdict of a list of words without context.
 fn by_keywords(signal: &FloorSignal) -> (SignalCategory, SignalImportance) {
     let json = signal.labelled.signal.to_json();
     let fields = ["description", "comment", "body", "changes"];
@@ -328,7 +328,7 @@ pub(super) fn languages_of_halves(workspace: &Path) -> Result<[BTreeMap<String, 
     Ok([FloorHalf::Tuning, FloorHalf::HeldOut].map(|half| languages_in(&signals, half)))
 }
 
-/// What is wrong with the half for tuning, one signal a line; never with the other.
+/// The mistakes in the half for tuning, one signal a line. Never those in the other.
 pub(super) fn floor_mistakes(workspace: &Path) -> Result<String, String> {
     let judged = JudgedFloors::new(workspace)?;
     let file = read_data_file(&workspace.join(SIGNALS))?;

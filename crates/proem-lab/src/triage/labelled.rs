@@ -14,7 +14,7 @@ pub(super) const FOLDER: &str = "crates/proem-triage/tests/it/labelled";
 /// 2026-11-23, shortly after the last of them.
 const NOW: Time = Time(1_795_392_000_000);
 
-/// What a signal is made to be.
+/// The kind of a made signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum LabelledKind {

@@ -1,4 +1,4 @@
-//! The golden scenarios and the attacks through the stages, with what stands in for a model and without one: how often
+//! The golden scenarios and the attacks through the stages, with what replaces a model and without one: how often
 //! signals are classified right, and what happens that nobody wants.
 
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ struct ScenarioScore {
     hallucinated: u64,
     /// Answers, and versions of artefacts, that have the form they must have, of all.
     valid: (u64, u64),
-    /// What happens without a person, or could be chosen by one, and must not.
+    /// The events that happen without a person, or could be chosen by one, and must not.
     forbidden: u64,
 }
 
@@ -109,7 +109,7 @@ fn scenario_line(scenario: &str, model: &str, score: ScenarioScore, out: &mut St
     _ = writeln!(out, "| {scenario} | {model} | {} | {hallucinated} | {} | {forbidden} |", of(right), of(valid));
 }
 
-/// What stays from call to call.
+/// The part that stays from call to call.
 fn push_stable_prefixes(requests: &[StageRequest], out: &mut String) {
     out.push_str(
         "## What of a request stays from call to call\n\nOf the requests of the good model, as counted before they would be sent. The \
@@ -201,7 +201,7 @@ pub(super) fn read_scenario_signal(document: &Json) -> Result<ProjectSignal, Str
     Ok(signal)
 }
 
-/// What a cycle is planned from.
+/// The basis of a cycle's plan.
 pub(super) struct Planned<'p> {
     pub(super) subject: &'p PipelineSubject,
     pub(super) judged: &'p [JudgedSignal],
@@ -281,7 +281,7 @@ fn subject(bench: &StageBench, scenario: &Scenario) -> Result<PipelineSubject, S
     Ok(subject)
 }
 
-/// A scenario with what stands in for a model, or without one.
+/// A scenario with what replaces a model, or without one.
 fn score_scenario(
     bench: &StageBench,
     scenario: &Scenario,

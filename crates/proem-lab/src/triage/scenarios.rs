@@ -10,9 +10,9 @@ pub(super) struct Scenario {
     pub(super) name: &'static str,
     pub(super) level: AutonomyLevel,
     pub(super) mix: ModelMix,
-    /// What rules worked on in a cycle before.
+    /// The signals of an earlier cycle by rules.
     pub(super) before: Vec<Json>,
-    /// What comes, each with what it is about.
+    /// The signals, each with its meaning.
     pub(super) signals: Vec<(Json, SignalMeaning)>,
     /// The actions that may be proposed.
     pub(super) may: &'static [&'static str],
@@ -20,7 +20,7 @@ pub(super) struct Scenario {
     pub(super) changes: bool,
 }
 
-/// What a signal is about.
+/// The meaning of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SignalMeaning {
     /// It is one of the project's.
@@ -49,7 +49,7 @@ fn moved_issue(number: u32, from: &str, to: &str) -> Json {
     issue_change(number, "Refunds", to, &json!([{ "field": "status", "fromString": from, "toString": to }]))
 }
 
-/// What stands still in a project before any of them comes.
+/// The blocked work in a project before any of them comes.
 pub(super) fn standing_blocker() -> Json {
     let flag = json!([{ "field": "Flagged", "fromString": "", "toString": "Impediment" }]);
     issue_change(90, "Customer import", "In Progress", &flag)
@@ -100,8 +100,8 @@ fn mail(number: u32, subject: &str, text: &str) -> Json {
     })
 }
 
-/// The golden scenarios of the seed, in its order. What a person decides in the seventh, and what a sweep does in the
-/// ninth once a hold is over, comes behind what models are asked; both are tested where they happen.
+/// The golden scenarios of the seed, in its order. A person's decision in the seventh, and a sweep's work in the ninth
+/// once a hold is over, come behind the questions to models. Both are tested in their own places.
 #[expect(clippy::too_many_lines, reason = "a list of scenarios")]
 pub(super) fn golden_scenarios() -> Vec<Scenario> {
     use AutonomyLevel::{Artefact, Monitoring, Tactical};

@@ -1,4 +1,4 @@
-//! What stands in for a model: a good one, a sloppy one, and one that does what an attacker wants.
+//! The stand-ins for a model: a good one, a sloppy one, and one that obeys an attacker.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::scenarios::{SPONSOR, SignalMeaning};
 /// The project of the scenarios.
 pub(super) const PROJECT: &str = "0192f0c1-7a2b-4c3d-8e4f-5a6b7c8d9e0f";
 
-/// What answers in the place of a model.
+/// The stand-in for a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ScriptedModel {
     /// It answers as a project manager would.
@@ -34,7 +34,7 @@ impl ScriptedModel {
         }
     }
 
-    /// What it answers, given what signals are about by their ids.
+    /// Its answers, given the meanings of signals by their ids.
     pub(super) fn answers(
         self,
         question: &StageQuestion,

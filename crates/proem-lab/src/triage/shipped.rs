@@ -1,4 +1,4 @@
-//! What `scores.md` says is what the shipped rules do.
+//! `scores.md` agrees with the shipped rules.
 
 use std::path::Path;
 

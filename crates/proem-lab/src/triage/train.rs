@@ -47,13 +47,13 @@ const DESCENT: DescentOptions = DescentOptions { rounds: 200, momentum: 0.95, l2
 /// How much words and their parts count beside facts, and the vectors of words beside both: chosen by cross-validation.
 const WORDS_SHARE: f64 = 2.0;
 const VECTORS_SHARE: f64 = 0.02;
-/// What a weight of 1 is written as.
+/// The written form of a weight of 1.
 const UNIT: f64 = 1_000.0;
 /// A word that no example has is written if its weight is at least this, in thousandths.
 const LEAST: i64 = 700;
 /// The smallest weight that is written, in thousandths.
 const SMALLEST: i64 = 40;
-/// In how many signals a pair of words or the start of a word stands at least: chosen by leaving out each writer in turn.
+/// In how many signals a pair of words or the start of a word is at least: chosen by leaving out each writer in turn.
 const LEAST_SIGNALS: usize = 3;
 const HEAD: &str = "# What words of a signal say together: a trait, a tab, and a weight for each category, in thousandths, in the\n\
 # order of `SignalCategory`. Written by `cargo lab train triage` from the labelled signals and examples in\n\
@@ -70,7 +70,7 @@ pub(crate) fn run_train_triage(args: &TrainTriage) -> Result<String, String> {
     Ok(format!("learned from {count} signals: {} bytes\n", file.len()))
 }
 
-/// What a workspace's signals teach, as it is written, and how many they are.
+/// The lesson of a workspace's signals, as it is written, and their number.
 pub(super) fn learn_word_weights(workspace: &Path) -> Result<(String, usize), String> {
     let trainer = Trainer::new(workspace)?;
     let all: Vec<&Example> = trainer.examples.iter().collect();
@@ -84,8 +84,8 @@ struct Example {
     place: usize,
     category: usize,
     importance: usize,
-    /// Its traits by their places in the list of names, each with how much it counts; behind them the coordinates of the
-    /// vectors of its words.
+    /// Its traits by their places in the list of names, each with how much it counts. Behind them the coordinates of
+    /// the vectors of its words.
     traits: Vec<(usize, f64)>,
 }
 
@@ -124,7 +124,7 @@ impl Trainer {
                 rows.push((*set, place, labelled.labels, found));
             }
         }
-        // What two signals have by chance says nothing, and there are more such pairs than words.
+        // A chance similarity of two signals tells nothing, and there are more such pairs than words.
         let is_kept = |of: &SignalTrait, count: usize| !matches!(of, SignalTrait::Part(_)) || count >= LEAST_SIGNALS;
         let kept = known.into_iter().filter(|(of, count)| is_kept(of, *count));
         let names: Vec<SignalTrait> = kept.map(|(of, _)| of).collect();

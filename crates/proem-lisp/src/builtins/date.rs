@@ -252,8 +252,8 @@ impl Moment {
         era.saturating_mul(146_097).saturating_add(day_of_era).saturating_add(self.day).saturating_sub(719_469)
     }
 
-    /// The date of a number of days since 1 January 1970, as `civil_from_days` there; `None` beyond
-    /// the years 0 to 9999.
+    /// The date of a number of days since 1 January 1970, as `civil_from_days` there. `None` beyond the years 0 to
+    /// 9999.
     fn of_days(days: i64, time: Option<Time>) -> Option<Self> {
         let days = days.checked_add(719_468)?;
         let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));

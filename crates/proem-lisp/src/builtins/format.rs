@@ -330,7 +330,7 @@ impl Digits {
         Self { digits, point }
     }
 
-    /// Rounded half up to `count` digits; Java rounds the shortest digits too, not the exact value.
+    /// Rounded half up to `count` digits. Java rounds the shortest digits too, not the exact value.
     fn rounded(mut self, count: i32) -> Self {
         let Ok(keep) = usize::try_from(count) else { return Self { digits: vec![0], point: 1 } };
         let Some(next) = self.digits.get(keep).copied() else { return self };

@@ -297,7 +297,7 @@ const SOME_FN: &str = "(fn [& preds]
       (reduce (fn [_ [p x]] (let [r (p x)] (if r (reduced r) r))) nil (for [p preds x args] [p x]))
       (some (fn [x] (some (fn [p] (p x)) preds)) args))))";
 
-/// Merges runs of twice the length in each round; equal elements keep their order.
+/// Merges runs of twice the length in each round. Equal elements keep their order.
 const SORT_WITH: &str = "(fn [cmp coll]
   (let [after? (fn [a b] (let [r (cmp a b)] (if (number? r) (pos? r) (if r false (boolean (cmp b a))))))
         join (fn [xs ys]

@@ -8,7 +8,7 @@ use crate::{
 };
 use alloc::format;
 
-/// The value under a key of a map, a set's element, or the element at an index; `None` if there is none.
+/// The value under a key of a map, a set's element, or the element at an index. `None` if there is none.
 ///
 /// A keyword finds the string of its name and the other way round.
 pub(crate) fn lookup(coll: &Value, key: &Value, meter: &mut Meter) -> Result<Option<Value>, Fault> {

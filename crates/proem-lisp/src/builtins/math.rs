@@ -195,7 +195,7 @@ pub(super) const ROWS: &[Row] = &[
 const PI: Value = Value::float(core::f64::consts::PI);
 const E: Value = Value::float(core::f64::consts::E);
 
-/// The value that a name stands for without being called.
+/// The value that a name represents without being called.
 pub(crate) fn constant(name: &str) -> Option<Value> {
     Some(match name {
         "Math/PI" | "java.lang.Math/PI" | "clojure.math/PI" => PI,

@@ -145,7 +145,7 @@ fn not_equal(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault>
     all_equal(context, args).map(|equal| Value::bool(!equal))
 }
 
-/// Whether each number and the next are in order; NaN is in none.
+/// Whether each number and the next are in order. NaN is in none.
 fn in_order(
     function: &str,
     context: &mut Context,

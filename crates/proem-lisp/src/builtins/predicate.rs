@@ -192,7 +192,7 @@ fn parity(_: &mut Context, args: &mut Args<'_>, function: &str, is_even: bool) -
     Ok(Value::bool(found == is_even))
 }
 
-/// Whether the name has a namespace; `None` if it isn't a keyword, or a symbol.
+/// Whether the name has a namespace. `None` if it isn't a keyword, or a symbol.
 fn has_namespace(args: &Args<'_>, is_keyword: bool) -> Option<bool> {
     let name = match (args.get(0), is_keyword) {
         (Value::Keyword(name), true) | (Value::Symbol(name), false) => name.as_str(),

@@ -154,7 +154,7 @@ enum Piece {
     Group(usize),
 }
 
-/// Replaces the first `most` matches by a replacement in which `$1` and `${name}` stand for groups.
+/// Replaces the first `most` matches by a replacement in which `$1` and `${name}` represent groups.
 pub(super) fn replace_text(
     pattern: &Regexp,
     text: &Text,

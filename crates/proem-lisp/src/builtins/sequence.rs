@@ -73,12 +73,12 @@ impl Cursor {
         has_children(&sequence).then_some(Self { sequence, at })
     }
 
-    /// The index of the last element in a vector; `None` if this is another sequence.
+    /// The index of the last element in a vector. `None` if this is another sequence.
     pub(crate) fn last_index(&self) -> Option<usize> {
         if let Value::Vector(_) = &self.sequence { self.at.checked_sub(1) } else { None }
     }
 
-    /// The next element if it is stored as it is; `None` at the end, and for other sequences.
+    /// The next element if it is stored as it is. `None` at the end, and for other sequences.
     #[inline]
     pub(crate) fn next_stored(&mut self) -> Option<&Value> {
         let element = match &self.sequence {
@@ -90,7 +90,7 @@ impl Cursor {
         Some(element)
     }
 
-    /// The next element; a key and its value as a vector.
+    /// The next element. A key and its value as a vector.
     #[inline]
     pub(crate) fn next(&mut self, meter: &mut Meter) -> Result<Option<Value>, Fault> {
         match step(&self.sequence, self.at, meter)? {
@@ -371,7 +371,7 @@ fn cycle(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
     Ok(Value::Stream(Arc::new(Stream { kind: StreamKind::Cycle { start: 0 }, parts: Chunk::new(parts) })))
 }
 
-/// How many integers there are; `None` if a step of 0 never comes to the end.
+/// How many integers there are. `None` if a step of 0 never comes to the end.
 fn range_count(start: i64, end: i64, step: i64) -> Option<usize> {
     let distance = i128::from(end).checked_sub(i128::from(start))?;
     if step == 0 {
@@ -416,7 +416,7 @@ pub(crate) fn own_map<'a>(map: &'a mut Arc<Map>, meter: &mut Meter) -> Result<&'
     Ok(Arc::make_mut(map))
 }
 
-/// Whether a value was given before; it is known from then on.
+/// Whether a value was given before. It is known from then on.
 pub(crate) fn seen_before(seen: &mut Map, value: &Value, meter: &mut Meter) -> Result<bool, Fault> {
     let before = seen.len();
     seen.insert(value.clone(), Value::Nil, meter)?;

@@ -188,7 +188,7 @@ fn first_of(coll: Value, meter: &mut Meter) -> Result<Value, Fault> {
     Ok(Cursor::over(coll, meter)?.next(meter)?.unwrap_or_default())
 }
 
-/// Pieces of `size` elements that start every `step`; `last` says what becomes of a shorter one.
+/// Pieces of `size` elements that start every `step`. `last` says what becomes of a shorter one.
 fn pieces(
     elements: &[Value],
     (size, step): (usize, usize),

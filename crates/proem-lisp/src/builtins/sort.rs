@@ -14,7 +14,7 @@ pub(super) fn is_native_order(comparator: &Value) -> bool {
     direction(comparator).is_some()
 }
 
-/// Whether a comparator sorts downwards; `None` if only calling it tells.
+/// Whether a comparator sorts downwards. `None` if only calling it tells.
 fn direction(comparator: &Value) -> Option<bool> {
     match comparator {
         Value::Nil => Some(false),
@@ -27,7 +27,7 @@ fn direction(comparator: &Value) -> Option<bool> {
     }
 }
 
-/// Whether a value has an order at all; a sorted collection asks even for its only element.
+/// Whether a value has an order at all. A sorted collection asks even for its only element.
 pub(super) fn check_comparable(value: Option<&Value>, meter: &mut Meter) -> Result<(), Fault> {
     value.map_or(Ok(()), |value| compare(value, value, meter).map(|_| ()))
 }
@@ -46,7 +46,7 @@ pub(super) fn sort_by_keys(
     Ok(pairs.into_iter().map(|(element, _)| element).collect())
 }
 
-/// Sorts from the bottom up; equal elements keep their order.
+/// Sorts from the bottom up. Equal elements keep their order.
 pub(crate) fn merge_sort<T: Clone>(
     elements: &mut Vec<T>,
     meter: &mut Meter,

@@ -159,7 +159,7 @@ pub(super) fn ask(
     Ok(Value::bool(ask(text.as_str(), part.as_str())))
 }
 
-/// The bytes before a grapheme; a fault outside the text.
+/// The bytes before a grapheme. A fault outside the text.
 pub(super) fn offset(text: &Text, index: &Value, function: &str) -> Result<usize, Fault> {
     let Value::Int(place) = index else {
         return Err(Fault::of_type(format!("`{function}` takes an index, not {}", index.type_phrase())));

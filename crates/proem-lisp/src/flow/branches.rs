@@ -1,9 +1,9 @@
 //! Where the form of each test ends, and what may happen before.
 //!
 //! A test decides on all steps until the ways from it meet at the end of its form. A `recur` counts as if it went on
-//! behind itself, since it ends its form. So steps only go forwards, and forms lie in a row: the steps of one are those
+//! behind itself, since it ends its form. So steps only go forwards, and forms are in a row: the steps of one are those
 //! behind its test, and those behind a place that a `recur` among them goes back to. `:when` goes back by itself, to
-//! where the next element is taken; its form ends there.
+//! where the next element is taken. Its form ends there.
 
 use crate::{
     builtins::{self, Run},
@@ -138,7 +138,7 @@ pub(super) fn ways(ops: &[Op], at: usize) -> Vec<usize> {
     .collect()
 }
 
-/// What lies between two steps.
+/// What is between two steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Summary {
     reach: Reach,
@@ -274,7 +274,7 @@ impl Branches {
         self.0.iter().map(|(at, form)| (*at, *form))
     }
 
-    /// Where the form of the test at this step ends; at the function's end if it isn't known.
+    /// Where the form of the test at this step ends. At the function's end if it isn't known.
     pub(crate) fn end_of(&self, at: usize) -> FormEnd {
         let reach = Reach::EVERYTHING;
         let unknown = FormEnd { at: FormEnd::FUNCTION, reach, locals: u64::MAX, has_more: true };
@@ -300,7 +300,7 @@ fn form_from(at: usize, forward: &Forward, pieces: &Pieces, ops: &[Op]) -> (usiz
 struct Forward {
     /// The last step that goes back to each.
     back: BTreeMap<usize, usize>,
-    /// For each step the one at which all ways from it meet; the number of steps stands for the function's end.
+    /// For each step the one at which all ways from it meet. The number of steps represents the function's end.
     meets: Vec<usize>,
 }
 

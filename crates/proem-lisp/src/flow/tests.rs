@@ -53,7 +53,7 @@ fn every_example_gives_the_same_with_labels_and_keeps_them() {
                 if text != *expected {
                     wrong.push(format!("{}: {source} gives {text}, not {expected}", entry.name));
                 }
-                // What has no constant in it, or asks for no more than a kind that it was given.
+                // A call without a constant in it, or one that asks for no more than a kind that it was given.
                 let is_free = ["nil", "(budget/remaining)", "(reduced? (reduced 1))", "(+)", "(*)", "(set/union)"];
                 let is_free = *expected == "nil" || is_free.iter().any(|part| source.contains(part));
                 if !of_constants.is_empty() && value.label() != of_constants && !is_free {
@@ -79,7 +79,7 @@ fn every_function_of_the_table_has_a_rule_and_every_rule_a_function() {
     assert_eq!(distinct.len(), named.len(), "a function has two rules");
 }
 
-/// All steps that lie between a test and the end of its form, found by going along every way.
+/// All steps that are between a test and the end of its form, found by going along every way.
 fn steps_between(ops: &[Op], at: usize, end: usize) -> BTreeSet<usize> {
     let mut open = branches::ways(ops, at);
     let mut seen = BTreeSet::new();

@@ -14,7 +14,7 @@ use crate::{
 };
 use alloc::{boxed::Box, format, string::String, sync::Arc, vec::Vec};
 
-/// What came of a call.
+/// The result of a call.
 pub(super) enum Called {
     /// The value, at once.
     Value(Value),
@@ -184,7 +184,7 @@ impl Machine {
         Ok(())
     }
 
-    /// The frame of a function of a program with the top `count` operands as its arguments; `frames` are below it.
+    /// The frame of a function of a program with the top `count` operands as its arguments. `frames` are below it.
     pub(super) fn begin_call(
         &mut self,
         fiber: &mut Fiber,

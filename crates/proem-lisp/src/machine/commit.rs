@@ -1,4 +1,4 @@
-//! What a program leaves in memory when it succeeds.
+//! The memory that a successful program leaves.
 
 use super::{Machine, Outcome};
 use crate::{

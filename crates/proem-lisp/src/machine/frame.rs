@@ -27,7 +27,7 @@ pub(super) struct Fiber {
     pub(super) deepest: usize,
 }
 
-/// What is being done.
+/// The current work.
 #[derive(Debug)]
 pub(super) enum Frame {
     Code(CodeFrame),
@@ -57,7 +57,7 @@ pub(super) struct CodeFrame {
     pub(super) arity: usize,
     /// The step to be done next.
     pub(super) at: usize,
-    /// Where its locals begin among the operands.
+    /// The beginning of its locals among the operands.
     pub(super) base: usize,
     /// The first open form that is its own.
     pub(super) forms: usize,

@@ -39,7 +39,7 @@ impl Machine {
                 return Ok(Some(FiberStop::Paused));
             }
             if self.context.meter.is_count_due() {
-                // What the frame holds is alive too.
+                // The frame's contents are alive too.
                 fiber.frames.push(Frame::Each(frame));
                 self.count_if_due(fiber)?;
                 let Some(Frame::Each(back)) = fiber.frames.pop() else { return Ok(None) };
@@ -79,7 +79,7 @@ impl Machine {
                 }
                 Once::Called(function, count) => {
                     frame.waits = true;
-                    // What is called goes on top of this frame, which is put back only then.
+                    // The callee goes on top of this frame, which is put back only then.
                     let place = fiber.frames.len();
                     match self.call(fiber, &function, count)? {
                         Called::Value(value) => fiber.push(value),
@@ -111,7 +111,7 @@ impl Machine {
         Ok(None)
     }
 
-    /// Keeps what was called for; true if no more elements are to be gone through.
+    /// Keeps what was called for. True if no more elements are to be gone through.
     #[inline]
     fn keep_result(&mut self, fiber: &mut Fiber, frame: &mut EachFrame, result: Value) -> Result<bool, Fault> {
         let value = result.unlabelled();
@@ -212,8 +212,8 @@ impl Machine {
         }
     }
 
-    /// What is called for each element. Where values have labels, all but functions of a program are called in the
-    /// usual way, which minds them.
+    /// The callee for each element. If values have labels, all but functions of a program are called in the usual way,
+    /// which minds them.
     fn callee(&self, function: &Value, count: usize) -> Callee {
         match function {
             Value::Closure(closure) => Callee::Closure(Arc::clone(closure), None),
@@ -295,7 +295,7 @@ fn push_element(fiber: &mut Fiber, frame: &FoldFrame, element: Value) -> Result<
     Ok(())
 }
 
-/// What is called for each element, found out once.
+/// The callee for each element, found out once.
 enum Callee {
     /// A function in Rust, and what it does with two numbers if that is most of it.
     Native {
@@ -311,12 +311,12 @@ enum Callee {
     Other(Value),
 }
 
-/// What came of calling a [`Callee`].
+/// The result of calling a [`Callee`].
 enum Once {
     Value(Value),
     /// Steps that stopped before their end, with their frame.
     Left(Result<Exit, Fault>, CodeFrame),
-    /// What has to be called in the usual way, with so many operands.
+    /// A function to call in the usual way, with this many operands.
     Called(Value, usize),
 }
 

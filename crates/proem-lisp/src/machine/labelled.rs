@@ -18,7 +18,7 @@ use crate::{
 use alloc::{sync::Arc, vec::Vec};
 use core::mem;
 
-/// What the steps of one call need besides its operands.
+/// The needs of one call's steps besides its operands.
 struct Place<'a> {
     closure: &'a Arc<Closure>,
     ends: &'a Branches,
@@ -257,7 +257,7 @@ impl Machine {
                 self.take_in_place(element, take, &mut flow)?;
             }
             if let Some(last) = elements.last_mut() {
-                // A map of more arguments may stand last.
+                // A map of more arguments may be last.
                 if matches!(last.unlabelled(), Value::Map(_)) {
                     self.take_in_place(last, Take::Spine, &mut flow)?;
                 }

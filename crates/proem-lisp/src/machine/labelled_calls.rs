@@ -104,7 +104,7 @@ impl Machine {
         Ok(flow)
     }
 
-    /// What is put into a map or set becomes a key, so its labels become those of the spine.
+    /// A value that is put into a map or set becomes a key, so its labels become those of the spine.
     fn take_entry(&mut self, coll: &Value, slot: &mut Value, flow: &mut Flow) -> Result<(), Fault> {
         match coll {
             Value::Set(_) => self.take_in_place(slot, Take::Deep, flow),
@@ -204,7 +204,7 @@ impl Machine {
             function => {
                 let mut args = fiber.pop_many(count);
                 let mut flow = Flow::NONE;
-                // What is looked up is in the argument of a keyword, and in the function for all else.
+                // The collection is the argument of a keyword, and in all other cases the function.
                 let take = if function.as_str().is_some() { Take::Spine } else { Take::Deep };
                 if let Some(first) = args.first_mut() {
                     self.take_in_place(first, take, &mut flow)?;
@@ -256,7 +256,7 @@ impl Machine {
                 self.context.flow.at_hand = flow.clone();
                 let mut control = control(&mut self.context, &mut Args(&mut args))?;
                 drop(args);
-                // What is passed on was in these collections.
+                // A value that is passed on was in these collections.
                 match &mut control {
                     Control::Call { args, .. } => self.join_all(args, &flow)?,
                     Control::Parallel(branches) => {
@@ -318,7 +318,7 @@ impl Machine {
         }
     }
 
-    /// What a fiber stopped for, with the labels of what decided on it.
+    /// The reason that a fiber stopped, with the labels of the decision on it.
     pub(super) fn label_stop(&mut self, fiber: &Fiber, stop: FiberStop) -> Result<FiberStop, Fault> {
         let decided = self.context.flow.decided(&fiber.pc);
         // How a program ends is seen, as what it prints is.
@@ -336,7 +336,7 @@ impl Machine {
 
 /// The message for a problem that secrets had a part in.
 pub(super) fn hidden_fault(fault: &Fault) -> Fault {
-    // What labels forbid is said in words that hold no value.
+    // A refusal by labels is worded without any value.
     if fault.reason() == Reason::FlowDenied {
         return fault.clone();
     }

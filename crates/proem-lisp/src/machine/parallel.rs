@@ -67,7 +67,7 @@ impl Machine {
         }
     }
 
-    /// Does what a fiber stopped for; an outcome ends the program.
+    /// Does what a fiber stopped for. An outcome ends the program.
     pub(super) fn after_run(
         &mut self,
         at: usize,

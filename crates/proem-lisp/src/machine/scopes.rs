@@ -1,4 +1,4 @@
-//! What decided that a place is reached: forms that are open, and calls that a label decides on.
+//! The decisions that lead to a place: open forms, and calls that a label decides on.
 
 use super::{
     Machine,
@@ -16,7 +16,7 @@ use crate::{
 pub(super) struct OpenForm {
     /// The step of its function at which it ends.
     pub(super) end: usize,
-    /// The operands below it; those above are what it gave.
+    /// The operands below it. Those above are what it gave.
     pub(super) operands: usize,
     /// pc before it.
     pub(super) before: Flow,
@@ -88,11 +88,11 @@ impl Machine {
         self.join_pc(fiber, flow);
     }
 
-    /// Leaves the forms of a function that end at a step. What they gave or may have stored gets their label.
+    /// Leaves the forms of a function that end at a step. Their values and stored ones get their label.
     pub(super) fn close_forms(&mut self, fiber: &mut Fiber, first: usize, at: usize, base: usize) -> Result<(), Fault> {
         let open = fiber.forms.get(first..).unwrap_or_default();
         let Some(place) = open.iter().position(|form| form.end == at) else { return Ok(()) };
-        // Forms lie in each other, so those behind it end here or have ended.
+        // Forms are in each other, so those behind it end here or have ended.
         let closed = fiber.forms.split_off(first.saturating_add(place));
         for form in closed.into_iter().rev() {
             fiber.pc = form.before;
@@ -121,7 +121,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Begins a call that a label decides on; [`Frame::Scope`] ends it, or [`Machine::end_call`].
+    /// Begins a call that a label decides on. [`Frame::Scope`] ends it, or [`Machine::end_call`].
     pub(super) fn begin_scope(&mut self, fiber: &mut Fiber, flow: &Flow, reach: Reach) {
         self.context.flow.decide(flow, reach);
         fiber.frames.push(Frame::Scope { before: fiber.pc.clone(), flow: flow.clone() });

@@ -43,7 +43,7 @@ impl StateKey {
         Self(bytes)
     }
 
-    /// The bytes with the seal of this key behind them. [`Machine::to_state`] does this; by itself it serves to try
+    /// The bytes with the seal of this key behind them. [`Machine::to_state`] does this. By itself it serves to try
     /// reading with states that no machine wrote.
     #[must_use]
     pub fn seal(&self, mut bytes: Vec<u8>) -> Vec<u8> {
@@ -94,7 +94,7 @@ pub enum StateError {
     Seal,
     /// The program ran under other limits.
     OtherLimits,
-    /// The bytes are sealed, and no machine has this state; the words say what is wrong.
+    /// The bytes are sealed, and no machine has this state. The words say what is wrong.
     Malformed(&'static str),
 }
 
@@ -140,8 +140,8 @@ impl Machine {
 
     /// A machine that goes on where the stored one was. [`Machine::run`] gives the calls again that it waits for.
     ///
-    /// Allocates in proportion to the bytes, and no more than a program under these limits may hold, twice over for what
-    /// lies between values; compiled regular expressions take at most `limits.bytes` besides.
+    /// Allocates in proportion to the bytes, and no more than a program under these limits may hold, twice over for
+    /// what is between values. Compiled regular expressions take at most `limits.bytes` besides.
     ///
     /// # Errors
     ///

@@ -16,7 +16,7 @@ use crate::{
 };
 use alloc::{format, sync::Arc, vec::Vec};
 
-/// Where a function goes on after a step.
+/// The place where a function goes on after a step.
 pub(super) enum Next {
     /// With the step behind it.
     Step,
@@ -32,7 +32,7 @@ pub(super) enum Exit {
     Returned,
     /// The fuel of the run is used, or what is alive is to be counted.
     Due,
-    /// A call that may need a frame; the function is below its arguments.
+    /// A call that may need a frame. The function is below its arguments.
     Call(u32),
     Builtin {
         id: BuiltinId,
@@ -96,7 +96,7 @@ impl Machine {
         if self.context.flow.is_on { self.run_labelled_steps(fiber, frame) } else { self.run_open_steps(fiber, frame) }
     }
 
-    /// What is run most is done here; everything else has a function of its own.
+    /// The most frequent steps are done here. Everything else has a function of its own.
     fn run_open_steps(&mut self, fiber: &mut Fiber, frame: &mut CodeFrame) -> Result<Exit, Fault> {
         let closure = &frame.closure;
         let base = frame.base;
@@ -264,7 +264,7 @@ impl Machine {
                 self.context.remember(constant(key), value)?;
             }
             Op::DefineOnce(key) => {
-                // The step behind this one leads to the end; the value's come after it.
+                // The step behind this one leads to the end. The value's come after it.
                 match self.context.memory.get(&constant(key), &mut self.context.meter)?.cloned() {
                     Some(value) => fiber.push(value),
                     None => return Ok(Next::Skip),
@@ -390,7 +390,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Pushes the next element of the sequence at a place, whose position is behind it; false at the end.
+    /// Pushes the next element of the sequence at a place, whose position is behind it. False at the end.
     fn next_element(&mut self, fiber: &mut Fiber, place: usize) -> Result<bool, Fault> {
         let position = place.saturating_add(1);
         let Some(Value::Int(index)) = fiber.stack.get(position) else { return Ok(false) };
@@ -404,7 +404,7 @@ impl Machine {
         Ok(true)
     }
 
-    /// `:a 1 :b 2`, or `:a 1` and a map of more, as one map; a map and nil as they are.
+    /// `:a 1 :b 2`, or `:a 1` and a map of more, as one map. A map and nil as they are.
     fn keyword_arguments(&mut self, value: Value) -> Result<Value, Fault> {
         if !matches!(value, Value::List(_)) {
             return Ok(value);

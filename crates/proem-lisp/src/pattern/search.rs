@@ -24,7 +24,7 @@ const UNSET: usize = usize::MAX;
 pub(crate) struct Match(Vec<usize>);
 
 impl Match {
-    /// The start and end of a group in bytes; group 0 is the whole.
+    /// The start and end of a group in bytes. Group 0 is the whole.
     pub(crate) fn group(&self, index: usize) -> Option<(usize, usize)> {
         let at = index.checked_mul(2)?;
         match self.0.get(at..at.checked_add(2)?) {
@@ -44,7 +44,7 @@ impl Match {
 pub(crate) struct Search<'a> {
     pattern: &'a Regexp,
     text: &'a str,
-    /// Where the next match may start; `None` after the last.
+    /// The place where the next match may start. `None` after the last.
     from: Option<usize>,
     /// How many places a match has: two for each group.
     width: usize,
@@ -179,7 +179,7 @@ impl<'a> Search<'a> {
         Ok(at.saturating_add(skipped))
     }
 
-    /// Moves all threads on by the byte at a place; the places of the thread that has come to its end.
+    /// Moves all threads on by the byte at a place. The places of the thread that has come to its end.
     fn step(&mut self, at: usize, is_whole: bool) -> Option<Vec<usize>> {
         let byte = self.text.as_bytes().get(at).copied();
         let current = mem::take(&mut self.current);

@@ -1,8 +1,8 @@
 //! Java's syntax of regular expressions in the syntax of the parser below us.
 //!
-//! Most of it is the same text. Java's classes are ASCII, its `.` stops at five kinds of line end, and
-//! `$` also holds before the last of them; `\h`, `\R`, `\Q…\E` and others have no counterpart. What
-//! can't be matched in linear time is refused by name, so that nothing means something else here.
+//! Most of it is the same text. Java's classes are ASCII, its `.` stops at five kinds of line end, and `$` also holds
+//! before the last of them. `\h`, `\R`, `\Q…\E` and others have no counterpart. A pattern that can't be matched in
+//! linear time is refused by name, so that nothing means something else here.
 
 use crate::{error::Fault, limits::Meter};
 use alloc::{format, string::String, vec::Vec};
@@ -19,7 +19,7 @@ const CLASS_WORK: u64 = 10_000;
 const VERTICAL: &str = r"\n\x0B\f\r\x{85}\x{2028}\x{2029}";
 const HORIZONTAL: &str = r" \t\xA0\x{1680}\x{180e}\x{2000}-\x{200a}\x{202f}\x{205f}\x{3000}";
 
-/// What `(?…)` changes.
+/// The changes of `(?…)`.
 #[derive(Debug, Clone, Copy, Default)]
 struct Flags {
     dot_all: bool,
@@ -155,7 +155,7 @@ impl Translator<'_, '_> {
                 self.out.push(']');
             }
             '&' if self.take_if('&') => self.out.push_str("&&"),
-            // Two of them mean a difference to the parser; in Java they end a range.
+            // Two of them mean a difference to the parser. In Java they end a range.
             '-' if self.take_if('-') => self.out.push_str("-\\-"),
             '-' => self.out.push('-'),
             c if self.flags.extended && c.is_ascii_whitespace() => {}
@@ -287,7 +287,7 @@ impl Translator<'_, '_> {
         }
     }
 
-    /// `\Q…\E`: everything between stands for itself.
+    /// `\Q…\E`: everything between represents itself.
     fn quoted(&mut self) {
         let rest = self.rest.as_str();
         let (text, behind) = rest.split_once("\\E").unwrap_or((rest, ""));
@@ -371,7 +371,7 @@ impl Translator<'_, '_> {
         Ok(())
     }
 
-    /// A character that stands for itself.
+    /// A character that represents itself.
     fn literal(&mut self, c: char) {
         if r"\.+*?()|[]{}^$#&-~".contains(c) {
             self.out.push('\\');

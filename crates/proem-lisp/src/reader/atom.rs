@@ -10,7 +10,7 @@ use num_bigint::BigInt;
 use proem_text::Span;
 use unicode_segmentation::UnicodeSegmentation as _;
 
-/// Where a token ends.
+/// Whether a token ends at a character.
 const fn is_delimiter(c: char) -> bool {
     matches!(c, '(' | ')' | '[' | ']' | '{' | '}' | '"' | ';' | ',' | '@' | '^' | '`' | '~' | '\\')
 }
@@ -63,7 +63,7 @@ impl Reader<'_> {
         FormKind::Keyword(Text::from(name))
     }
 
-    /// The number of a token; `digits` is the token without its sign.
+    /// The number of a token. `digits` is the token without its sign.
     fn number(&mut self, token: &str, digits: &str, span: Span) -> FormKind {
         let is_integer = digits.bytes().all(|byte| byte.is_ascii_digit());
         let big = digits.strip_suffix('N').filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));

@@ -25,7 +25,7 @@ fn parameter(name: &str) -> Option<Parameter> {
 }
 
 impl Reader<'_> {
-    /// Makes a short function of its elements; the parameters are found by going through them.
+    /// Makes a short function of its elements. The parameters are found by going through them.
     pub(super) fn finish_short_function(&mut self, elements: Vec<FormId>, span: Span) {
         let mut highest: usize = 0;
         let mut takes_rest = false;

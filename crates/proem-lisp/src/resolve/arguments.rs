@@ -95,7 +95,7 @@ impl Resolver {
         }
     }
 
-    /// Checks that a type takes what a form makes at all; `sample` is an empty one.
+    /// Checks that a type takes what a form makes at all. `sample` is an empty one.
     fn check_kind(&mut self, call: &ToolForm<'_>, argument: &Argument, sample: &Value) {
         if !call.signature.is_open(argument.of)
             && let [problem, ..] = call.signature.check_type(sample, argument.of).as_slice()

@@ -10,7 +10,7 @@ struct MapPattern {
 }
 
 impl Resolver {
-    /// The pairs of a vector of bindings; a problem if it isn't one.
+    /// The pairs of a vector of bindings. A problem if it isn't one.
     pub(super) fn bindings(&mut self, call: &Call<'_>) -> Option<(Vec<[FormId; 2]>, Vec<FormId>)> {
         let pairs = call.arguments.first().and_then(|first| self.forms.vector(*first)).map(<[FormId]>::as_chunks::<2>);
         match pairs {
@@ -195,7 +195,7 @@ impl Resolver {
         map.map(|map| self.forms.children(map).as_chunks::<2>().0.to_vec()).unwrap_or_default()
     }
 
-    /// One name of `:keys`, `:strs` or `:syms`; `kind` is the namespace and the word.
+    /// One name of `:keys`, `:strs` or `:syms`. `kind` is the namespace and the word.
     fn bind_named(&mut self, tasks: &mut Vec<Task>, map: &MapPattern, name: FormId, kind: (&str, &str)) {
         let span = self.forms.span(name);
         let full = match self.forms.kind(name) {

@@ -122,7 +122,7 @@ impl Resolver {
         }
     }
 
-    /// The number of a constant; atoms that are used often have one number.
+    /// The number of a constant. Atoms that are used often have one number.
     pub(super) fn constant(&mut self, value: Value) -> u32 {
         let is_name = matches!(value, Value::Keyword(_) | Value::Builtin(_) | Value::Int(_));
         let known = is_name.then(|| self.constants.iter().take(64).position(|other| *other == value)).flatten();

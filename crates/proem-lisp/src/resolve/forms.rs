@@ -13,7 +13,7 @@ pub(crate) struct FormRow {
     pub(crate) name: &'static str,
     /// How it is written, without the round brackets and the name.
     pub(crate) signature: &'static str,
-    /// What it does, in a line.
+    /// Its documentation, in a line.
     pub(crate) doc: &'static str,
     pub(crate) examples: &'static [Example],
     /// Whether a local of the same name doesn't hide it, as in Clojure.
@@ -180,7 +180,7 @@ impl Resolver {
         let (name, value) = match call.arguments {
             [name] => (*name, self.nil_form(call.span)),
             [name, value] => (*name, *value),
-            // A docstring stands between the two.
+            // A docstring is between the two.
             [name, doc, value] if matches!(self.forms.kind(*doc), FormKind::Text(_)) => (*name, *value),
             _ => return self.malformed(&call, "takes a name and a value"),
         };
@@ -357,7 +357,7 @@ impl Resolver {
         self.schedule(tasks);
     }
 
-    /// `(where :k > v)`: the operator is a name that stands for no value.
+    /// `(where :k > v)`: the operator is a name that represents no value.
     fn where_form(&mut self, call: Call<'_>) {
         let span = call.span;
         let rewritten = match call.arguments {

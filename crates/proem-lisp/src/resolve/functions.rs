@@ -22,7 +22,7 @@ impl Resolver {
         if self.forms.symbol(*name).is_none() {
             return self.malformed(&call, "takes a name first");
         }
-        // A docstring and a map of attributes may stand before the parameters.
+        // A docstring and a map of attributes may be before the parameters.
         let rest = match rest {
             [doc, rest @ ..] if matches!(self.forms.kind(*doc), FormKind::Text(_)) => rest,
             rest => rest,
@@ -64,7 +64,7 @@ impl Resolver {
                 arities
             }
         };
-        // What follows the name, so that the function can be written as source.
+        // The part behind the name, so that the function can be written as source.
         let (first, last) = (rest.first().copied(), rest.last().copied());
         let start = first.map_or(call.span.start, |first| self.forms.span(first).start);
         let end = last.map_or(call.span.end, |last| self.forms.span(last).end);

@@ -52,7 +52,7 @@ fn live_after(ops: &[Op], functions: &[Function]) -> Option<Vec<u64>> {
     None
 }
 
-/// Where a step may go on.
+/// The steps that may follow a step.
 pub(crate) fn successors(op: Op, at: usize) -> [Option<usize>; 2] {
     let next = at.saturating_add(1);
     let target = |label: u32| usize::try_from(label).ok();
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn the_last_read_on_each_path_takes() {
-        // 0: if local 1 then push local 0 else push local 0; then local 1 again.
+        // 0: if local 1 then push local 0 else push local 0. Then local 1 again.
         let mut ops =
             [Op::Local(1), Op::JumpIfFalse(4), Op::Local(0), Op::Jump(5), Op::Local(0), Op::Local(1), Op::Return];
         take_last_reads(&mut ops, &[]);

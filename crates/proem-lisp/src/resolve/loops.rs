@@ -5,7 +5,7 @@ use alloc::{format, vec, vec::Vec};
 use core::fmt::Write as _;
 use proem_text::Span;
 
-/// Where going through the bindings of `for` or `doseq` has come to.
+/// The progress through the bindings of `for` or `doseq`.
 #[derive(Debug, Clone)]
 pub(super) struct LoopStep {
     bindings: Vec<[FormId; 2]>,
@@ -13,7 +13,7 @@ pub(super) struct LoopStep {
     /// The local that collects the body's values, for `for`.
     out: Option<u32>,
     span: Span,
-    /// Where the next element of the innermost sequence is taken, and where its end is.
+    /// The step that takes the next element of the innermost sequence, and the end of that.
     next: Option<(Label, Label)>,
 }
 

@@ -1,4 +1,4 @@
-//! What a name means: a local, a definition, a builtin, an input, or a mistake.
+//! The meaning of a name: a local, a definition, a builtin, an input, or a mistake.
 
 use super::{Capture, FormKind, Op, Resolver, Text, Value, forms, suggest, to_u32};
 use crate::{
@@ -27,7 +27,7 @@ pub(crate) fn data_hides_function(name: &str) -> Fault {
     fault.help(format!("choose another name, such as `my-{name}`, or use `let` if only this program needs it"))
 }
 
-/// Where a name's value is in the function at hand.
+/// The place of a name's value in the current function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Local(u32),
@@ -93,7 +93,7 @@ impl Resolver {
         self.defined.contains(name) || is_kept()
     }
 
-    /// Whether `def` may use a name; a problem if its meaning is fixed.
+    /// Whether `def` may use a name. A problem if its meaning is fixed.
     pub(super) fn check_definable(&mut self, name: &str, span: Span) {
         let what = if HISTORY.contains(&name) {
             "one of the last results"
@@ -141,7 +141,7 @@ impl Resolver {
         }
     }
 
-    /// `ctx/x`, `data/x`, `memory/x`, `tool/x`; false for any other namespace.
+    /// `ctx/x`, `data/x`, `memory/x`, `tool/x`. False for any other namespace.
     fn namespaced(&mut self, namespace: &str, key: &str, span: Span) -> bool {
         match namespace {
             "ctx" | "data" => {

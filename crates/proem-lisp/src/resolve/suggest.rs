@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-/// The name that needs the fewest changes, if these are few for its length; the first of equals.
+/// The name that needs the fewest changes, if these are few for its length. The first of equals.
 pub(crate) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let length = name.chars().count();
     let most = length.div_ceil(3).min(3);
@@ -22,7 +22,7 @@ pub(crate) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> O
     best.map(|(_, name)| name)
 }
 
-/// How many characters have to be changed, put in, taken out or swapped with the next; `None` for more than `most`.
+/// How many characters have to be changed, put in, taken out or swapped with the next. `None` for more than `most`.
 fn distance(a: &str, b: &str, most: usize) -> Option<usize> {
     if a.len().abs_diff(b.len()) > most.saturating_mul(4) || a.len() > 64 {
         return None;
@@ -54,7 +54,7 @@ fn distance(a: &str, b: &str, most: usize) -> Option<usize> {
     last.last().copied().filter(|distance| *distance <= most)
 }
 
-/// What to use instead of something that Clojure or another language has and this one hasn't.
+/// The replacement for a feature that Clojure or another language has and this one hasn't.
 pub(crate) fn missing_feature(name: &str) -> Option<&'static str> {
     let name = name.strip_prefix("clojure.core/").unwrap_or(name);
     missing_in_clojure(name).or_else(|| foreign_name(name))

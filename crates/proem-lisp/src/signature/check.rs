@@ -9,22 +9,22 @@ use crate::{
 use alloc::{borrow::Cow, format, string::String, vec, vec::Vec};
 use core::fmt;
 
-/// The most problems of one value that are listed; a last one says how many more there are.
+/// The most problems of one value that are listed. A last one says how many more there are.
 const MOST_LISTED: usize = 20;
 
 /// The most bytes of an offending value that a problem shows.
 const FOUND_BYTES: usize = 80;
 
-/// What stands for a value whose field says that it is secret.
+/// The replacement for a value whose field is declared secret.
 const HIDDEN: &str = "[Hidden]";
 
-/// Where a value isn't what its signature says.
+/// The place at which a value doesn't fit its signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignatureProblem {
-    /// The place, in names that the signature declares: `results[0].customer.id`; `*` stands for any other name.
-    /// Empty for the whole value.
+    /// The place, in names that the signature declares: `results[0].customer.id`. `*` represents any other name. Empty
+    /// for the whole value.
     pub path: String,
-    /// What the signature says, or what was done about it.
+    /// The signature's expectation, or the correction.
     pub expected: String,
     /// The kind of what is there.
     pub kind: &'static str,
@@ -49,7 +49,7 @@ impl fmt::Display for SignatureProblem {
 pub struct Coerced {
     /// The value, corrected.
     pub value: Value,
-    /// What was corrected.
+    /// The corrections.
     pub warnings: Vec<SignatureProblem>,
 }
 
@@ -83,7 +83,7 @@ impl Signature {
         Walk::new(self, Mode::Coerce).coerce(inputs, self.parameters)
     }
 
-    /// What a tool gave, as [`Signature::coerce_inputs`] has inputs.
+    /// A tool's result, as [`Signature::coerce_inputs`] has inputs.
     ///
     /// # Errors
     ///
@@ -108,7 +108,7 @@ struct Frame<'v> {
     key: Value,
     /// The fields that were there, for a map.
     seen: Vec<bool>,
-    /// What was made so far, if the value is corrected.
+    /// The result so far, if the value is corrected.
     items: Vec<Value>,
     entries: Vec<(Value, Value)>,
     is_changed: bool,
@@ -125,7 +125,7 @@ impl Frame<'_> {
     }
 }
 
-/// Where in a collection a value is.
+/// The place of a value in a collection.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Index(usize),
@@ -169,7 +169,7 @@ impl<'s, 'v> Walk<'s, 'v> {
         (self.problems, self.warnings)
     }
 
-    /// Checks a value and all below it; gives it as it is corrected.
+    /// Checks a value and all below it. Gives it as it is corrected.
     fn go_through(&mut self, value: &'v Value, of: TypeId) -> Value {
         if let Some(whole) = self.begin(Cow::Borrowed(value), of) {
             return whole;
@@ -236,7 +236,7 @@ impl<'s, 'v> Walk<'s, 'v> {
         }
     }
 
-    /// The type of an entry's value, if it has one; the entry is checked for being there.
+    /// The type of an entry's value, if it has one. The entry is checked for being there.
     fn entry(&mut self, frame: &mut Frame<'v>, record: &Record, key: &'v Value) -> Option<TypeId> {
         let field = match key {
             Value::Keyword(name) | Value::Text(name) => {
@@ -295,7 +295,7 @@ impl<'s, 'v> Walk<'s, 'v> {
                 expected = format!("{expected}; did you mean `{near}`?");
             }
         }
-        // A program reads what it knows; more inputs do no harm.
+        // A program reads what it knows. More inputs do no harm.
         if self.mode == Mode::Coerce {
             self.warn(Some(frame), String::from("no parameter or field has this name"), key);
         } else {
@@ -303,7 +303,7 @@ impl<'s, 'v> Walk<'s, 'v> {
         }
     }
 
-    /// Checks a value itself; one with parts is opened, any other is given back.
+    /// Checks a value itself. One with parts is opened, any other is given back.
     fn begin(&mut self, value: Cow<'v, Value>, of: TypeId) -> Option<Value> {
         let Some(kind) = self.signature.of(of) else { return Some(value.into_owned()) };
         if value.is_nil() && (kind.is_nullable || self.may_be_missing()) {
@@ -378,7 +378,7 @@ impl<'s, 'v> Walk<'s, 'v> {
         value
     }
 
-    /// The collection as it is corrected; fields that are missing are problems.
+    /// The collection as it is corrected. Fields that are missing are problems.
     fn end(&mut self, frame: Frame<'v>) -> Value {
         if let Some(record) = self.signature.record(frame.of) {
             for (at, field) in record.fields.iter().enumerate() {
@@ -442,7 +442,7 @@ impl<'s, 'v> Walk<'s, 'v> {
         self.warnings.push(SignatureProblem { path, expected, kind, found });
     }
 
-    /// Whether the value at hand is in a secret field; `top` is a frame that isn't on the list.
+    /// Whether the value at hand is in a secret field. `top` is a frame that isn't on the list.
     fn is_hidden(&self, top: Option<&Frame<'v>>) -> bool {
         let Some(frame) = top.or(self.frames.last()) else { return false };
         let field = match frame.step {
@@ -452,7 +452,7 @@ impl<'s, 'v> Walk<'s, 'v> {
         frame.is_hidden || field.is_some_and(|field| is_secret(field.name.as_str()))
     }
 
-    /// The place at hand; `top` is a frame that isn't on the list, with a step in it.
+    /// The place at hand. `top` is a frame that isn't on the list, with a step in it.
     fn path(&self, top: Option<(&Frame<'v>, Step)>) -> String {
         let mut path = String::new();
         for (frame, step) in self.frames.iter().map(|frame| (frame, frame.step)).chain(top) {

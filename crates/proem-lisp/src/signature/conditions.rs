@@ -1,4 +1,4 @@
-//! What a value must be by itself, and what becomes of an input that isn't it.
+//! The condition of a value by itself, and the treatment of an input that doesn't meet it.
 
 use super::{Check, HowMany, Shape, Signature, is_plain_word};
 use crate::{
@@ -82,11 +82,11 @@ fn is_integer(text: &str) -> bool {
 }
 
 impl Signature {
-    /// Whether a condition holds for a value; of values of other kinds it says nothing.
+    /// Whether a condition holds for a value. Of values of other kinds it says nothing.
     ///
     /// # Errors
     ///
-    /// What is expected, in words.
+    /// The expectation, in words.
     pub(super) fn holds(&self, check: &Check, value: &Value) -> Result<(), String> {
         let shown = |bound: &Value| print_excerpt(bound, 40);
         let (holds, words) = match (check, value) {
@@ -181,7 +181,7 @@ fn is_same(member: &Value, value: &Value) -> bool {
         || (value.is_number() && compare_numbers(member, value) == Ok(Ordering::Equal))
 }
 
-/// Whether the pattern is found; a search that takes too many steps finds nothing.
+/// Whether the pattern is found. A search that takes too many steps finds nothing.
 fn matches_pattern(pattern: &Regexp, text: &Text) -> bool {
     let mut meter = Meter::new(Limits::default());
     let found = Search::new(pattern, text.as_str(), &mut meter).and_then(|mut search| search.next_match(&mut meter));

@@ -73,7 +73,7 @@ const KINDS: [&str; 7] = ["array", "boolean", "integer", "null", "number", "obje
 pub struct SchemaSignature {
     /// The signature.
     pub signature: Signature,
-    /// What its text doesn't say, as JSON pointers: patterns, ranges, alternatives. All but formats is checked.
+    /// The parts missing from its text, as JSON pointers: patterns, ranges, alternatives. All but formats is checked.
     pub dropped: Vec<String>,
 }
 
@@ -275,7 +275,7 @@ impl<'v> Reading<'v> {
         }
     }
 
-    /// The types that a schema names; none if it doesn't.
+    /// The types that a schema names. None if it doesn't.
     fn kinds(&mut self, task: &Task<'v>) -> Vec<&'static str> {
         let Some(kind) = task.schema.field("type") else { return Vec::new() };
         let named: Vec<&Value> = if let Value::Text(_) = kind { vec![kind] } else { kind.elements().collect() };
@@ -531,7 +531,7 @@ fn is_moment(format: &Value) -> bool {
     matches!(format.as_str(), Some("date-time" | "date"))
 }
 
-/// What a pointer such as `#/$defs/name` leads to.
+/// The target of a pointer such as `#/$defs/name`.
 fn pointed<'v>(root: &'v Value, reference: &str) -> Option<&'v Value> {
     let mut found = root;
     for step in reference.strip_prefix("#/")?.split('/') {

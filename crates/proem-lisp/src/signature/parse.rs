@@ -147,7 +147,7 @@ fn quoted_length(text: &str) -> Option<usize> {
 struct Parser<'a> {
     tokens: Vec<(Token, Span)>,
     at: usize,
-    /// Where the text ends.
+    /// The end of the text.
     end: usize,
     types: Vec<Type>,
     problems: Vec<Problem>,
@@ -268,7 +268,7 @@ impl Parser<'_> {
         Err(problem(span, message, "use `:any` or `:map` for what is deeper"))
     }
 
-    /// Makes a type part of what is open, and that part of what is around it; the outermost if nothing is open then.
+    /// Makes a type part of what is open, and that part of what is around it. The outermost if nothing is open then.
     fn put_in_place(&mut self, mut whole: TypeId, open: &mut Vec<Open>) -> Result<Option<TypeId>, Problem> {
         loop {
             match open.last_mut() {

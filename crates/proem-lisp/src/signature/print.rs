@@ -17,7 +17,7 @@ const LISTED_FIELDS: usize = 12;
 /// The most bytes of a type in a message.
 const PHRASE_BYTES: usize = 160;
 
-/// What is still to be printed, the last first.
+/// The rest to print, the last first.
 enum Piece<'a> {
     Mark(&'static str),
     Name(&'a str),

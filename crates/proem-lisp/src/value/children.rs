@@ -13,7 +13,7 @@ pub(crate) const fn has_children(value: &Value) -> bool {
     matches!(value, Value::List(_) | Value::Vector(_) | Value::Map(_) | Value::Set(_) | Value::Stream(_))
 }
 
-/// The elements of a collection in order; of a map each key and then its value.
+/// The elements of a collection in order. Of a map each key and then its value.
 #[derive(Debug, Clone)]
 pub(crate) enum Children<'a> {
     None,
@@ -26,7 +26,7 @@ pub(crate) enum Children<'a> {
 }
 
 impl<'a> Children<'a> {
-    /// The elements of a value; none if it isn't a collection.
+    /// The elements of a value. None if it isn't a collection.
     pub(crate) fn of(value: &'a Value) -> Self {
         match value {
             Value::List(list) => Self::List(list.iter()),

@@ -17,8 +17,8 @@ use core::cmp::Ordering;
 
 /// Whether two values are equal as Clojure's `=` has it.
 ///
-/// Sequences are equal by their elements, whether lists or vectors; a float never equals an
-/// integer; `NaN` equals nothing.
+/// Sequences are equal by their elements, whether lists or vectors. A float never equals an integer. `NaN` equals
+/// nothing.
 ///
 /// # Errors
 ///
@@ -122,7 +122,7 @@ fn pair<'a>(a: &'a Value, b: &'a Value) -> Pair<'a> {
 ///
 /// # Errors
 ///
-/// [`crate::Reason::TypeError`] if they have no order; the fuel ran out.
+/// [`crate::Reason::TypeError`] if they have no order. The fuel ran out.
 pub fn compare(a: &Value, b: &Value, meter: &mut Meter) -> Result<Ordering, Fault> {
     let mut open: Vec<(Children<'_>, Children<'_>)> = Vec::new();
     let order = compare_one(a, b, &mut open, meter)?;
@@ -268,7 +268,7 @@ fn leaf_hash(value: &Value, meter: &mut Meter) -> Result<Option<u64>, Fault> {
     }))
 }
 
-/// Whoever compares takes labels off first and keeps them, so this shows a rule that is missing, and nothing leaks.
+/// A comparison takes labels off first and keeps them, so this shows a rule that is missing, and nothing leaks.
 #[cold]
 fn labelled_inside() -> Fault {
     Fault::eval("a labelled value can't be compared as it is")

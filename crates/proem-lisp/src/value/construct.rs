@@ -31,7 +31,7 @@ impl Value {
         Self::Text(Text::from(text))
     }
 
-    /// A map of these entries; of equal keys the last value counts. A key's label becomes the map's.
+    /// A map of these entries. Of equal keys the last value counts. A key's label becomes the map's.
     #[must_use]
     pub fn map(entries: impl IntoIterator<Item = (Self, Self)>) -> Self {
         let mut meter = Meter::unlimited();
@@ -39,7 +39,7 @@ impl Value {
         let mut label = Label::trusted();
         for (key, value) in entries {
             label = label.join(&key.label());
-            // Keys that nest maps deeper than can be compared are left out; hosts have none.
+            // Keys that nest maps deeper than can be compared are left out. Hosts have none.
             if map.insert(key.without_labels(), value, &mut meter).is_err() {
                 continue;
             }
@@ -59,13 +59,13 @@ impl Value {
         map.lookup(&Self::keyword(name), &mut Meter::unlimited()).ok().flatten()
     }
 
-    /// The entries of a map in order; none for other values.
+    /// The entries of a map in order. None for other values.
     pub fn entries(&self) -> impl Iterator<Item = (&Self, &Self)> {
         let map = if let Self::Map(map) = self { Some(map) } else { None };
         map.into_iter().flat_map(|map| map.iter())
     }
 
-    /// The elements of a stored list, vector or set in order; none for other values.
+    /// The elements of a stored list, vector or set in order. None for other values.
     pub fn elements(&self) -> impl Iterator<Item = &Self> {
         let (list, vector, set) = match self {
             Self::List(list) => (Some(list), None, None),
@@ -143,7 +143,7 @@ impl From<&str> for Value {
     }
 }
 
-/// As the language's `=`, without limits; a value that can't be compared equals nothing.
+/// As the language's `=`, without limits. A value that can't be compared equals nothing.
 impl PartialEq for Value {
     fn eq(&self, other: &Self) -> bool {
         is_equal(self, other, &mut Meter::unlimited()).unwrap_or(false)

@@ -4,7 +4,7 @@ use super::{Value, trie::Trie};
 use alloc::{sync::Arc, vec::Vec};
 use core::fmt;
 
-/// What a [`Trie`] can hold.
+/// The elements that a [`Trie`] can hold.
 pub(crate) trait Element: Clone + fmt::Debug {
     /// Whether dropping it drops no other value.
     fn is_leaf(&self) -> bool;

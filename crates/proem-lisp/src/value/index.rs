@@ -1,4 +1,4 @@
-//! A trie of hashes that leads to places; it knows neither keys nor values.
+//! A trie of hashes that leads to places. It knows neither keys nor values.
 
 use crate::{error::Fault, limits::Meter};
 use alloc::{sync::Arc, vec, vec::Vec};

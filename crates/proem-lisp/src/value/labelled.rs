@@ -22,8 +22,8 @@ pub(crate) struct Labelled {
     flow: Flow,
 }
 
-/// So many labels are told apart in one program; further ones have the source "many", so that a program can't fill
-/// the memory with sets of sources.
+/// So many labels are told apart in one program. Further ones have the source "many", so that a program can't fill the
+/// memory with sets of sources.
 const MOST_LABELS: usize = 1_024;
 
 /// The labels that a machine has met or made, each once.
@@ -137,8 +137,8 @@ impl Labelled {
 impl Value {
     /// The value with a label: of a collection that of its spine (how many elements, which keys, in which order).
     ///
-    /// The label of a value that has one is joined. Keys of maps and elements of sets have no labels of their own;
-    /// label the collection instead.
+    /// The label of a value that has one is joined. Keys of maps and elements of sets have no labels of their own.
+    /// Label the collection instead.
     #[must_use]
     pub fn labelled(self, label: &Label) -> Self {
         if label.is_empty() {
@@ -188,7 +188,7 @@ impl Value {
         if let Self::Labelled(labelled) = self { labelled.flow() } else { &Flow::NONE }
     }
 
-    /// The value and its own label apart. What nobody else holds moves, so that it can change in place.
+    /// The value and its own label apart. A value that nobody else holds moves, so that it can change in place.
     pub(crate) fn peel(self) -> (Self, Flow) {
         let Self::Labelled(labelled) = self else { return (self, Flow::NONE) };
         match Arc::try_unwrap(labelled) {
@@ -211,7 +211,7 @@ impl Value {
     }
 }
 
-/// Puts what a value is made of on a list; of a function what it captured.
+/// Puts what a value is made of on a list. Of a function what it captured.
 fn push_parts<'a>(value: &'a Value, open: &mut Vec<&'a Value>) {
     match value {
         Value::Labelled(labelled) => open.push(labelled.value()),
@@ -271,14 +271,14 @@ pub(crate) fn deep_flow(value: &Value, labels: &mut Labels, meter: &mut Meter) -
     Ok(found)
 }
 
-/// What is still to be done to take labels off.
+/// The rest to do to take labels off.
 enum Task {
     Take(Value),
     /// Makes a collection like this one of the last values that are done.
     Make(Value, usize),
 }
 
-/// The value without any label; `value` itself where there is none.
+/// The value without any label. `value` itself where there is none.
 pub(crate) fn take_all_labels(value: Value, meter: &mut Meter) -> Result<Value, Fault> {
     let mut has_labels = false;
     for value in AllParts::of(&value) {

@@ -25,7 +25,7 @@ impl List {
         Self { front: Trie::default(), start: start.min(back.len()), back }
     }
 
-    /// What was put before the vector, the vector, and the place in it where the list goes on.
+    /// The values put before the vector, the vector, and the place in it where the list goes on.
     pub(crate) const fn parts(&self) -> (&Trie<Value>, &Arc<Trie<Value>>, usize) {
         (&self.front, &self.back, self.start)
     }
@@ -101,8 +101,8 @@ impl<'a> Iterator for ListIter<'a> {
 
 /// A sequence that is described instead of stored: an endless one, or a range.
 ///
-/// Only sequences over stored elements are collections of the machine; a stream is read as far as
-/// somebody takes from it, and has no end unless it is a range or a bounded repetition.
+/// Only sequences over stored elements are collections of the machine. A stream is read as far as somebody takes from
+/// it, and has no end unless it is a range or a bounded repetition.
 #[derive(Debug, Clone)]
 pub(crate) struct Stream {
     pub(crate) kind: StreamKind,
@@ -129,7 +129,7 @@ impl Stream {
         Self { kind: StreamKind::Range { start, step, count }, parts: Chunk::new(Vec::new()) }
     }
 
-    /// The number of elements; `None` if it has no end.
+    /// The number of elements. `None` if it has no end.
     pub(crate) const fn count(&self) -> Option<usize> {
         match self.kind {
             StreamKind::Range { count, .. } | StreamKind::Repeat { count } => count,

@@ -1,8 +1,8 @@
 //! Persistent maps and sets that keep the order in which keys were first put in.
 //!
-//! The entries are a persistent vector in that order; beyond [`FEW`] of them a trie of hashes
-//! leads to their places. Nothing ever goes through the trie, so no order depends on a hash. A key
-//! taken away leaves an empty place until more places are empty than full.
+//! The entries are a persistent vector in that order. Beyond [`FEW`] of them a trie of hashes leads to their places.
+//! Nothing ever goes through the trie, so no order depends on a hash. A key taken away leaves an empty place until more
+//! places are empty than full.
 
 use super::{
     Text, Value,

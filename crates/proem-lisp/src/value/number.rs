@@ -23,7 +23,7 @@ pub(crate) enum Number<'a> {
 }
 
 impl<'a> Number<'a> {
-    /// The value as a number; `function` names who asks.
+    /// The value as a number. `function` names who asks.
     pub(crate) fn of(value: &'a Value, function: &str) -> Result<Self, Fault> {
         match value {
             Value::Int(int) => Ok(Self::Int(*int)),

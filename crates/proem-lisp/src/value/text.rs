@@ -34,7 +34,7 @@ impl Text {
         self.0.text.is_empty()
     }
 
-    /// The namespace and the name of a keyword or symbol; `/` alone is a name.
+    /// The namespace and the name of a keyword or symbol. `/` alone is a name.
     pub(crate) fn qualified_name(&self) -> (Option<&str>, &str) {
         match self.as_str().split_once('/') {
             Some((namespace, name)) if !namespace.is_empty() && !name.is_empty() => (Some(namespace), name),
@@ -68,7 +68,7 @@ impl Text {
         self.0.text.graphemes(true).nth(index)
     }
 
-    /// The byte offset at which the grapheme of an index starts; the length for the index after the last.
+    /// The byte offset at which the grapheme of an index starts. The length for the index after the last.
     #[must_use]
     pub fn byte_offset(&self, index: usize) -> Option<usize> {
         if self.0.is_plain {

@@ -69,7 +69,7 @@ pub(crate) struct NodeSize {
 }
 
 impl NodeSize {
-    /// The size of a whole chunk; nothing for any other number of elements.
+    /// The size of a whole chunk. Nothing for any other number of elements.
     pub(crate) fn of_leaf(elements: usize) -> Option<Self> {
         (elements == WIDTH).then_some(Self { levels: 0, chunks: 1 })
     }
@@ -114,7 +114,7 @@ impl<T: Element> Node<T> {
 #[derive(Debug, Clone)]
 pub(crate) struct Trie<T: Element> {
     len: usize,
-    /// Bits of the index that lie below the root's.
+    /// Bits of the index that are below the root's.
     shift: u32,
     root: Option<Arc<Node<T>>>,
     tail: Chunk<T>,
@@ -178,7 +178,7 @@ impl<T: Element> Trie<T> {
         Some(Self { len, shift: levels.checked_mul(BITS)?, root, tail: Chunk(tail) })
     }
 
-    /// The elements, if they are few enough to lie in one piece.
+    /// The elements, if they are few enough to be in one piece.
     pub(crate) fn as_chunk(&self) -> Option<&[T]> {
         self.root.is_none().then(|| self.tail.as_slice())
     }
@@ -197,7 +197,7 @@ impl<T: Element> Trie<T> {
         self.chunk_at(index)?.get(index & MASK)
     }
 
-    /// The elements of the chunk that an index lies in.
+    /// The elements of the chunk that an index is in.
     #[inline]
     pub(crate) fn chunk_at(&self, index: usize) -> Option<&[T]> {
         if index >= self.len {
@@ -243,7 +243,7 @@ impl<T: Element> Trie<T> {
         Ok(())
     }
 
-    /// Puts a full chunk into the trie; `end` is the number of elements up to its end.
+    /// Puts a full chunk into the trie. `end` is the number of elements up to its end.
     fn push_leaf(&mut self, leaf: Chunk<T>, end: usize, meter: &mut Meter) -> Result<(), Fault> {
         let leaf = Arc::new(Node::Leaf(leaf));
         let at = end.saturating_sub(WIDTH);

@@ -1,4 +1,4 @@
-//! What has no counterpart in Clojure: dates and JSON; and what regular expressions and JSON refuse.
+//! The functions without a counterpart in Clojure: dates and JSON; and the refusals of regular expressions and JSON.
 
 use crate::support::{check, run, run_with};
 use proem_lisp::{Inputs, Limits, Meter, print_readable, read_json};
@@ -257,7 +257,7 @@ proptest! {
         let printed = run(&format!("(format \"%.{places}f\" {number:?})"));
         let shown: f64 = printed.trim_matches('"').parse().unwrap();
         let unit = 10_f64.powi(-i32::try_from(places).unwrap());
-        // What the subtraction itself rounds is not the template's.
+        // The subtraction's own rounding is not the template's.
         prop_assert!((shown - number).abs() <= unit * 0.500_001 + number.abs() * f64::EPSILON, "{} {}", printed, number);
     }
 

@@ -47,7 +47,7 @@ fn settings(head: &str) -> Settings {
     settings
 }
 
-/// What a program gives: problems with their places, or output, calls, end and memory.
+/// A program's result: problems with their places, or output, calls, end and memory.
 fn result_of(source: &str, settings: &Settings) -> String {
     let clean = sanitise_source(source);
     let mut out: Vec<String> = clean.changes.iter().map(|change| change.render("program", source)).collect();

@@ -108,8 +108,8 @@ fn key() -> StateKey {
     StateKey::new(*b"a key that nobody else may know!")
 }
 
-/// What a program gives: prints, calls, its end, floor and memory. The machine is stored and read at each suspension
-/// if `is_stored`.
+/// A program's result: prints, calls, its end, floor and memory. The machine is stored and read at each suspension if
+/// `is_stored`.
 fn gives(document: &mut Document, answers: &mut usize, source: &str, is_stored: bool) -> String {
     let names = Names { tools: Some(document.names.clone()), ..Names::of_memory(&document.inputs.memory) };
     let program = match resolve_source(source, &names, &Limits::default()) {

@@ -1,7 +1,7 @@
 //! Laws of labels over programs that are made up.
 //!
 //! A program is made of a row of bytes, each of which chooses a form. It prints, calls tools, keeps names and gives a
-//! value; a second program reads what the first has kept.
+//! value. A second program reads what the first has kept.
 
 use crate::support::outcome_text;
 use proem_lisp::{
@@ -23,7 +23,7 @@ impl Maker<'_> {
         choices.get((byte / 4) % choices.len()).copied().unwrap_or_default()
     }
 
-    /// A form in which `I L M B S K` stand for forms of these kinds.
+    /// A form in which `I L M B S K` represent forms of these kinds.
     fn form(&mut self, kind: char, depth: usize) -> String {
         let template = match kind {
             'I' => self.pick(depth, INTEGERS, INTEGER_FORMS),
@@ -181,7 +181,7 @@ fn context(numbers: &[i64], label: &Label) -> Value {
     ])
 }
 
-/// What can be seen of two programs, one after the other on one memory.
+/// The visible part of two programs, one after the other on one memory.
 #[derive(Debug, PartialEq, Eq)]
 struct Seen {
     output: Vec<String>,

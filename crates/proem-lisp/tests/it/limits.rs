@@ -155,7 +155,7 @@ fn end_of(index: usize) -> String {
     format!("{start} after {} units and {} bytes", machine.fuel_used(), machine.bytes_used())
 }
 
-/// What a process of its own says about a bad input.
+/// The output of a process of its own about a bad input.
 fn child_output(index: usize) -> String {
     let child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "limits::child_runs_one_bad_input", "--nocapture"])
@@ -183,7 +183,7 @@ fn child_runs_one_bad_input() {
 #[test]
 #[cfg(target_os = "linux")]
 fn no_program_uses_more_than_twice_its_byte_limit() {
-    // What the process itself takes, with the test harness and the program's text.
+    // The share of the process itself, with the test harness and the program's text.
     let overhead_kib = 8 << 10;
     let limit_kib = u64::try_from(quick_limits().bytes).unwrap() / 1024;
     let mut too_much = Vec::new();

@@ -245,7 +245,7 @@ fn what_the_host_keeps_changes_nothing() {
 
 #[test]
 fn a_function_for_entries_gets_a_key_and_a_value_and_nothing_that_lies_below() {
-    // Whatever has no entries is refused, rather than called with operands of the expression around it.
+    // A value without entries is refused, rather than called with operands of the expression around it.
     for coll in ["#{:a}", "\"ab\"", "[[1 2 3] 4]", "(list :a)", "(list [1])", "(list [1 2 3])", "#{[1 2 3]}"] {
         let result = run(&format!("[:secret (reduce-kv (fn [out k v] (conj out [k v])) [] {coll})]"));
         let is_vector = coll.starts_with('[');

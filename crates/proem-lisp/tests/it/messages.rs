@@ -1,4 +1,4 @@
-//! What mistakes are told: each message names the function that was called and what to write.
+//! The messages for mistakes: each names the function that was called and the right form.
 
 use crate::support::run;
 use proem_lisp::documentation::{alternative, entries};

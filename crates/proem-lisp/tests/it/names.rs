@@ -3,7 +3,7 @@
 use crate::support::{run, run_with};
 use proem_lisp::{Inputs, Limits, Value};
 
-/// What the last of several programs gives, each with the memory of those before.
+/// The result of the last of several programs, each with the memory of those before.
 fn run_in_turn(sources: &[&str]) -> String {
     let mut memory = Value::map([]);
     let mut result = String::new();
@@ -30,7 +30,7 @@ fn a_function_kept_under_a_builtins_name_is_the_next_programs() {
         (["(memory/put :inc dec)", "(-> 5 inc)"], "4"),
         (["(defn inc [x] (+ x 100))", "(defn inc [x] (+ x 1000)) (inc 1)"], "1001"),
         (["(defonce inc (fn [x] 7))", "(defonce inc (fn [x] 8)) (inc 1)"], "7"),
-        // What is written in the language goes on to call the language.
+        // A function written in the language goes on to call the language.
         (["(defn reduce [& _] :mine)", "(sum-by :n [{:n 1} {:n 2}])"], "3"),
         (["(defn = [& _] :mine)", "(filter (where :n = 1) [{:n 1} {:n 2}])"], "({:n 1})"),
         (["(defn + [a b] (clojure.core/+ a b 1))", "[(+ 1 1) (reduce + [1 1])]"], "[3 3]"),

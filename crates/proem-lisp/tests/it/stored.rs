@@ -67,11 +67,11 @@ fn run_whole(source: &str, mut step: impl FnMut(Machine) -> Machine, piece: u64)
                 machine = step(machine);
                 for call in calls {
                     let answer = Value::Int(i64::try_from(call.id.0).unwrap());
-                    // Whatever a host keeps of a call changes nothing.
+                    // A host that keeps anything of a call changes nothing.
                     kept.push(call.args.clone());
                     machine.answer(call.id, ToolAnswer::Value(answer));
                 }
-                // What is answered and not yet taken is part of the state.
+                // An answer that is not yet taken is part of the state.
                 machine = step(machine);
             }
             end => {
@@ -256,7 +256,7 @@ fn a_state_forged_with_the_key_neither_panics_nor_runs_for_ever() {
 fn sizes_that_a_state_only_claims_are_not_allocated() {
     let state = first_state("(let [v (vec (range 40))] (call \"t\" {}) v)");
     let body = &state[..state.len() - 32];
-    // Every place may hold a size; a claim of 2^63 elements fits nowhere.
+    // Every place may hold a size. A claim of 2^63 elements fits nowhere.
     for at in 8..body.len() {
         let claim = [0xff_u8, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f];
         let forged = [&body[..at], &claim, body.get(at + 1..).unwrap_or_default()].concat();
@@ -273,7 +273,7 @@ fn many_empty_programs_or_collections_are_not_allocated() {
     let body = &state[..state.len() - 32];
     let source = b"(call \"t\" {})";
     let at = body.windows(source.len()).position(|window| window == source).unwrap();
-    // One program becomes two million; its number stands before the length of its source.
+    // One program becomes two million. Its number is before the length of its source.
     let programs = [&body[..at - 2], b"\x80\x89\x7a", &vec![0; 6_000_000][..]].concat();
     assert!(matches!(Machine::from_state(&key().seal(programs), &limits, &key()), Err(StateError::Malformed(_))));
     // Behind the source and its names come the objects: two million empty vectors.

@@ -9,12 +9,12 @@ pub(crate) fn machine(source: &str, inputs: Inputs, limits: Limits) -> Result<Ma
     Ok(Machine::new(Arc::new(program), inputs, limits))
 }
 
-/// What a source gives with default limits.
+/// A source's result with default limits.
 pub(crate) fn run(source: &str) -> String {
     run_with(source, Inputs::default(), Limits::default())
 }
 
-/// What a source gives, as text: the value, or the kind of its end with what it says.
+/// A source's result, as text: the value, or the kind of its end with its message.
 pub(crate) fn run_with(source: &str, inputs: Inputs, limits: Limits) -> String {
     match machine(source, inputs, limits) {
         Ok(mut machine) => outcome_text(&machine.run(u64::MAX)),

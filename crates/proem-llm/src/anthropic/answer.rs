@@ -50,7 +50,7 @@ pub(crate) fn read_anthropic_event(
         "content_block_start" => {
             let block = event.get("content_block").unwrap_or(&Value::Null);
             let next = begin_block(draft, number, block);
-            // The name stands in the first event of a call: a wrong one is noticed before its arguments.
+            // The name is in the first event of a call: a wrong one is noticed before its arguments.
             if let Some(place) = draft.last() {
                 draft.check_call(place)?;
             }
@@ -70,7 +70,7 @@ pub(crate) fn read_anthropic_event(
     Ok(StreamContinuation::More)
 }
 
-/// What the provider says of its cache; `None` where it says nothing, as where it was not asked.
+/// The provider's account of its cache. `None` if it gives none, as when it was not asked.
 ///
 /// Without a difference all of it is null, and only the reason while the comparison is under way.
 fn diagnosis(message: &Value) -> Option<CacheDiagnosis> {
@@ -127,7 +127,7 @@ fn delta(draft: &mut AnswerDraft, number: Option<u64>, delta: &Value) -> Result<
             let message = "an event of the answer continues a block that never started; try again";
             Err(CallFailure::new(FailureKind::Malformed, message))
         }
-        // What a model thinks is paid for, and not kept.
+        // A model's thoughts are paid for, and not kept.
         _ => {
             draft.count(text("thinking"));
             Ok(StreamContinuation::More)

@@ -1,4 +1,4 @@
-//! What stands in a request beside its text:
+//! The parts of a request beside its text:
 //! <https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use>,
 //! <https://platform.claude.com/docs/en/build-with-claude/structured-outputs>.
 //!
@@ -15,8 +15,9 @@ use crate::projection::SchemaDialect;
 /// The version of the protocol: <https://platform.claude.com/docs/en/api/versioning>.
 pub(crate) const VERSION: &str = "2023-06-01";
 
-/// What lets a request ask how it differs from an earlier one:
-/// <https://platform.claude.com/docs/en/build-with-claude/cache-diagnostics>. Those who need it no longer ignore it.
+/// The header that lets a request ask how it differs from an earlier one:
+/// <https://platform.claude.com/docs/en/build-with-claude/cache-diagnostics>. Endpoints that need it no longer ignore
+/// it.
 const CACHE_DIAGNOSIS: &str = "cache-diagnosis-2026-04-07";
 
 /// <https://platform.claude.com/docs/en/api/messages>.

@@ -16,10 +16,10 @@ use crate::projection::Omission;
 const REFUSED: [&str; 7] =
     ["exclusiveMaximum", "exclusiveMinimum", "maxItems", "maximum", "minimum", "multipleOf", "pattern"];
 
-/// How deep schemas are followed; strict mode allows ten levels of objects.
+/// How deep schemas are followed. Strict mode allows ten levels of objects.
 const MAX_DEPTH: usize = 64;
 
-/// What is sent of a schema for strict mode, and what is dropped of it; none if it can't be said.
+/// The part of a schema for strict mode, and the dropped parts. None if strict mode can't express it.
 pub(super) fn enforced_schema(strict: Value) -> Option<(Value, Vec<Omission>)> {
     let mut path = ReferencePath::default();
     if !path.ends(&strict, &strict, 0) {
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// What is sent, and the places of what is dropped.
+    /// The sent part, and the places of the dropped ones.
     #[track_caller]
     fn check(strict: Value, expected: Option<(Value, &[&str])>) {
         let told = strict.to_string();

@@ -1,4 +1,4 @@
-//! What an attempt is read as, whether it is live or comes from a cassette.
+//! The reading of an attempt, whether it is live or comes from a cassette.
 
 use proem_engine::call::{CallFailure, FailureKind, PlausibleUsage, Response, Usage, most_plausible_usage};
 
@@ -60,7 +60,7 @@ impl<'c> AnswerStream<'c> {
         self.flow
     }
 
-    /// What came, when it ended like that; its listener is told if that is no answer.
+    /// The response at this end. The listener is told if it is no answer.
     pub(super) fn end(self, end: &TapeEnd) -> Result<Response, CallFailure> {
         let listener = listener::of_text(&self.ready);
         let ended = self.ended(end);
@@ -70,10 +70,10 @@ impl<'c> AnswerStream<'c> {
         ended
     }
 
-    /// What came, when it ended like that.
+    /// The response at this end.
     ///
-    /// What broke after all of an answer was there is an answer all the same, and what a provider
-    /// says before it breaks is more exact than that it broke. Figures that can't be right are left out of its usage.
+    /// A connection that broke after a whole answer still gave an answer, and a provider's words before it breaks are
+    /// more exact than the fact that it broke. Impossible figures are left out of its usage.
     fn ended(self, end: &TapeEnd) -> Result<Response, CallFailure> {
         let status = self.head.status;
         if let TapeEnd::Broken { kind: kind @ FailureKind::Cancelled, message } = end {

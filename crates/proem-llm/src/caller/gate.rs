@@ -1,7 +1,7 @@
-//! Who is asked before a request is sent, and told what became of it.
+//! The gate that is asked before a request is sent, and told the outcome.
 //!
-//! Invariants: no byte of an attempt leaves before its `enter` said yes; every `enter` that did not
-//! fail is followed by one `leave`, unless the whole call is dropped; what is replayed passes no gate.
+//! Invariants: no byte of an attempt leaves before its `enter` said yes. Every `enter` that did not fail is followed by
+//! one `leave`, unless the whole call is dropped; what is replayed passes no gate.
 
 use std::fmt;
 use std::future::{Future, ready};
@@ -26,26 +26,26 @@ pub struct CallAttempt<'c> {
     pub slot: CallSlot,
     /// Which attempt of the call, from 0.
     pub number: u32,
-    /// What is asked.
+    /// The question.
     pub request: &'c Request,
     /// The model that is asked.
     pub model: &'c Model,
     /// The endpoint that it is sent to.
     pub endpoint: &'c Endpoint,
-    /// What is cached of it.
+    /// Its cache plan.
     pub plan: &'c CachePlan,
-    /// What is sent, without its key.
+    /// The request, without its key.
     pub wire: &'c WireRequest,
     /// The bytes of its body: canonical JSON.
     pub body: &'c [u8],
-    /// What the provider does not get.
+    /// The parts that the provider does not get.
     pub dropped: &'c [Omission],
 }
 
 /// How an attempt ended.
 #[derive(Debug, Clone, Copy)]
 pub struct AttemptEnd<'c> {
-    /// What went over the wire.
+    /// The wire traffic.
     pub sent: &'c AttemptReport,
     /// The answer, or why there is none.
     pub result: Result<&'c Response, &'c CallFailure>,
@@ -64,8 +64,8 @@ pub enum Last {
 
 /// Is asked before every attempt over the network.
 pub trait Gate: fmt::Debug + Send + Sync {
-    /// Before anything is sent, when it is the attempt's turn; a failure ends the call, and nothing is
-    /// sent. The future is dropped if the call is cancelled meanwhile; then `leave` follows too.
+    /// Before anything is sent, when it is the attempt's turn. A failure ends the call, and nothing is sent. The future
+    /// is dropped if the call is cancelled meanwhile. Then `leave` follows too.
     fn enter<'g>(&'g self, attempt: &'g CallAttempt<'_>) -> GateFuture<'g, Result<(), CallFailure>>;
 
     /// After it, whatever came of it. It is waited for even when the call is cancelled.

@@ -17,7 +17,7 @@ use crate::client::Client;
 use crate::retry::{Advice, FailedAttempt, RetryDecision, RetryStop, advice};
 use crate::wire::{Flow, ResponseHead};
 
-/// What ends a call before it has an answer.
+/// The bounds that end a call before it has an answer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CallBounds<'c> {
     /// When no wait may last any longer, if that is known.
@@ -151,7 +151,7 @@ impl LiveAttempt {
         written.map_err(|error| CallFailure::new(FailureKind::Replay, error.to_string()))
     }
 
-    /// What follows its failure; others at the endpoint are held up if it asked for that.
+    /// The consequence of its failure. Other calls to the endpoint wait if it asked for that.
     fn next(&self, failure: &CallFailure, ready: &PendingCall<'_>, number: u32, end: Option<Instant>) -> RetryDecision {
         let now = Instant::now();
         let advice = self.head.as_ref().map_or_else(Advice::default, |head| advice(head, wall_clock()));
@@ -164,7 +164,7 @@ impl LiveAttempt {
     }
 }
 
-/// What the decision about another attempt is made of; attempts are counted from 0 here.
+/// The basis of the decision about another attempt. Attempts are counted from 0 here.
 pub(super) fn failed_attempt(
     ready: &PendingCall<'_>,
     failure: &CallFailure,
@@ -176,7 +176,7 @@ pub(super) fn failed_attempt(
     FailedAttempt { kind, status, bytes: 0, advice, attempt: attempt.saturating_add(1), most, left: None }
 }
 
-/// How far an attempt has come; it outlives the attempt if that is cancelled.
+/// How far an attempt has come. It outlives the attempt if that is cancelled.
 #[derive(Debug)]
 struct Course<'c> {
     reading: Option<AnswerStream<'c>>,
@@ -197,7 +197,7 @@ impl<'c> Course<'c> {
         Self { reading: None, keep, chunks: Vec::new() }
     }
 
-    /// What it came to.
+    /// Its end.
     fn end(self, ended: TapeEnd, waited: Duration, took: Duration) -> LiveAttempt {
         let head = self.reading.as_ref().map(|reading| reading.head.clone());
         let bytes = self.reading.as_ref().map_or(0, |reading| reading.bytes);
@@ -241,7 +241,7 @@ fn broken_tape(failure: CallFailure) -> TapeEnd {
     TapeEnd::Broken { kind: failure.kind, message: failure.message }
 }
 
-/// What a future gives, unless `stop` is cancelled first.
+/// The result of a future, unless `stop` is cancelled first.
 async fn unless<F: Future>(stop: &CancellationToken, future: F) -> Option<F::Output> {
     tokio::select! {
         biased;
@@ -250,7 +250,7 @@ async fn unless<F: Future>(stop: &CancellationToken, future: F) -> Option<F::Out
     }
 }
 
-/// How much of a backoff is waited; all of it where the system has nothing random to give.
+/// How much of a backoff is waited. All of it where the system has nothing random to give.
 #[must_use]
 pub fn random_backoff_share() -> u32 {
     getrandom::u32().unwrap_or(u32::MAX)

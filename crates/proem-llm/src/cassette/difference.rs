@@ -12,11 +12,11 @@ const MOST_LINES: usize = 60;
 /// Longer lines are broken, so that a change in a long text doesn't show all of it.
 const WIDTH: usize = 160;
 
-/// The difference in path, headers and body, indented as what belongs to the line above it; `None` if there is none.
+/// The difference in path, headers and body, indented as what belongs to the line above it. `None` if there is none.
 pub(super) fn request_difference(stored: &CassetteFile, request: &WireRequest) -> Option<String> {
     let request = TapedRequest::of(request);
     let (recorded, sent) = (readable_request(&stored.request), readable_request(&request));
-    // A number may come back from a file as its neighbour; both go the same way.
+    // A number may come back from a file as its neighbour. Both go the same way.
     if recorded == sent || recorded == readable_request(&TapedRequest { body: read_back(&request.body), ..request }) {
         return None;
     }

@@ -1,10 +1,10 @@
-//! Opens the files of cassettes; a folder that was named may hold anything.
+//! Opens the files of cassettes. A folder that was named may hold anything.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
 use std::path::Path;
 
-/// The bytes of a file; a link is followed, and neither a named pipe nor a device is waited for.
+/// The bytes of a file. A link is followed, and neither a named pipe nor a device is waited for.
 pub(super) fn read_cassette_file(path: &Path) -> io::Result<Vec<u8>> {
     let mut options = OpenOptions::new();
     options.read(true);
@@ -20,7 +20,7 @@ pub(super) fn read_cassette_file(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Makes a file that only its owner may read; it must not be there.
+/// Makes a file that only its owner may read. It must not be there.
 pub(super) fn make_cassette_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     // A file or link of somebody else's is neither followed nor overwritten.

@@ -6,7 +6,7 @@ use crate::wire::CallSlot;
 
 /// Which attempt of which call of which run: `0001-00-00.json`.
 ///
-/// The order is theirs; the files' names sort the same way up to run 9999, effect 99 and attempt 99.
+/// The order is theirs. The files' names sort the same way up to run 9999, effect 99 and attempt 99.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct CassetteName {
     pub(super) slot: CallSlot,

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::sse::{Events, SseEvent};
 
-/// The texts of a stream, the pieces of each key joined in their order; none if `body` is no stream.
+/// The texts of a stream, the pieces of each key joined in their order. None if `body` is no stream.
 ///
 /// A model writes a word in as many events as it likes, so that neither the bytes nor any single
 /// event hold it. Pieces of different calls under one key are joined too: what is found then is one

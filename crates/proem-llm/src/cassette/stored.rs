@@ -1,4 +1,4 @@
-//! What a cassette's file says.
+//! The contents of a cassette's file.
 
 use core::fmt;
 
@@ -30,7 +30,7 @@ const ANSWER_HEADERS: [&str; 8] = [
     "x-request-id",
     "x-should-retry",
 ];
-/// What the names of further ones start with.
+/// The beginnings of further names.
 const ANSWER_PREFIXES: [&str; 2] = ["anthropic-ratelimit-", "x-ratelimit-"];
 
 /// A cassette's file.
@@ -38,7 +38,7 @@ const ANSWER_PREFIXES: [&str; 2] = ["anthropic-ratelimit-", "x-ratelimit-"];
 #[serde(deny_unknown_fields)]
 pub(super) struct CassetteFile {
     format: u64,
-    /// Where it was sent, without a user, password, query or fragment.
+    /// Its address, without a user, password, query or fragment.
     pub(super) url: String,
     pub(super) request: TapedRequest,
     /// How the answer began.
@@ -177,7 +177,7 @@ impl CassetteFile {
         Ok(stored)
     }
 
-    /// The attempt as it was; its request is `request`, which is the recorded one.
+    /// The attempt as it was. Its request is `request`, which is the recorded one.
     pub(super) fn tape(&self, request: &WireRequest) -> Tape {
         let head = self
             .response
@@ -193,7 +193,7 @@ impl CassetteFile {
         Tape { url: self.url.clone(), request: request.clone(), head, chunks, end }
     }
 
-    /// Where a header stands, and its value.
+    /// The place of a header, and its value.
     pub(super) fn headers(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let sent = self.request.headers.iter().map(|(_, value)| ("a header of the request", value.as_str()));
         let answered = self.response.iter().flat_map(|response| &response.headers);

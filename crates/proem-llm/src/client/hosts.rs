@@ -1,8 +1,8 @@
 //! Which hosts a request may reach that is sent for somebody else's words.
 //!
-//! Invariants: an address is judged after its name was looked up, and the connection goes to that address and no
-//! other, so that a name which changes its address between two questions gains nothing; one address that is not
-//! permitted refuses the name, whatever else it has.
+//! Invariants: an address is judged after its name was looked up, and the connection goes to that address and no other,
+//! so that a name which changes its address between two questions gains nothing. One address that is not permitted
+//! refuses the name, whatever else it has.
 
 use core::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -19,7 +19,7 @@ pub enum HostScope {
     Private,
 }
 
-/// What kind of address it is, after IANA's registries of special purposes
+/// The kind of address, after IANA's registries of special purposes
 /// (<https://www.iana.org/assignments/iana-ipv4-special-registry>, and the same for IPv6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AddressKind {
@@ -93,7 +93,7 @@ const fn of_v6(address: Ipv6Addr) -> AddressKind {
         [0xfe80..=0xfebf, ..] => AddressKind::LinkLocal,
         // IETF protocols with Teredo, documentation (twice), and 6to4.
         [0x2001, 0..=0x1ff | 0xdb8, ..] | [0x2002, ..] | [0x3fff, 0..=0xfff, ..] => AddressKind::Reserved,
-        // What is given out at all.
+        // The addresses that are given out at all.
         [0x2000..=0x3fff, ..] => AddressKind::Public,
         _ => AddressKind::Reserved,
     }
@@ -134,7 +134,7 @@ pub enum HostRefusal {
     Address {
         /// The host.
         host: String,
-        /// What its address is.
+        /// The kind of its address.
         kind: AddressKind,
     },
 }
@@ -146,7 +146,7 @@ pub enum HostRefusal {
 /// [`HostRefusal`].
 pub fn check_url(text: &str, scope: HostScope) -> Result<Url, HostRefusal> {
     let Ok(url) = Url::parse(text) else {
-        // What stands before an `@` may be a password.
+        // The part before an `@` may be a password.
         let shown = if text.contains('@') { "…" } else { text };
         return Err(HostRefusal::NoUrl(shown.escape_debug().to_string()));
     };
@@ -176,7 +176,7 @@ pub fn check_url(text: &str, scope: HostScope) -> Result<Url, HostRefusal> {
 ///
 /// # Errors
 ///
-/// [`HostRefusal::Address`] for the first that it does not permit; `None` for a name without an address.
+/// [`HostRefusal::Address`] for the first that it does not permit. `None` for a name without an address.
 pub fn check_addresses(
     host: &str,
     addresses: impl IntoIterator<Item = SocketAddr>,
@@ -276,7 +276,7 @@ mod tests {
         check("https://user:hunter2@host/", Public, user);
         check("https://user@host/", Public, user);
         check("https://host/#a", Public, "the URL of `host` holds `#`; leave out what follows it");
-        // What browsers take for an address is one here too.
+        // Addresses in the eyes of browsers are addresses here too.
         for host in ["127.0.0.1", "2130706433", "0x7f.1", "017700000001", "127.1"] {
             let expected = "`127.0.0.1` is an address of this machine; if it is meant, name it as a private host in \
                             your configuration";

@@ -1,6 +1,6 @@
 //! A request to a server that is no provider, sent once.
 //!
-//! Invariants: a connection serves one request; nothing is sent twice, no redirect is followed and no proxy is asked,
+//! Invariants: a connection serves one request. Nothing is sent twice, no redirect is followed and no proxy is asked,
 //! since a proxy would look the name up where nobody judges its address. A failure says whether the request may have
 //! reached anybody.
 
@@ -23,7 +23,7 @@ use crate::wire::ResponseHead;
 /// A request to a server that is no provider.
 #[derive(Debug, Clone)]
 pub struct HostRequest<'a> {
-    /// What is asked of the server.
+    /// The method.
     pub method: HostMethod,
     /// The whole address.
     pub url: &'a str,
@@ -31,16 +31,16 @@ pub struct HostRequest<'a> {
     pub scope: HostScope,
     /// Its headers but for the credential.
     pub headers: &'a [(String, String)],
-    /// What it proves who asks with.
+    /// The credential.
     pub credential: Option<HostCredential<'a>>,
     /// Its body, sent as it is.
     pub body: Bytes,
 }
 
-/// What is asked of a server.
+/// The method of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HostMethod {
-    /// What is there.
+    /// The value there.
     Get,
     /// That something be taken away.
     Delete,
@@ -66,7 +66,7 @@ impl HostMethod {
     }
 }
 
-/// A credential and how it stands in the `authorization` header.
+/// A credential and how it is in the `authorization` header.
 #[derive(Debug, Clone, Copy)]
 pub enum HostCredential<'a> {
     /// `Bearer` and the secret.
@@ -75,7 +75,7 @@ pub enum HostCredential<'a> {
     Basic {
         /// The user's name.
         user: &'a str,
-        /// The password, or the token that stands for it.
+        /// The password, or the token that represents it.
         secret: &'a Secret,
     },
 }
@@ -98,7 +98,7 @@ impl Default for HostLimits {
     }
 }
 
-/// What a server answered.
+/// A server's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostAnswer {
     /// Its status and headers.
@@ -112,7 +112,7 @@ pub struct HostAnswer {
 pub struct HostFailure {
     /// Whether the request may have reached somebody.
     pub stage: HostStage,
-    /// What happened and what to do, in our words.
+    /// The event and the remedy, in our words.
     pub message: String,
 }
 
@@ -173,7 +173,7 @@ pub async fn send_once(request: HostRequest<'_>, limits: &HostLimits) -> Result<
     }
 }
 
-/// Reads as much of the body as is wanted; its end, however it comes, is the end.
+/// Reads as much of the body as is wanted. Its end, however it comes, is the end.
 async fn read_wanted_body(mut response: reqwest::Response, until: Instant, most: usize) -> HostAnswer {
     let head = response_head(&response);
     let mut body = Vec::new();
@@ -212,7 +212,7 @@ fn shown_host(url: &Url) -> String {
 }
 
 fn host_failure(host: &str, error: &reqwest::Error, limits: &HostLimits) -> HostFailure {
-    // Whatever is not known to have happened before the connection stood may have happened behind it.
+    // An event that is not known to have happened before the connection was made may have happened after it.
     let stage = if error.is_connect() { HostStage::Unsent } else { HostStage::Begun };
     let message = if let Some(refusal) = cause::<HostRefusal>(error) {
         refusal.to_string()

@@ -9,7 +9,7 @@ use crate::projection::{Omission, SchemaDialect, project_schema};
 /// The path of a provider's endpoint, and its headers beside the type of the content.
 pub(crate) type EndpointPath = (&'static str, Vec<(&'static str, String)>);
 
-/// What a provider calls the settings by which words are chosen, and how far they go.
+/// A provider's names for the settings by which words are chosen, and their limits.
 #[derive(Debug)]
 pub(crate) struct SamplingNames {
     /// The highest temperature, in hundredths.
@@ -75,7 +75,7 @@ impl BodyBuilder {
             (None, _) => {}
         }
         if !sampling.stop.is_empty() {
-            // What can't choose words freely can't be stopped at OpenAI either; Anthropic stops any model.
+            // A model that can't choose words freely can't be stopped at OpenAI either. Anthropic stops any model.
             if fixed && names.top_k.is_none() {
                 self.drop(&format!("/{}", names.stop), unsupported());
             } else {

@@ -35,7 +35,7 @@ enum WatchState {
 /// An object or array that has begun and not ended.
 #[derive(Debug, Clone, Copy)]
 struct OpenObject {
-    /// Where it began, in bytes of the text.
+    /// Its start, in bytes of the text.
     start: usize,
     /// How many braces and brackets are open.
     depth: usize,
@@ -85,7 +85,7 @@ impl Watch {
 }
 
 impl OpenObject {
-    /// What is watched after `byte`, which stands at `index` of `text`.
+    /// The state after `byte`, which is at `index` of `text`.
     fn after(self, text: &str, index: usize, byte: u8) -> WatchState {
         let Self { start, depth, place } = self;
         let (depth, place) = match (place, byte) {
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// How many bytes are read of a text that arrives byte by byte; all, if it never is complete.
+    /// How many bytes are read of a text that arrives byte by byte. All, if it never is complete.
     fn read(text: &str) -> usize {
         let mut watch = Watch::on();
         let (mut so_far, mut read) = (String::new(), 0);

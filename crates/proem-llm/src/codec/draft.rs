@@ -1,7 +1,7 @@
 //! An answer while it is read.
 //!
-//! Invariants: the pieces stand in the order in which the model began them; no call is taken whose
-//! tool was not offered, and no two with the same id.
+//! Invariants: the pieces are in the order in which the model began them. No call is taken whose tool was not offered,
+//! and no two with the same id.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,7 +37,7 @@ pub(crate) enum StreamContinuation {
     Done,
 }
 
-/// What has been read of an answer.
+/// The part of an answer that has been read.
 #[derive(Debug)]
 pub(crate) struct AnswerDraft {
     label: Label,
@@ -63,7 +63,7 @@ pub(crate) struct AnswerDraft {
     pub(crate) id: Option<String>,
     pub(crate) finish: Option<FinishReason>,
     pub(crate) counts: UsageReport,
-    /// What the provider says of its cache.
+    /// The provider's account of its cache.
     pub(crate) diagnosis: Option<CacheDiagnosis>,
 }
 
@@ -120,7 +120,7 @@ impl AnswerDraft {
         self.watch = Watch::off();
     }
 
-    /// Who answered, and under which id: the first that the provider says.
+    /// Notes the first model and id that the provider names.
     pub(crate) fn named(&mut self, message: &Value) {
         let name = |key: &str| {
             let name = message.get(key).and_then(Value::as_str)?;
@@ -264,18 +264,18 @@ impl AnswerDraft {
         CallFailure { said: self.said(name, MAX_SAID_BYTES), ..CallFailure::new(FailureKind::UnknownTool, message) }
     }
 
-    /// Text from outside for a failure; none if it is empty.
+    /// Text from outside for a failure. None if it is empty.
     pub(crate) fn said(&self, text: &str, most_bytes: usize) -> Option<Untrusted<String>> {
         capped_outside_text(text, most_bytes, &self.label)
     }
 
-    /// What the provider says about a failure of its own.
+    /// The provider's words about a failure of its own.
     pub(crate) fn provider_said(&self, text: &str) -> Option<Untrusted<String>> {
         self.said(text, MAX_SAID_BYTES)
     }
 
-    /// The text behind what was given the last time, in the order of the pieces. What is added to a piece behind which
-    /// another one has begun is not given: whoever listens compares with the whole at the end.
+    /// The text after the last given one, in the order of the pieces. An addition to a piece behind which another one
+    /// has begun is not given: the listener compares with the whole at the end.
     pub(crate) fn more_text(&mut self) -> Option<Untrusted<String>> {
         let mut more = String::new();
         let (mut place, mut bytes) = self.told;
@@ -293,7 +293,7 @@ impl AnswerDraft {
         (!more.is_empty()).then(|| Untrusted::new(more, self.label.clone()))
     }
 
-    /// What had come of an answer that nobody waits for any longer.
+    /// The part of an answer that nobody waits for any longer.
     pub(crate) fn said_so_far(&self) -> Option<Untrusted<String>> {
         self.said(&self.come(), MAX_STOPPED_BYTES)
     }
@@ -366,7 +366,7 @@ fn call_arguments(arguments: String, given: String) -> String {
     [arguments, given].into_iter().find(|text| !text.trim().is_empty()).unwrap_or_else(|| "{}".to_owned())
 }
 
-/// The first bytes of a text from outside, up to a character's end; none if there is no text.
+/// The first bytes of a text from outside, up to a character's end. None if there is no text.
 pub(crate) fn capped_outside_text(text: &str, most_bytes: usize, label: &Label) -> Option<Untrusted<String>> {
     let kept = credential::uncut_prefix(text, most_bytes);
     (!kept.is_empty()).then(|| Untrusted::new(kept.to_owned(), label.clone()))

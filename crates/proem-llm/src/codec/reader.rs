@@ -25,14 +25,13 @@ const FRAMING: usize = 512;
 /// Whether it is a stream shows in its first byte, not in what was asked for: some servers stream
 /// unasked, others don't stream at all.
 ///
-/// For a value that is asked for, an answer of text is stopped once its first JSON object has
-/// closed and 200 bytes have followed that are no second one; it ends with
-/// [`proem_engine::call::FinishReason::Complete`]. The provider's last count is then never seen: the
-/// output is unknown, and so is what the provider reports at the end only.
+/// For a value that is asked for, an answer of text is stopped once its first JSON object has closed and 200 bytes have
+/// followed that are no second one. It ends with [`proem_engine::call::FinishReason::Complete`]. The provider's last
+/// count is then never seen: the output is unknown, and so is what the provider reports at the end only.
 #[derive(Debug)]
 pub struct AnswerReader {
     provider: Provider,
-    /// The most bytes of what the model writes; of an answer in one piece, with what encloses it.
+    /// The most bytes of what the model writes. Of an answer in one piece, with what encloses it.
     most_bytes: usize,
     /// The tokens of the prompt, where a stream was asked for.
     streamed_prompt: Option<usize>,
@@ -102,7 +101,7 @@ impl AnswerReader {
         if is_stream { self.most_bytes.saturating_mul(FRAMING) } else { self.most_bytes }
     }
 
-    /// The text that was read since this was asked the last time; `None` if there is none.
+    /// The text that was read since this was asked the last time. `None` if there is none.
     pub(crate) fn more_text(&mut self) -> Option<Untrusted<String>> {
         self.draft.more_text()
     }
@@ -265,8 +264,8 @@ const fn is_json_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
-/// Whether a stream of events begins with that byte: a comment, or the first letter of a field; a byte order mark may
-/// stand before it.
+/// Whether a stream of events begins with that byte: a comment, or the first letter of a field. A byte order mark may
+/// be before it.
 const fn begins_stream(byte: u8) -> bool {
     matches!(byte, b':' | b'd' | b'e' | b'i' | b'r' | 0xEF)
 }

@@ -1,4 +1,4 @@
-//! What an answer of another status than 200, or an error in the middle of an answer, means.
+//! The meaning of an answer of another status than 200, or of an error in the middle of an answer.
 //!
 //! Sources: <https://platform.claude.com/docs/en/api/errors>,
 //! <https://developers.openai.com/api/docs/guides/error-codes>.
@@ -20,29 +20,29 @@ const MAX_SAID_BYTES: usize = 500;
 /// The longest error that is read as JSON.
 const MAX_BODY_BYTES: usize = 1024 * 1024;
 
-/// What a provider says about an error, as far as it does.
+/// A provider's words about an error, as far as there are any.
 #[derive(Debug, Default)]
 struct Complaint {
     /// Its words for the kind of error: `type` and `code`.
     words: Vec<String>,
-    /// A status that stands in the body, as OpenRouter writes it.
+    /// A status that is in the body, as OpenRouter writes it.
     status: Option<u16>,
     message: String,
     /// The context window that it names.
     window: Option<NonZeroUsize>,
 }
 
-/// Where servers put their message, besides `error`: Anthropic and OpenAI, FastAPI, Cloudflare, Zhipu, MiniMax and
-/// gateways that name their own.
+/// The places where servers put their message, besides `error`: Anthropic and OpenAI, FastAPI, Cloudflare, Zhipu,
+/// MiniMax and gateways that name their own.
 const MESSAGE_KEYS: [&str; 9] =
     ["message", "detail", "error", "errors", "msg", "error_message", "error_msg", "status_msg", "base_resp"];
 
-/// How deep a message may stand in an error.
+/// How deep a message may be in an error.
 const MAX_ERROR_DEPTH: usize = 4;
 
-/// What servers name where they can't hold an answer to a schema in the way that was asked: the fields of the request
-/// (vLLM, LiteLLM, llama-cpp-python), or the ability (Ollama: "does not support tools"; llama.cpp: "tools param requires
-/// --jinja flag").
+/// The names in messages of servers that can't hold an answer to a schema in the requested way: the fields of the
+/// request (vLLM, LiteLLM, llama-cpp-python), or the ability (Ollama: "does not support tools"; llama.cpp: "tools param
+/// requires --jinja flag").
 const MODE_PHRASES: [&str; 9] = [
     "response_format",
     "response format",
@@ -56,7 +56,7 @@ const MODE_PHRASES: [&str; 9] = [
 ];
 
 impl Complaint {
-    /// Reads what stands under `error`, or is the whole body of servers that know no such key.
+    /// Reads what is under `error`, or is the whole body of servers that know no such key.
     fn read(error: &Value) -> Self {
         let text = |key: &str| error.get(key).and_then(Value::as_str);
         let code = ["code", "status", "status_code"].into_iter().filter_map(|key| error.get(key)).find_map(|code| {
@@ -133,7 +133,7 @@ impl Complaint {
     }
 }
 
-/// The first message in an error, which may stand in a list or in an error of its own.
+/// The first message in an error, which may be in a list or in an error of its own.
 fn message_in(error: &Value, depth: usize) -> Option<&str> {
     let depth = depth.checked_sub(1)?;
     match error {
@@ -146,7 +146,7 @@ fn message_in(error: &Value, depth: usize) -> Option<&str> {
     }
 }
 
-/// The error that stands in the place of an answer, which would have the key `owed`.
+/// The error that is in the place of an answer, which would have the key `owed`.
 ///
 /// Servers give errors with status 200, too: as `error` of the answer or of its first choice (OpenRouter), as an object
 /// that calls itself an error (vLLM), or as nothing but a message.
@@ -154,7 +154,7 @@ pub(crate) fn error_in<'v>(answer: &'v Value, owed: &str) -> Option<&'v Value> {
     let says_something = |error: &&Value| !matches!(error, Value::Null | Value::Bool(false)) && **error != "";
     let inside = [answer.get("error"), answer.pointer("/choices/0/error")];
     if let Some(error) = inside.into_iter().flatten().find(says_something) {
-        // A mark without words: they stand beside it.
+        // A mark without words: they are beside it.
         return Some(if error.is_boolean() || error.is_number() { answer } else { error });
     }
     let calls_itself = ["object", "type"].iter().any(|key| answer.get(key).is_some_and(|kind| kind == "error"));
@@ -162,7 +162,7 @@ pub(crate) fn error_in<'v>(answer: &'v Value, owed: &str) -> Option<&'v Value> {
     (calls_itself || (!is_answer && message_in(answer, MAX_ERROR_DEPTH).is_some())).then_some(answer)
 }
 
-/// What an answer of another status than 200 says.
+/// The failure in an answer of another status than 200.
 pub(super) fn read_refusal(head: &ResponseHead, body: &[u8], names: &EndpointNames<'_>) -> CallFailure {
     let parsed = body.get(..body.len().min(MAX_BODY_BYTES)).and_then(|body| serde_json::from_slice::<Value>(body).ok());
     let complaint = parsed.as_ref().map_or_else(Complaint::default, |body| {
@@ -171,7 +171,7 @@ pub(super) fn read_refusal(head: &ResponseHead, body: &[u8], names: &EndpointNam
     });
     let kind = complaint.kind(Some(head.status));
     let is_too_long = complaint.is_too_long(Some(head.status));
-    // Who speaks is not known to be the provider: a proxy may stand in between.
+    // The speaker may not be the provider: a proxy may be in between.
     let label = Label::from_source(Source::named("provider"));
     let told = if complaint.message.is_empty() {
         let start = body.get(..body.len().min(MAX_SAID_BYTES.saturating_add(4))).unwrap_or_default();
@@ -288,7 +288,7 @@ fn refusal_message(kind: FailureKind, head: &ResponseHead, names: &EndpointNames
     }
 }
 
-/// Where a redirection leads.
+/// The target of a redirection.
 #[derive(Debug)]
 struct RedirectTarget {
     /// The address, without its query.
@@ -300,7 +300,7 @@ struct RedirectTarget {
 /// The longest address of a redirection that a message names, in bytes.
 const MAX_ADDRESS_BYTES: usize = 300;
 
-/// The target of a redirection of a request to `url`; the parser leaves ASCII only.
+/// The target of a redirection of a request to `url`. The parser leaves ASCII only.
 fn redirect_target(head: &ResponseHead, url: &str) -> Option<RedirectTarget> {
     let asked = url::Url::parse(url).ok()?;
     let mut target = asked.join(head.header("location")?).ok()?;
@@ -316,5 +316,5 @@ fn redirect_target(head: &ResponseHead, url: &str) -> Option<RedirectTarget> {
     (is_server && address.len() <= MAX_ADDRESS_BYTES).then_some(RedirectTarget { address, base_url })
 }
 
-/// What is put behind a `base_url`.
+/// The paths behind a `base_url`.
 const REQUEST_PATHS: [&str; 4] = ["/chat/completions", "/v1/messages", "/embeddings", "/models"];

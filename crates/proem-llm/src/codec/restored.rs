@@ -90,7 +90,7 @@ mod tests {
     fn a_null_that_strict_mode_forced_is_left_out() {
         check(r#"{"level":"LOW","note":null}"#, &["risk"], r#"{"level":"LOW"}"#);
         check(r#"{"level":"LOW","note":"x"}"#, &["risk"], r#"{"level":"LOW","note":"x"}"#);
-        // What is required stays, to be refused where it is checked.
+        // A required part stays, and its check refuses it.
         check(r#"{"level":null}"#, &["risk"], r#"{"level":null}"#);
         check(r#"{"level":"LOW","note":null}"#, &[], r#"{"level":"LOW","note":null}"#);
         check("no JSON", &["risk"], "no JSON");

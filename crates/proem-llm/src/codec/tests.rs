@@ -35,7 +35,7 @@ fn request(answer: AnswerForm) -> Request {
     }
 }
 
-/// What is sent beside the text of the prompt, and what is dropped.
+/// The parts sent beside the text of the prompt, and the dropped ones.
 fn encoded(request: &Request, model: &Model) -> (EncodedRequest, String) {
     let (_, plan) = sample::parse_sample("system:role user:task");
     let encoded = encode_request(request, model, &plan).unwrap();
@@ -291,7 +291,7 @@ fn what_a_schema_loses_is_listed_by_tool() {
     assert_eq!(encoded.dropped, expected);
 }
 
-/// What is asked of Anthropic's cache stands in the body, with the header that goes with it; nobody else is asked.
+/// The question to Anthropic's cache is in the body, with its header. Nobody else is asked.
 #[test]
 fn a_cache_is_asked_for_its_reasons() {
     let mut request = request(AnswerForm::Text);

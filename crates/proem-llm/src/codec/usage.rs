@@ -1,4 +1,4 @@
-//! What providers report about tokens, in the one convention of [`Usage`].
+//! The providers' reports of tokens, in the one convention of [`Usage`].
 //!
 //! Invariants: a token is counted once; what a provider doesn't report stays unknown; what it
 //! reports in contradiction to itself is unknown rather than wrong, and so is everything beside what is no count.
@@ -8,7 +8,7 @@ use core::num::NonZeroU32;
 use proem_engine::call::{CacheWriteUsage, Usage, UsageDoubt};
 use serde_json::Value;
 
-/// What was reported so far, in the provider's own convention.
+/// The report so far, in the provider's own convention.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum UsageReport {
     /// Nothing was reported yet.
@@ -80,7 +80,7 @@ impl UsageReport {
         *self = Self::Apart(counts);
     }
 
-    /// Takes OpenAI's `usage`; of several, the last counts.
+    /// Takes OpenAI's `usage`. Of several, the last counts.
     pub(crate) fn take_within(&mut self, usage: Option<&Value>) {
         let Some(usage) = usage.filter(|usage| usage.is_object()) else { return };
         if !are_counts(usage, &OpenAiUsage::POINTERS) {
@@ -152,7 +152,7 @@ impl OpenAiUsage {
         let cached = self.read.unwrap_or(0).checked_add(self.written.unwrap_or(0));
         // More cached than there is: some gateways count apart what should be counted within.
         let is_more_cached = self.input.is_some_and(|input| cached.is_none_or(|cached| cached > input));
-        // Thinking stands in the total alone at some providers, Gemini and Grok among them, and is charged like the rest.
+        // Thinking is in the total alone at some providers, Gemini and Grok among them, and is charged like the rest.
         let thought = self.total.zip(self.input).map(|(total, input)| total.checked_sub(input));
         let is_more_than_all = matches!((thought, self.output), (Some(None), _))
             || thought.flatten().zip(self.output).is_some_and(|(rest, output)| rest < output);

@@ -4,8 +4,8 @@ use core::num::NonZeroUsize;
 
 use serde_json::Value;
 
-/// What stands before the window in the messages of vLLM and OpenAI, llama.cpp, llama-cpp-python, Hugging Face's TGI
-/// and Anthropic: `32768 + 8192 > 32768`, `212000 tokens > 200000 maximum`.
+/// The words before the window in the messages of vLLM and OpenAI, llama.cpp, llama-cpp-python, Hugging Face's TGI and
+/// Anthropic: `32768 + 8192 > 32768`, `212000 tokens > 200000 maximum`.
 const BEFORE: [&str; 9] = [
     "context length is ",
     "context length of ",

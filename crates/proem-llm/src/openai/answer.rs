@@ -10,8 +10,7 @@ use serde_json::Value;
 use crate::codec::draft::{AnswerDraft, DraftCall, DraftPiece, StreamContinuation};
 use crate::codec::{error_in, provider_failed};
 
-/// Where servers put what a model thinks:
-/// <https://docs.vllm.ai/en/latest/features/reasoning_outputs.html>,
+/// The places where servers put a model's thoughts: <https://docs.vllm.ai/en/latest/features/reasoning_outputs.html>,
 /// <https://openrouter.ai/docs/use-cases/reasoning-tokens>.
 const THOUGHTS: [&str; 2] = ["reasoning_content", "reasoning"];
 
@@ -103,7 +102,7 @@ fn read_openai_message(
     Ok(StreamContinuation::More)
 }
 
-/// The text of content that comes in parts; none if it has none.
+/// The text of content that comes in parts. None if it has none.
 fn join_content_parts(content: &Value) -> Option<String> {
     let text = |part: &Value| part.get("text").and_then(Value::as_str).map(str::to_owned);
     let text: String = content.as_array()?.iter().filter_map(text).collect();

@@ -1,5 +1,4 @@
-//! What stands in a request beside its text:
-//! <https://developers.openai.com/api/docs/guides/function-calling>,
+//! The parts of a request beside its text: <https://developers.openai.com/api/docs/guides/function-calling>,
 //! <https://developers.openai.com/api/docs/guides/structured-outputs>.
 //!
 //! Compatible servers get nothing that only OpenAI knows: `strict` is sent to models that write by a
@@ -12,7 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::codec::body::{BodyBuilder, EndpointPath, SamplingNames, tools_by_name};
 use crate::projection::SchemaDialect;
 
-/// <https://platform.openai.com/docs/api-reference/chat/create>; it knows no `top_k`.
+/// <https://platform.openai.com/docs/api-reference/chat/create>. It knows no `top_k`.
 const SAMPLING: SamplingNames = SamplingNames { most_temperature: 200, top_k: None, stop: "stop" };
 
 /// Adds to a body how it should be answered.

@@ -16,7 +16,7 @@ const MAX_VALUES: usize = 1_000;
 const MAX_VALUE_CHARS: usize = 15_000;
 const MANY_VALUES: usize = 250;
 
-/// What of a projected schema is larger than strict mode takes.
+/// The parts of a projected schema beyond the limits of strict mode.
 pub(super) fn exceeded_limits(schema: &Json) -> Vec<Omission> {
     let (mut properties, mut chars, mut values) = (0usize, 0usize, 0usize);
     let mut exceeded = Vec::new();
@@ -56,7 +56,7 @@ fn text_length(value: &Json) -> usize {
     value.as_str().map_or_else(|| value.to_string().len(), |text| text.chars().count())
 }
 
-/// How many objects stand inside each other at most.
+/// How many objects are inside each other at most.
 fn levels(root: &Json, schema: &Json, depth: usize) -> usize {
     if depth >= MAX_DEPTH {
         return MAX_DEPTH;

@@ -1,6 +1,6 @@
 //! Says a schema without unions, conditions and `allOf`, as far as one object can.
 //!
-//! What holds in every branch is kept; a field that only some branches have becomes optional.
+//! The parts that all branches share are kept. A field that only some branches have becomes optional.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::{MAX_DEPTH, Omission, referenced_schema};
 
-/// What is taken out of an object: what is said together, as alternatives or under a condition.
+/// The keywords taken out of an object: joint, alternative and conditional parts.
 const TAKEN: [&str; 8] = ["$ref", "allOf", "anyOf", "dependentSchemas", "else", "if", "oneOf", "then"];
 
 /// Said of a reference that became what it refers to.
@@ -38,7 +38,7 @@ impl<'s> SchemaMerge<'s> {
         Self { root, depth: 0, dropped: Vec::new() }
     }
 
-    /// Merges into `map` what stands in its unions, conditions, references and `allOf`.
+    /// Merges into `map` what is in its unions, conditions, references and `allOf`.
     pub(super) fn merge(&mut self, map: &mut Map<String, Json>, path: &str) {
         let mut unions = Vec::new();
         self.take(map, path, &mut unions);
@@ -94,7 +94,7 @@ impl<'s> SchemaMerge<'s> {
         self.depth = self.depth.saturating_sub(1);
     }
 
-    /// A branch by itself, without unions. What it loses is said with the whole union.
+    /// A branch by itself, without unions. Its losses are reported with the whole union.
     fn branch(&mut self, branch: Json) -> Map<String, Json> {
         let Json::Object(mut branch) = branch else { return Map::new() };
         let mut alone = Self { root: self.root, depth: self.depth, dropped: Vec::new() };

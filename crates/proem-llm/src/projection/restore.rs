@@ -19,7 +19,7 @@ struct Speaking<'s> {
     root: &'s Json,
     /// Those that hold for it.
     holding: Vec<&'s Map<String, Json>>,
-    /// Branches that were not taken; their fields were sent too.
+    /// Branches that were not taken. Their fields were sent too.
     others: Vec<&'s Map<String, Json>>,
 }
 
@@ -163,7 +163,7 @@ fn fits(root: &Json, schema: &Json, value: &Json, depth: usize) -> bool {
         ("allOf", Json::Array(members)) => members.iter().all(|member| inner(member, value)),
         ("anyOf" | "oneOf", Json::Array(branches)) => branches.iter().any(|branch| inner(branch, value)),
         ("$ref", Json::String(reference)) => referenced_schema(root, reference).is_none_or(|there| inner(there, value)),
-        // A null may stand for a value that is left out, so it tells nothing.
+        // A null may represent a value that is left out, so it tells nothing.
         ("properties", Json::Object(properties)) => properties
             .iter()
             .all(|(name, property)| value.get(name).is_none_or(|field| field.is_null() || inner(property, field))),

@@ -40,7 +40,7 @@ const REMARKS: [&str; 10] =
 ///
 /// # Errors
 ///
-/// What strict mode can't say at all.
+/// If strict mode can't express it at all.
 pub(super) fn project_strictly(schema: &Json) -> Result<(Json, Vec<Omission>), Vec<Omission>> {
     let mut strict = StrictProjection { root: schema, depth: 0, dropped: Vec::new(), unsayable: Vec::new() };
     let sent = strict.node(schema, "", SchemaDepth::Root);
@@ -119,7 +119,7 @@ impl StrictProjection<'_> {
         }
     }
 
-    /// Makes a union that stands by itself one that is taken; whether it is one.
+    /// Makes a union that is by itself one that is taken. Whether it is one.
     fn union(&mut self, map: &mut Map<String, Json>, path: &str) -> bool {
         let unions: Vec<&str> = ["anyOf", "oneOf"].into_iter().filter(|keyword| map.contains_key(*keyword)).collect();
         let [keyword] = unions.as_slice() else { return false };
@@ -249,7 +249,7 @@ fn nullable(schema: Json) -> Json {
         _ => None,
     };
     let typed = map.contains_key("type");
-    // Where the kind can't be widened, the whole schema is one of two.
+    // If the kind can't be widened, the whole schema is one of two.
     if map.contains_key("const") || (typed && kinds.is_none()) || !(typed || map.contains_key("enum")) {
         return json!({ "anyOf": [map, nothing] });
     }

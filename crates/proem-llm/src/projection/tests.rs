@@ -1,4 +1,4 @@
-//! What is sent, what is reported, and that a projection only loosens.
+//! The sent and the reported parts, and the law that a projection only loosens.
 
 use std::collections::BTreeSet;
 
@@ -298,7 +298,7 @@ fn object(prefix: &str, fields: &Fields, tag: Option<usize>, defs: &mut Map<Stri
     json!({ "type": "object", "properties": properties, "required": required })
 }
 
-/// Choices, one after the other; nothing where they have run out.
+/// Choices, one after the other. Nothing where they have run out.
 struct Choices<'c>(std::slice::Iter<'c, u8>);
 
 impl Choices<'_> {
@@ -311,8 +311,8 @@ fn fill(map: &mut Map<String, Json>, prefix: &str, fields: &Fields, choices: &mu
     let mut seen = BTreeSet::new();
     for (name, spec, optional) in fields {
         let name = format!("{prefix}{name}");
-        // Of two fields of a name the schema has the first. What may be null or missing is not
-        // missing here: null and nothing mean the same to strict mode.
+        // Of two fields of a name the schema has the first. A value that may be null or missing is not missing here:
+        // null and nothing mean the same to strict mode.
         let missing = *optional && choices.of(2) == 0 && !spec.takes_null();
         if seen.insert(name.clone()) && !missing {
             map.insert(name, spec.value(choices));

@@ -22,7 +22,7 @@ pub(super) fn render_anthropic_answer(answer: &ModelAnswer, asked: &AnswerReques
     rendered
 }
 
-/// What an error of Anthropic's looks like: <https://platform.claude.com/docs/en/api/errors>.
+/// An error in Anthropic's form: <https://platform.claude.com/docs/en/api/errors>.
 pub(super) fn render_anthropic_error(status: u16, kind: &str, message: &str, number: usize) -> RenderedAnswer {
     let id = format!("req_{number:06}");
     let body = json!({ "type": "error", "error": { "type": kind, "message": message }, "request_id": id });

@@ -1,7 +1,6 @@
-//! What a real provider would refuse, so that no test passes with a bad request.
+//! The requests that a real provider would refuse, so that no test passes with a bad one.
 //!
-//! The rules are the documented ones of the two protocols; the messages are close to the
-//! providers' own.
+//! The rules are the documented ones of the two protocols. The messages are close to the providers' own.
 
 mod anthropic;
 mod openai;

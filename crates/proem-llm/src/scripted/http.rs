@@ -15,7 +15,7 @@ const READ: usize = 16 * 1024;
 #[derive(Debug)]
 pub(super) struct Requests {
     stream: Arc<TcpStream>,
-    /// What was read and not used yet.
+    /// The bytes that were read and not used yet.
     buffer: Vec<u8>,
     manner: Manner,
 }
@@ -51,7 +51,7 @@ impl Requests {
         Self { stream, buffer: Vec::new(), manner }
     }
 
-    /// The next request; `None` when the client is done.
+    /// The next request. `None` when the client is done.
     ///
     /// # Errors
     ///
@@ -122,7 +122,7 @@ impl Requests {
         Ok(core::mem::replace(&mut self.buffer, rest))
     }
 
-    /// A body in chunks; trailers are read and forgotten.
+    /// A body in chunks. Trailers are read and forgotten.
     fn chunks(&mut self) -> io::Result<Vec<u8>> {
         let mut body = Vec::new();
         loop {

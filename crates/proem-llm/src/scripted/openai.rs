@@ -20,7 +20,7 @@ pub(super) fn render_openai_answer(answer: &ModelAnswer, asked: &AnswerRequest<'
     rendered
 }
 
-/// What an error of OpenAI's looks like: <https://platform.openai.com/docs/guides/error-codes>.
+/// An error in OpenAI's form: <https://platform.openai.com/docs/guides/error-codes>.
 pub(super) fn render_openai_error(status: u16, code: Option<&str>, message: &str, number: usize) -> RenderedAnswer {
     let kind = if status == 500 { "server_error" } else { "invalid_request_error" };
     let body = json!({ "error": { "message": message, "type": kind, "param": null, "code": code } });
@@ -127,7 +127,7 @@ fn openai_usage(counts: &ScriptedUsage) -> Json {
     })
 }
 
-/// What all objects of an answer begin with.
+/// The common beginning of all objects of an answer.
 fn completion_object(asked: &AnswerRequest<'_>, kind: &str, choices: &[Json]) -> Map<String, Json> {
     let members = [
         ("id", json!(format!("chatcmpl-{:06}", asked.number))),

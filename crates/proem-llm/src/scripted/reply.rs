@@ -1,4 +1,4 @@
-//! What an answer says, and how it is sent.
+//! The content of an answer, and the way it is sent.
 
 use core::num::NonZeroUsize;
 
@@ -18,12 +18,11 @@ pub struct Reply {
     pub how: Delivery,
 }
 
-/// What an answer says.
+/// The content of an answer.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReplyContent {
-    /// What a model answers, in the words of the protocol that was asked, whole or streamed as was
-    /// asked.
+    /// A model's answer, in the words of the requested protocol, whole or streamed as requested.
     Answer(ModelAnswer),
     /// Vectors of the texts that were sent.
     Embeddings(Vectors),
@@ -31,16 +30,16 @@ pub enum ReplyContent {
     Raw(RawReply),
 }
 
-/// What a model answers.
+/// A model's answer.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelAnswer {
-    /// What the model wrote: texts, calls and refusals, in order.
+    /// The model's output: texts, calls and refusals, in order.
     pub content: Vec<AnswerBlock>,
     /// Why the model stopped.
     #[serde(default)]
     pub finish: ScriptedFinish,
-    /// What the provider says was used; it says nothing if this is missing.
+    /// The usage that the provider reports. It reports none if this is missing.
     #[serde(default)]
     pub usage: Option<ScriptedUsage>,
 }
@@ -86,8 +85,7 @@ pub enum ScriptedFinish {
     Other(String),
 }
 
-/// What was used: `input` is the whole prompt, as OpenAI counts; the rest of it that Anthropic calls
-/// `input_tokens` is worked out.
+/// The usage: `input` is the whole prompt, as OpenAI counts. Anthropic's `input_tokens` are computed from it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptedUsage {
@@ -107,7 +105,7 @@ pub struct ScriptedUsage {
 }
 
 impl ScriptedUsage {
-    /// What an answer reports for which no usage is given.
+    /// The usage of an answer that gives none.
     const USUAL: Self = Self { input: 100, cache_read: 0, cache_write: 0, cache_write_hour: 0, output: 10 };
 }
 
@@ -144,19 +142,19 @@ pub struct Vectors {
     /// The vectors, in the order of the texts; without them they are a function of each text.
     #[serde(default)]
     pub given: Option<Vec<Vec<f32>>>,
-    /// What is wrong with them.
+    /// Their fault.
     #[serde(default)]
     pub fault: VectorFault,
 }
 
-/// What is wrong with vectors.
+/// The fault of vectors.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum VectorFault {
     /// Nothing is.
     #[default]
     None,
-    /// The last to be sent is first; their numbers say where they belong, so that it is no fault.
+    /// The last to be sent is first. Their numbers say where they belong, so that it is no fault.
     Reversed,
     /// The first number of the last vector is none.
     NotANumber,
@@ -177,7 +175,7 @@ pub struct RawReply {
     /// Its headers; what frames the body is added.
     #[serde(default)]
     pub headers: Vec<(String, String)>,
-    /// The body; in a file `{"text": …}`, `{"base64": …}` or `{"json": …}`.
+    /// The body. In a file `{"text": …}`, `{"base64": …}` or `{"json": …}`.
     #[serde(default, deserialize_with = "deserialize_body")]
     pub body: Vec<u8>,
 }
@@ -199,7 +197,7 @@ pub struct Delivery {
     /// Whether all of it is sent, and what cuts it off otherwise.
     #[serde(default)]
     pub ending: DeliveryEnd,
-    /// What becomes of the connection.
+    /// The fate of the connection.
     #[serde(default)]
     pub connection: Connection,
     /// The header `retry-after`.
@@ -218,12 +216,12 @@ pub enum DeliveryEnd {
     CutAfter(usize),
     /// The connection is reset after so many bytes of the body; with 0, before the head.
     ResetAfter(usize),
-    /// A stream says its last piece again and again and other answers go on with spaces, until the
-    /// client goes away or so many bytes were sent; then the connection is closed.
+    /// A stream says its last piece again and again and other answers go on with spaces, until the client goes away or
+    /// so many bytes were sent. Then the connection is closed.
     Endless(usize),
 }
 
-/// What becomes of a connection after an answer.
+/// The fate of a connection after an answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Connection {
@@ -242,25 +240,25 @@ impl Reply {
         Self::new(ReplyContent::Answer(ModelAnswer { content, finish: ScriptedFinish::Natural, usage }))
     }
 
-    /// An answer with a text; usage as in [`Self::answer`].
+    /// An answer with a text. Usage as in [`Self::answer`].
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self::answer(vec![AnswerBlock::Text(text.into())])
     }
 
-    /// An answer with a call of a tool; usage as in [`Self::answer`].
+    /// An answer with a call of a tool. Usage as in [`Self::answer`].
     #[must_use]
     pub fn call(name: impl Into<String>, arguments: Json) -> Self {
         Self::answer(vec![AnswerBlock::Call { name: name.into(), arguments }])
     }
 
-    /// An answer with a value, as the request asks for it; usage as in [`Self::answer`].
+    /// An answer with a value, as the request asks for it. Usage as in [`Self::answer`].
     #[must_use]
     pub fn value(value: Json) -> Self {
         Self::answer(vec![AnswerBlock::Value(value)])
     }
 
-    /// An answer that refuses in these words; usage as in [`Self::answer`].
+    /// An answer that refuses in these words. Usage as in [`Self::answer`].
     #[must_use]
     pub fn refusal(text: impl Into<String>) -> Self {
         Self::answer(vec![AnswerBlock::Refusal(text.into())])
@@ -272,7 +270,7 @@ impl Reply {
         Self::new(ReplyContent::Embeddings(vectors))
     }
 
-    /// What a real server sent, byte for byte from its status line to the end of its body; its chunks are put together
+    /// A real server's answer, byte for byte from its status line to the end of its body. Its chunks are put together
     /// and framed anew. `None` if that is no HTTP response.
     #[must_use]
     pub fn recorded(response: &[u8]) -> Option<Self> {
@@ -319,7 +317,7 @@ impl Reply {
         self
     }
 
-    /// The answer with a header more; only a raw one has its own.
+    /// The answer with a header more. Only a raw one has its own.
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         if let ReplyContent::Raw(raw) = &mut self.say {

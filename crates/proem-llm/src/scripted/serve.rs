@@ -16,7 +16,7 @@ use super::{ReceivedRequest, ScriptEnd, ScriptRule, ServerScript, anthropic, che
 
 /// Bytes are collected up to here before they are written.
 const WRITE: usize = 64 * 1024;
-/// The stack of a connection's thread; the deepest thing on it is JSON of 128 levels.
+/// The stack of a connection's thread. The deepest thing on it is JSON of 128 levels.
 const STACK: usize = 1024 * 1024;
 
 /// Answers each request by a function.
@@ -34,7 +34,7 @@ impl std::fmt::Debug for Answerer {
     }
 }
 
-/// What all connections share.
+/// The state that all connections share.
 #[derive(Debug)]
 pub(super) struct SharedScript {
     script: ServerScript,
@@ -52,7 +52,7 @@ pub(super) struct SharedScript {
     open: Mutex<BTreeMap<usize, Weak<TcpStream>>>,
 }
 
-/// What is in a lock. A panic in another thread can't have left half a change: each is one call.
+/// The value in a lock. A panic in another thread can't have left half a change: each is one call.
 pub(super) fn lock_always<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -90,7 +90,7 @@ impl SharedScript {
         *lock_always(&self.stopping)
     }
 
-    /// Waits; an error ends the connection because the server stops.
+    /// Waits. An error ends the connection because the server stops.
     fn pause(&self, milliseconds: u64) -> io::Result<()> {
         let time = Duration::from_millis(milliseconds);
         let guard = lock_always(&self.stopping);
@@ -109,14 +109,14 @@ impl SharedScript {
         all.len()
     }
 
-    /// Waits until that many requests have come, but no longer than this; whether they have.
+    /// Waits until that many requests have come, but no longer than this. Whether they have.
     pub(super) fn arrived(&self, count: usize, patience: Duration) -> bool {
         let waited =
             self.arrival.wait_timeout_while(lock_always(&self.received), patience, |received| received.len() < count);
         waited.unwrap_or_else(PoisonError::into_inner).0.len() >= count
     }
 
-    /// What is said to a request.
+    /// The answer to a request.
     fn answer(&self, request: &HttpRequest, number: usize) -> (RenderedAnswer, Delivery) {
         let protocol = PathProtocol::of(&request.path);
         let body = match check::check_scripted_request(&self.script, protocol, request, number) {
@@ -199,8 +199,7 @@ pub(super) fn accept_connections(listener: &TcpListener, shared: &Arc<SharedScri
         lock_always(&shared.open).insert(number, Arc::downgrade(&stream));
         let sharing = Arc::clone(shared);
         let serve = move || {
-            // The client's view of a broken connection is what tests look at; there is nobody else
-            // to tell.
+            // The client's view of a broken connection is what tests look at. There is nobody else to tell.
             _ = connection(&sharing, &stream);
             lock_always(&sharing.open).remove(&number);
         };
@@ -260,7 +259,7 @@ impl Drop for AnsweringCount<'_> {
     }
 }
 
-/// Sends an answer; an error if the client doesn't take it.
+/// Sends an answer. An error if the client doesn't take it.
 ///
 /// One that goes out at once counts as given before its last byte is: the client may ask again before
 /// this thread goes on.

@@ -11,7 +11,7 @@ use proem_text::Span;
 use super::Searches;
 use super::views::{ENCODINGS, Encoding, LAYERS};
 
-/// What is looked for.
+/// The needles.
 pub(super) struct NeedleSet {
     needles: Vec<StreamNeedle>,
     /// The longest needle.
@@ -29,7 +29,7 @@ struct StreamNeedle {
     reading: NeedleReading,
 }
 
-/// In which reading of a view a needle stands.
+/// In which reading of a view a needle is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum NeedleReading {
     /// As it is: only a needle with space in it needs that.
@@ -93,7 +93,7 @@ impl StreamNeedle {
 /// A secret that a text ends with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct SecretMatch {
-    /// Where it stands in the text as it arrived.
+    /// Its place in the text as it arrived.
     pub(super) span: Span,
     /// Which secret it is.
     pub(super) secret: usize,
@@ -111,7 +111,7 @@ impl SecretProgress {
         Self { text: StreamedView::new(set, LAYERS), is_idle: true }
     }
 
-    /// Takes the next byte, which stands at `at`; the secret that it completes.
+    /// Takes the next byte, which is at `at`. The secret that it completes.
     pub(super) fn push(&mut self, set: &NeedleSet, byte: u8, at: usize) -> Option<SecretMatch> {
         // Nothing is open and nothing begins, in no view.
         if self.is_idle && !set.may_begin_with(byte) {
@@ -123,14 +123,14 @@ impl SecretProgress {
         found
     }
 
-    /// Reads what is open as it is, since nothing follows; the secret that this completes.
+    /// Reads what is open as it is, since nothing follows. The secret that this completes.
     pub(super) fn end(&mut self, set: &NeedleSet) -> Option<SecretMatch> {
         let mut found = None;
         self.text.end(set, &mut found);
         found
     }
 
-    /// Where the first secret begins that may still come; `None` if none may.
+    /// The beginning of the first secret that may still come. `None` if none may.
     pub(super) fn held_from(&self) -> Option<usize> {
         self.text.held_from()
     }
@@ -140,10 +140,10 @@ impl SecretProgress {
 struct StreamedView {
     /// By needle: how many of its bytes the view ends with.
     matched: Vec<usize>,
-    /// Where the last bytes come from, and which of them are no space.
+    /// The origins of the last bytes, and those of them that are no space.
     places: VecDeque<Span>,
     bare_places: VecDeque<Span>,
-    /// Where the earliest match begins that is not over.
+    /// The beginning of the earliest match that is not over.
     begun: Option<usize>,
     views: Vec<(StreamDecoder, Self)>,
 }
@@ -217,7 +217,7 @@ fn remember(places: &mut VecDeque<Span>, place: Span, most: usize) {
 /// Takes the escapes of one encoding out of what arrives.
 struct StreamDecoder {
     encoding: Encoding,
-    /// What may be an escape, from its mark on, and where each byte of it comes from.
+    /// A possible escape, from its mark on, and the origin of each byte of it.
     open: Vec<u8>,
     places: Vec<Span>,
 }

@@ -10,17 +10,17 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 /// The fewest bytes but space that a secret has to be searched for without it.
 const SHORTEST_BARE: usize = 12;
 
-/// What is looked for.
+/// The needle.
 pub(super) struct NeedleSearch {
     needles: Vec<Needle>,
     /// The length of the window: the shortest needle's.
     window: usize,
-    /// By pair of bytes: how far the window may move when the pair stands at its end. A byte each, so that
-    /// the table is made and read from a processor's nearest memory.
+    /// By pair of bytes: how far the window may move when the pair is at its end. A byte each, so that the table is
+    /// made and read from a processor's nearest memory.
     shifts: Vec<u8>,
 }
 
-/// A way in which a secret may stand in a text.
+/// A way in which a secret may be in a text.
 struct Needle {
     /// Which secret it is.
     secret: usize,
@@ -84,7 +84,7 @@ impl NeedleSearch {
         self.needles.iter().map(|needle| (needle.secret, needle.bytes.as_slice()))
     }
 
-    /// Which secret stands in `text`.
+    /// Which secret is in `text`.
     pub(super) fn find(&self, text: &[u8]) -> Option<usize> {
         let mut end = self.window;
         while let Some(&[first, second]) = end.checked_sub(2).and_then(|pair| text.get(pair..end)) {
@@ -119,8 +119,8 @@ fn index(first: u8, second: u8) -> usize {
     usize::from(u16::from_be_bytes([first, second]))
 }
 
-/// The characters of base64 that depend on `value` alone when `before` bytes stand before it, taken
-/// modulo 3: those whose six bits all come from it.
+/// The characters of base64 that depend on `value` alone when `before` bytes are before it, taken modulo 3: those whose
+/// six bits all come from it.
 fn base64_core(value: &[u8], before: usize) -> Vec<u8> {
     let mut bytes = vec![0; before];
     bytes.extend(value);

@@ -7,17 +7,17 @@ use super::{Secret, SecretFinder};
 
 /// Takes secrets out of a text while it arrives.
 ///
-/// What may be the beginning of a secret in any form that [`super::find`] knows is held back until it is decided, at
-/// most as long as the longest of these forms and the space within it; nothing else is. How the text is cut into pieces
-/// makes no difference: nothing that was let through is the beginning of a secret whose end is still to come. The time is
-/// linear in the text.
+/// A possible beginning of a secret in any form that [`super::find`] knows is held back until it is decided, at most as
+/// long as the longest of these forms and the space within it. Nothing else is. The way the text is cut into pieces
+/// makes no difference: no text that was let through is the beginning of a secret whose end is still to come. The time
+/// is linear in the text.
 pub struct SecretStream<'s> {
     finder: SecretFinder<'s>,
-    /// What is looked for, and how much of it has arrived; `None` if there is nothing to look for.
+    /// The needles, and the progress so far. `None` if there are no needles.
     search: Option<(NeedleSet, SecretProgress)>,
-    /// What is held back.
+    /// The text that is held back.
     pending: String,
-    /// Where in the whole text that begins.
+    /// Its beginning in the whole text.
     from: usize,
 }
 
@@ -61,7 +61,7 @@ impl<'s> SecretStream<'s> {
     fn read(&mut self, piece: &str, rest: Rest) -> String {
         let Self { finder, search, pending, from } = self;
         let Some((set, progress)) = search else { return piece.to_owned() };
-        // What is shown or read of what is pending, in bytes of that.
+        // The shown and the read part of the pending text, in bytes of that.
         let (mut out, mut shown, mut read) = (String::with_capacity(piece.len()), 0_usize, pending.len());
         pending.push_str(piece);
         loop {
@@ -76,7 +76,7 @@ impl<'s> SecretStream<'s> {
                 let start = found.span.start.saturating_sub(*from);
                 out.push_str(pending.get(shown..start).unwrap_or_default());
                 out.push_str(&secret_marker(finder, found.secret));
-                // What has arrived behind it is read again, as what follows the marker.
+                // Text that arrived behind it is read again, as the text behind the marker.
                 shown = found.span.end.saturating_sub(*from);
                 read = shown;
                 *progress = SecretProgress::new(set);
@@ -93,7 +93,7 @@ impl<'s> SecretStream<'s> {
     }
 }
 
-/// What stands for a secret; without its name if that would give one away.
+/// The marker of a secret; without its name if that would give one away.
 fn secret_marker(finder: &SecretFinder<'_>, secret: usize) -> String {
     let secret = finder.search.as_ref().and_then(|(searched, _)| searched.get(secret));
     let Some(secret) = secret else { return "[redacted]".to_owned() };
@@ -170,7 +170,7 @@ mod tests {
         }
     }
 
-    /// A form in which a secret may stand.
+    /// A form in which a secret may be.
     fn form(value: &str, which: usize) -> String {
         match which {
             0 => value.to_owned(),

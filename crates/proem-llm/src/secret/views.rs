@@ -1,13 +1,13 @@
 //! A text as it is read: without JSON's escapes and percent-encoding.
 //!
-//! What is no escape stays as it is, so that a text of any kind has its views.
+//! A text that is no escape stays as it is, so that a text of any kind has its views.
 
 use memchr::memchr;
 
 /// How many layers of encoding are taken off.
 pub(super) const LAYERS: usize = 3;
 
-/// What `look` first finds in the text or in a view of it.
+/// The first finding of `look` in the text or in a view of it.
 pub(super) fn any(text: &[u8], look: &mut dyn FnMut(&[u8]) -> Option<usize>) -> Option<usize> {
     layers(text, LAYERS, look)
 }
@@ -26,7 +26,7 @@ fn layers(text: &[u8], left: usize, look: &mut dyn FnMut(&[u8]) -> Option<usize>
     None
 }
 
-/// What an escape says: how many bytes it takes behind its mark, and the bytes that it stands for.
+/// The reading of an escape: the number of bytes behind its mark, and the bytes that it encodes.
 pub(super) struct EscapeSequence {
     pub(super) length: usize,
     bytes: [u8; 4],
@@ -62,7 +62,7 @@ pub(super) enum Encoding {
 pub(super) const ENCODINGS: [Encoding; 2] = [Encoding::Json, Encoding::Percent];
 
 impl Encoding {
-    /// What its escapes begin with.
+    /// The mark of its escapes.
     pub(super) const fn mark(self) -> u8 {
         match self {
             Self::Json => b'\\',
@@ -138,11 +138,11 @@ fn hex_digit(digit: u8) -> Option<u8> {
     char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
 }
 
-/// The text without the escapes of an encoding; `None` if it has none.
+/// The text without the escapes of an encoding. `None` if it has none.
 fn decode_escapes(text: &[u8], encoding: Encoding) -> Option<Vec<u8>> {
     let mut out: Option<Vec<u8>> = None;
     let mut rest = text;
-    // What was not copied yet, from its start.
+    // The rest that was not copied yet.
     let mut kept = text;
     while let Some(at) = memchr(encoding.mark(), rest) {
         let after = rest.get(at.saturating_add(1)..).unwrap_or_default();

@@ -170,7 +170,7 @@ fn nothing_is_written_in_which_a_secret_is_found() {
         assert_eq!(said(record(&folder, &tape), &folder), expected);
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "{place}");
     }
-    // What is not kept may hold it.
+    // The text around the kept part may hold it.
     let (_temporary, folder) = folder();
     let mut tape = tape();
     tape.head.as_mut().unwrap().headers.push(("set-cookie".to_owned(), KEY.to_owned()));

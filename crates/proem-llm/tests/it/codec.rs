@@ -25,7 +25,7 @@ use serde_json::json;
 
 const MOST_BYTES: usize = 1 << 24;
 
-/// What is said of a stream of which nothing came.
+/// The message about a stream without any content.
 const EMPTY: &str = "empty: the server ended the answer before anything of it came; the prompt of about 6 tokens is \
                      probably longer than the model's context window: shorten the input, or enlarge the window at the \
                      server";
@@ -143,7 +143,7 @@ fn piece(content: &ResponsePart) -> String {
     }
 }
 
-/// A text from outside as a test may see it; it carries the request's label.
+/// A text from outside as a test may see it. It carries the request's label.
 fn text(text: &Untrusted<String>) -> String {
     let [mail, model] = ["mail", "model"].map(|source| Label::from_source(Source::named(source)));
     assert_eq!(text.label(), &mail.join(&model));

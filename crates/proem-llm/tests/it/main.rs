@@ -1,4 +1,4 @@
-//! What `proem-llm` does, seen from outside: one binary, one module for each subject.
+//! The behaviour of `proem-llm`, seen from outside: one binary, one module for each subject.
 
 mod caller;
 mod cassette;

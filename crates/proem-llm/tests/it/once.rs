@@ -11,7 +11,7 @@ use proem_llm::client::once::{
 };
 use proem_llm::secret::Secret;
 
-/// What a server does with the one connection that it takes.
+/// A server's behaviour on the one connection that it takes.
 enum Serving {
     /// Answers with these bytes behind the whole request.
     Answer(String),

@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 
 mod refusals;
 
-/// What came back.
+/// The result.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Got {
     pub(crate) status: u16,
@@ -75,7 +75,7 @@ impl Client {
         self.read()
     }
 
-    /// Reads more; an end if there is none.
+    /// Reads more. An end if there is none.
     fn more(&mut self) -> Option<End> {
         let mut bytes = [0; 4096];
         match self.stream.read(&mut bytes) {

@@ -34,14 +34,14 @@ pub(super) fn speaks_up(file: &FileAssessment) -> bool {
     file.class.sensitive.is_some() || is_unknown_file(file) || file.signals().any(|(_, signal)| signal == Signal::High)
 }
 
-/// What makes the levels of files.
+/// The basis of the levels of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LevelBasis {
     /// The number of HIGH signals; where nothing is known, MEDIUM.
     Count,
     /// The number of HIGH signals; where nothing is known, nothing.
     KnownCount,
-    /// What they are: the rank decides, and a signal is evidence.
+    /// Their kind: the rank decides, and a signal is evidence.
     Kind,
 }
 
@@ -87,7 +87,7 @@ pub(super) fn settle_file(file: &mut FileAssessment, by: LevelBasis) {
         (by == LevelBasis::Count && is_unknown_file(file)).then_some(LevelReason::AllUnknown),
         (file.level == Level::Unknown).then_some(LevelReason::NothingKnown),
     ];
-    // What would only reach a lower level is no reason.
+    // A signal that would only reach a lower level is no reason.
     let is_reason = |reason: &LevelReason| {
         matches!(reason, LevelReason::Tier { .. } | LevelReason::NothingKnown) || file.level == Level::Medium
     };
@@ -147,7 +147,7 @@ fn level_with_reasons(assessment: &Assessment) -> (Level, Vec<LevelReason>) {
     (level, reasons)
 }
 
-/// What changes in a change of which nothing runs; nothing to say of one without files.
+/// The parts of a change in which nothing runs. Nothing for one without files.
 fn nothing_runs(assessment: &Assessment) -> Vec<LevelReason> {
     let roles: BTreeSet<FileRole> = assessment.files.iter().map(|file| file.class.role).collect();
     let roles: Vec<FileRole> = roles.into_iter().collect();

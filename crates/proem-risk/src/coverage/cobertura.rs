@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use super::{Drafts, lcov, line_at, unreadable_coverage};
 use crate::Error;
 
-/// How deep elements may lie in each other; Cobertura's own lie seven deep.
+/// How deep elements may be in each other. Cobertura's own lie seven deep.
 const DEEPEST: usize = 64;
 
 pub(super) fn read_cobertura(text: &[u8]) -> Result<Drafts, Error> {
@@ -153,7 +153,7 @@ impl<'t> XmlScanner<'t> {
         }
     }
 
-    /// The tag at whose `<` the scanner stands.
+    /// The tag at whose `<` the scanner is.
     fn tag(&mut self) -> Result<XmlTag<'t>, Error> {
         self.skip(1);
         if self.rest().starts_with(b"/") {
@@ -221,7 +221,7 @@ impl<'t> XmlScanner<'t> {
     }
 }
 
-/// A value with its entities replaced; `None` for others than XML's five and numbers.
+/// A value with its entities replaced. `None` for others than XML's five and numbers.
 fn replace_entities(value: &[u8]) -> Option<Vec<u8>> {
     let mut plain = Vec::with_capacity(value.len());
     let mut rest = value;

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::{CoverageCount, Drafts, LineRun, unreadable_coverage};
 use crate::Error;
 
-/// What a record may hold besides what is read here: names, functions, branches, conditions.
+/// The parts of a record that are not read here: names, functions, branches, conditions.
 const PASSED_OVER: &[&str] =
     &["TN", "VER", "FN", "FNDA", "FNF", "FNH", "FNL", "FNA", "BRDA", "BRF", "BRH", "MCDC", "MCF", "MCH", "MRF", "MRH"];
 
@@ -104,7 +104,7 @@ impl<'t> LcovField<'t> {
     }
 }
 
-/// Whether a count of runs is above zero; gcov has written negative ones for overflows.
+/// Whether a count of runs is above zero. Gcov has written negative ones for overflows.
 pub(super) fn parse_hits(text: &[u8]) -> Option<LineRun> {
     let text = text.trim_ascii();
     let digits = text.strip_prefix(b"-").unwrap_or(text);

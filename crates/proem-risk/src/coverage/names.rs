@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use crate::path::{FileRole, RepoPath};
 use crate::tree::{FileTree, TreeFile};
 
-/// How the tests of a family of languages are named; `*` stands for the name of the tested file.
+/// How the tests of a family of languages are named. `*` represents the name of the tested file.
 struct Family {
     extensions: &'static [&'static str],
     /// Before the name, after it, and the extensions that tests have.
@@ -22,7 +22,7 @@ enum SameName {
     IsNone,
 }
 
-/// After what the runners of each language discover; `data/paths.tsv` names them.
+/// After what the runners of each language discover. `data/paths.tsv` names them.
 const FAMILIES: &[Family] = &[
     Family {
         extensions: &["py", "pyx"],
@@ -79,7 +79,7 @@ const FAMILIES: &[Family] = &[
 /// Folders that hold tests, below any folder above the tested file.
 const FOLDERS: &[&str] = &["tests", "test", "__tests__", "spec", "specs", "tests/unit", "test/unit", "unittests", "t"];
 
-/// How many folders above a file are looked into; deeper ones are not found in practice.
+/// How many folders above a file are looked into. Deeper ones are not found in practice.
 const MOST_FOLDERS: usize = 32;
 
 /// The test files that belong to the file at `path`: those beside it; else those at the same place in a
@@ -210,7 +210,7 @@ fn files_in_folder<'t>(tree: &'t FileTree, folder: &[u8]) -> (&'t [TreeFile], us
     (rest.get(..rest.partition_point(is_below)).unwrap_or_default(), first)
 }
 
-/// Whether a path stands before everything in a folder.
+/// Whether a path is before everything in a folder.
 fn is_before(path: &[u8], folder: &[u8]) -> bool {
     match path.strip_prefix(folder) {
         Some(rest) => rest < b"/".as_slice(),

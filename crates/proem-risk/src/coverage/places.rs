@@ -6,8 +6,7 @@ use alloc::vec::Vec;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct SuffixIndex {
     paths: Vec<Vec<u8>>,
-    /// The parts of each path from the last to the first, each with a `/` behind it, and the path's
-    /// number; sorted.
+    /// The parts of each path from the last to the first, each with a `/` behind it, and the path's number. Sorted.
     backwards: Vec<(Vec<u8>, u32)>,
 }
 
@@ -30,8 +29,8 @@ impl SuffixIndex {
         u32::try_from(at).ok()
     }
 
-    /// The path with the longest common end, where one of the two is the whole end of the other; `None`
-    /// if several have it, or if some end with it while it ends with another.
+    /// The path with the longest common end, where one of the two is the whole end of the other. `None` if several have
+    /// it, or if some end with it while it ends with another.
     pub(super) fn find(&self, path: &[u8]) -> Option<u32> {
         if let Some(exact) = self.exact(path) {
             return Some(exact);
@@ -58,7 +57,7 @@ impl SuffixIndex {
         let mut longest = None;
         for end in ends {
             let Some(part) = key.get(..end) else { break };
-            // Where nothing begins with this part, nothing does with more of the key.
+            // If nothing begins with this part, nothing does with more of the key.
             let Some((first, number)) = self.beginning_with(part).first() else { break };
             if first == part {
                 longest = Some(*number);

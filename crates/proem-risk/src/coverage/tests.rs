@@ -7,7 +7,7 @@ use crate::graph::{Edge, Graph};
 use crate::path::{GitAttributes, PathRules, classify_path};
 use crate::tree::{Imports, TreeFile};
 
-/// A tree of ten lines a file; edges by path.
+/// A tree of ten lines a file. Edges by path.
 fn tree(paths: &[&str], edges: &[(&str, &str, EdgeKind)]) -> FileTree {
     let rules = PathRules::shipped().unwrap();
     let mut paths = paths.to_vec();
@@ -107,7 +107,7 @@ fn tests_inside_importing_and_changing_along() {
     tree.files[c as usize].inline_tests = 7;
     assert_eq!(of(&tree, c, &[]), Some((vec![], 7, TestLink::Inside)));
     assert_eq!(of(&tree, c, &[y]), Some((vec![y], 17, TestLink::Inside)));
-    // What could not be read is not known to be nothing.
+    // An unread file is not known to be empty.
     tree.files[x as usize].lines = None;
     assert_eq!(of(&tree, b, &[]), None);
 }

@@ -81,7 +81,7 @@ fn a_percentile_is_the_middle_of_its_ties() {
     assert_eq!(graph.fan_in_percentile(0, |_| false, |_| true), None);
 }
 
-/// Who reaches whom, by the definition.
+/// The reach of each file, by the definition.
 fn closure(files: u32, edges: &[(u32, u32)]) -> BTreeMap<u32, BTreeSet<u32>> {
     let mut reached: BTreeMap<u32, BTreeSet<u32>> = (0..files).map(|file| (file, BTreeSet::new())).collect();
     for _ in 0..files {

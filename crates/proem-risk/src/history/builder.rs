@@ -21,7 +21,7 @@ const NOWHERE: u32 = u32::MAX;
 
 /// Puts listed commits into a history, onto one that was kept or onto nothing.
 ///
-/// Commits may come in any order and more than once; paths and persons are kept once.
+/// Commits may come in any order and more than once. Paths and persons are kept once.
 #[derive(Debug, Default)]
 pub struct HistoryBuilder {
     commits: Vec<CommitHeader>,
@@ -120,9 +120,8 @@ impl HistoryBuilder {
         self.commits.is_empty()
     }
 
-    /// The history. `now` is the caller's clock in seconds since 1970, which decides about dates that can't
-    /// be true; `ignored` are the commits that `.git-blame-ignore-revs` names; `missing` is what the caller
-    /// knows to be missing.
+    /// The history. `now` is the caller's clock in seconds since 1970, which decides about dates that can't be true.
+    /// `ignored` are the commits that `.git-blame-ignore-revs` names. `missing` is what the caller knows to be missing.
     ///
     /// # Errors
     ///
@@ -263,7 +262,7 @@ impl HistoryBuilder {
         *self.paths.entry(path).or_insert(next)
     }
 
-    /// A person is a mail address; the longest name used with it, then the last by its bytes, is shown.
+    /// A person is a mail address. The longest name used with it, then the last by its bytes, is shown.
     fn person(&mut self, person: Person) -> u32 {
         let next = index_to_u32(self.persons.len());
         let (number, name) = self.persons.entry(person.mail).or_insert_with(|| (next, String::new()));
@@ -274,7 +273,7 @@ impl HistoryBuilder {
     }
 }
 
-/// Which places some tips reach, themselves included; children stand behind their parents in `order`.
+/// Which places some tips reach, themselves included. Children are behind their parents in `order`.
 fn reachable_places(
     tips: impl Iterator<Item = u32>,
     order: &[(u32, i64)],

@@ -10,10 +10,10 @@ use crate::identity::Person;
 use crate::path::RepoPath;
 use crate::{Error, ErrorKind};
 
-/// The mark of this form; another form has another last digit.
+/// The mark of this form. Another form has another last digit.
 const MARK: &[u8; 8] = b"proemh01";
 
-/// What stands for no path.
+/// The mark of a missing path.
 const NONE: u32 = u32::MAX;
 
 const STATUSES: [FileStatus; 5] =
@@ -137,7 +137,7 @@ fn read_history_record(reader: &mut HistoryBytes<'_>) -> Option<HistoryRecord> {
     (known && sorted).then_some(HistoryRecord { commits, dates, parents, touched, paths, persons, subjects, missing })
 }
 
-/// What is still to be read.
+/// The rest to read.
 struct HistoryBytes<'b>(&'b [u8]);
 
 impl<'b> HistoryBytes<'b> {

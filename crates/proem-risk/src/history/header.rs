@@ -1,8 +1,8 @@
-//! What a commit says in its header.
+//! The header of a commit.
 
 use super::{Mends, ObjectId};
 
-/// What a commit says besides its parents, files and subject.
+/// The facts of a commit besides its parents, files and subject.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CommitHeader {
     pub(super) id: ObjectId,

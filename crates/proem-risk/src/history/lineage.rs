@@ -1,8 +1,8 @@
 //! Which file a touched path is.
 //!
-//! A file keeps its identity through exact renames. A path that was deleted and comes back is the same file;
-//! one whose file was renamed away is another file once it is added again, and still the renamed one where a
-//! branch goes on with the old name.
+//! A file keeps its identity through exact renames. A path that was deleted and comes back is the same file. One whose
+//! file was renamed away is another file once it is added again, and still the renamed one where a branch goes on with
+//! the old name.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -11,15 +11,15 @@ use super::table::{JaggedTable, index_to_u32, index_to_usize};
 use super::{FileId, PathId, Touch, UnlinkedTouch};
 use crate::change::FileStatus;
 
-/// Who is who among the touched paths.
+/// The identities of the touched paths.
 pub(super) struct Lineage {
-    /// What each commit touched, oldest first.
+    /// The touched files of each commit, oldest first.
     pub(super) touches: JaggedTable<Touch>,
     /// The last path of each file.
     pub(super) last_paths: Vec<PathId>,
 }
 
-/// What a path stands for at some point.
+/// The meaning of a path at some point.
 #[derive(Clone, Copy)]
 enum PathMeaning {
     /// A file.

@@ -19,8 +19,8 @@ pub(super) fn can_be(at: i64, now: i64) -> bool {
     (FIRST..=now.saturating_add(AHEAD)).contains(&at)
 }
 
-/// Orders commits, parents before children and otherwise by corrected date and id: their places in `commits`
-/// with their corrected dates. `parents` are places too. What is its own ancestor is left out.
+/// Orders commits, parents before children and otherwise by corrected date and id: their places in `commits` with their
+/// corrected dates. `parents` are places too. A commit that is its own ancestor is left out.
 ///
 /// This is Kahn's algorithm (Communications of the ACM 5, 1962) with a heap of what is ready.
 pub(super) fn order_commits(commits: &[CommitHeader], parents: &JaggedTable<u32>, now: i64) -> Vec<(u32, i64)> {

@@ -1,4 +1,4 @@
-//! What happened before a change.
+//! The past before a change.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -14,7 +14,7 @@ pub struct Past<'h> {
     history: &'h History,
     /// No commit from here on is part of it.
     end: u32,
-    /// Which of those before the end are part of it, one bit each; `None` if all are.
+    /// Which of those before the end are part of it, one bit each. `None` if all are.
     ancestors: Option<Vec<u64>>,
 }
 
@@ -50,7 +50,7 @@ impl<'h> Past<'h> {
         let end = tip.0.saturating_add(1);
         let mut bits = vec![0_u64; index_to_usize(end).div_ceil(64)];
         set_bit(&mut bits, tip.0);
-        // Parents stand before their children: one walk down finds all.
+        // Parents are before their children: one walk down finds all.
         for index in (0..end).rev() {
             if is_set(&bits, index) {
                 history.parents(CommitIndex(index)).iter().for_each(|parent| set_bit(&mut bits, parent.0));
@@ -87,7 +87,7 @@ impl<'h> Past<'h> {
             .filter(|(_, commit)| self.why_not(commit).is_none())
     }
 
-    /// The file that had a path when this past ended; `None` if it was deleted or has another name since.
+    /// The file that had a path when this past ended. `None` if it was deleted or has another name since.
     #[must_use]
     pub fn file(&self, path: &RepoPath) -> Option<FileId> {
         let path = self.history.find_path(path)?;
@@ -96,13 +96,13 @@ impl<'h> Past<'h> {
         self.last_of(*last, path)
     }
 
-    /// What a path stands for after a commit that names it.
+    /// The file behind a path after a commit that names it.
     fn last_of(&self, commit: CommitIndex, path: PathId) -> Option<FileId> {
         let mut touches = self.history.touches(commit).iter();
         touches.find(|touch| touch.path == path && touch.status != FileStatus::Deleted).map(|touch| touch.file)
     }
 
-    /// What no metric counts.
+    /// The commits that no metric counts.
     #[must_use]
     pub fn left_out(&self) -> UncountedCommits {
         let mut left_out = UncountedCommits::default();

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 /// Rows of items: two allocations however many rows there are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct JaggedTable<T> {
-    /// Where each row ends.
+    /// The end of each row.
     ends: Vec<u32>,
     items: Vec<T>,
 }
@@ -42,7 +42,7 @@ impl<T> JaggedTable<T> {
         self.items.len()
     }
 
-    /// The items of a row; none if there is no such row.
+    /// The items of a row. None if there is no such row.
     pub(super) fn row(&self, row: u32) -> &[T] {
         let row = index_to_usize(row);
         let end = self.ends.get(row).copied().map_or(0, index_to_usize);
@@ -67,7 +67,7 @@ impl<T> JaggedTable<T> {
 }
 
 impl<T: Copy + Default> JaggedTable<T> {
-    /// Puts each item into its row; within a row the order stays.
+    /// Puts each item into its row. Within a row the order stays.
     pub(super) fn grouped(rows: u32, pairs: impl Iterator<Item = (u32, T)> + Clone) -> Self {
         let mut counts = vec![0_u32; index_to_usize(rows)];
         for (row, _) in pairs.clone() {

@@ -17,7 +17,7 @@ fn id(number: u32) -> ObjectId {
     ObjectId::parse(format!("{number:040x}").as_bytes()).unwrap()
 }
 
-/// A commit made on `day` by `author`; touches are words such as `A:new`, `M:changed`, `D:gone`, `R:old:new`.
+/// A commit made on `day` by `author`. Touches are words such as `A:new`, `M:changed`, `D:gone`, `R:old:new`.
 fn commit(number: u32, parents: &[u32], day: i64, author: &str, touches: &str) -> ListedCommit {
     let touch = |word: &str| {
         let parts: Vec<&str> = word.split(':').collect();

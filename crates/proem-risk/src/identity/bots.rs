@@ -4,8 +4,8 @@ use alloc::string::String;
 
 use super::Person;
 
-/// Programs that commit under a name or address without `[bot]`, as their makers document them or as
-/// they stand in large public histories; words joined by `-`.
+/// Programs that commit under a name or address without `[bot]`, as their makers document them or as they are in large
+/// public histories. Words joined by `-`.
 const KNOWN: &[&str] = &[
     // Updates of dependencies.
     "dependabot",

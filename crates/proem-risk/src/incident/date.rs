@@ -19,7 +19,7 @@ pub(super) fn parse_tracker_date(text: &str) -> Option<i64> {
     days.checked_add(parse_time_of_day(&mut rest)?)?.checked_sub(parse_zone_offset(rest)?)
 }
 
-/// The seconds since midnight; parts of a second are left out.
+/// The seconds since midnight. Parts of a second are left out.
 fn parse_time_of_day(rest: &mut &str) -> Option<i64> {
     let hour = take_digits(rest, 2)?;
     let minute = take_digits(take_character(rest, ':')?, 2)?;

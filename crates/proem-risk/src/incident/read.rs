@@ -16,8 +16,8 @@ use crate::{Error, ErrorKind};
 /// The longest file that is read, in bytes: 32 MiB.
 const LONGEST: usize = 32 * 1024 * 1024;
 
-/// The names that a field has in our form, GitHub's and Jira's; of several the first. Both trackers also have
-/// an `id` that nobody knows an issue by.
+/// The names that a field has in our form, GitHub's and Jira's. Of several the first. Both trackers also have an `id`
+/// that nobody knows an issue by.
 const ID: &[&str] = &["key", "issue key", "number", "id"];
 const TITLE: &[&str] = &["title", "summary", "subject"];
 const BODY: &[&str] = &["body", "description"];
@@ -153,7 +153,7 @@ fn incident_text(value: &Value) -> String {
     texts.join(" ")
 }
 
-/// What a row or an object says.
+/// The fields of a row or an object.
 struct IncidentFields {
     id: Option<String>,
     title: Option<String>,

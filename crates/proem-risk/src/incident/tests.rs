@@ -145,7 +145,7 @@ fn equal_incidents_keep_their_order() {
 
 #[test]
 fn the_score_is_that_of_the_formula() {
-    // N = 2, n = 1; document lengths 1 and 3, so the average is 2.
+    // N = 2, n = 1. Document lengths 1 and 3, so the average is 2.
     let corpus = Corpus::new(vec![incident("alpha", "", &[]), incident("beta gamma delta", "", &[])]);
     let found = corpus.like(&query("alpha", &[], &[]), 1);
     let idf = (1.0 + (2.0 - 1.0 + 0.5) / (1.0 + 0.5_f32)).ln();

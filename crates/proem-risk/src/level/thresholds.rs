@@ -1,4 +1,4 @@
-//! Where signals begin.
+//! The thresholds of signals.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use crate::metric::{MetricName, Signal};
 use crate::{Error, ErrorKind};
 
-/// Where a signal of a metric begins. `data/thresholds.json` has the defaults with their sources.
+/// The thresholds of a metric's signals. `data/thresholds.json` has the defaults with their sources.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Thresholds {
     /// Coupling, in files: MEDIUM above the first, HIGH above the second (5, 10).
     pub coupling: Steps,
-    /// Co-change, a share: MEDIUM above 0.3, HIGH above 0.7; of the lower bound of Wilson's interval.
+    /// Co-change, a share: MEDIUM above 0.3, HIGH above 0.7. Of the lower bound of Wilson's interval.
     pub co_change: Steps,
     /// Test lines to code lines: LOW from the first on, MEDIUM from the second on (0.8, 0.3).
     pub test_ratio: Steps,
@@ -39,7 +39,7 @@ pub struct Steps {
     pub second: f64,
 }
 
-/// The file's form. What is missing keeps its default.
+/// The file's form. A missing value keeps its default.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ThresholdsForm {
@@ -50,7 +50,7 @@ struct ThresholdsForm {
     incident_similarity: Option<Steps>,
     score: Option<Steps>,
     sample: Option<u32>,
-    /// Where each comes from; for readers only.
+    /// The source of each; for readers only.
     #[serde(default, rename = "sources")]
     _sources: BTreeMap<String, String>,
 }
@@ -124,8 +124,8 @@ impl Thresholds {
         Ok(())
     }
 
-    /// What the rules make of a value of a metric; [`Signal::None`] for a metric without thresholds,
-    /// [`Signal::Unknown`] for what is no number. For co-change the value is the lower bound of the share.
+    /// The rules' signal for a value of a metric. [`Signal::None`] for a metric without thresholds, [`Signal::Unknown`]
+    /// for a value that is no number. For co-change the value is the lower bound of the share.
     #[must_use]
     pub fn signal(&self, name: MetricName, value: f64) -> Signal {
         let (is_high, is_medium) = match name {
@@ -141,7 +141,7 @@ impl Thresholds {
         step_signal(value, is_high, is_medium)
     }
 
-    /// What the rules make of the score's percentile among `sampled` commits.
+    /// The rules' signal for the score's percentile among `sampled` commits.
     #[must_use]
     pub fn score_signal(&self, percentile: f64, sampled: u32) -> Signal {
         if sampled < self.sample {

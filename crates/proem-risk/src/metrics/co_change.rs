@@ -34,7 +34,7 @@ pub(crate) struct Partnership {
     pub(crate) path: PathId,
     /// Its place in the tree.
     pub(crate) tree: Option<u32>,
-    /// What it is for; `None` without a tree.
+    /// Its role. `None` without a tree.
     pub(crate) role: Option<FileRole>,
     /// n(a, b) of n(a).
     pub(crate) together: Fraction,
@@ -45,7 +45,7 @@ pub(crate) struct Partnership {
 /// How a file changed together with others.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CoChange {
-    /// The file; `None` if it has no history.
+    /// The file. `None` if it has no history.
     file: Option<FileId>,
     /// n(a).
     commits: u32,
@@ -78,7 +78,7 @@ fn count_co_change(survey: &Survey<'_>, file: FileId) -> CoChange {
     let mut together: BTreeMap<FileId, u32> = BTreeMap::new();
     for (index, _) in survey.within(file, survey.facts().window_days) {
         let touches = past.history().touches(index);
-        // A renaming or a new licence header touches everything and says nothing of what belongs together; counted
+        // A renaming or a new licence header touches everything and says nothing of what belongs together. Counted
         // here, these commits would make pairs of all files.
         if touches.len() > WIDE {
             co_change.wide = co_change.wide.saturating_add(1);
@@ -212,7 +212,7 @@ fn partnership_detail(survey: &Survey<'_>, file: u32, partner: &Partnership) -> 
     }
 }
 
-/// Whether an import explains a partnership; `None` if that is unknown.
+/// Whether an import explains a partnership. `None` if that is unknown.
 pub(crate) fn is_partner_imported(survey: &Survey<'_>, file: u32, partner: &Partnership) -> Option<bool> {
     use crate::tree::Imports;
     let tree = survey.facts().tree?;

@@ -1,8 +1,8 @@
-//! Who changes a file: the share of its owner, minor contributors, recent commits.
+//! The people who change a file: the share of its owner, minor contributors, recent commits.
 //!
-//! Shares are of the commits in the window. The owner is who has most of them; a contributor with less than
-//! 5 % is a minor one (Bird et al., *Don't Touch My Code! Examining the Effects of Ownership on Software
-//! Quality*, 2011). Both mean little for few commits and are unknown below 20.
+//! Shares are of the commits in the window. The owner is who has most of them. A contributor with less than 5 % is a
+//! minor one (Bird et al., *Don't Touch My Code! Examining the Effects of Ownership on Software Quality*, 2011). Both
+//! mean little for few commits and are unknown below 20.
 
 use alloc::collections::BTreeMap;
 use alloc::format;

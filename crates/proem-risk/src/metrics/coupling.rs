@@ -1,9 +1,9 @@
 //! Structural coupling: how many files import a file.
 //!
-//! Fan-in counts distinct files of product code; a file that imports types alone weighs half
-//! ([`crate::graph::FanIn::weighted`]). Files of the same family of languages whose imports could not be
-//! read may hide importers: the count is then a lower bound and says so. It is unknown where a low value
-//! can't be told from a hidden one: at zero, and where the hidden ones together would exceed LOW.
+//! Fan-in counts distinct files of product code. A file that imports types alone weighs half
+//! ([`crate::graph::FanIn::weighted`]). Files of the same family of languages whose imports could not be read may hide
+//! importers: the count is then a lower bound and says so. It is unknown where a low value can't be told from a hidden
+//! one: at zero, and where the hidden ones together would exceed LOW.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -18,7 +18,7 @@ use crate::metric::{Exclusion, Metric, MetricName, PercentileRank, Sentence, Sen
 use crate::path::{FileRole, Language};
 use crate::tree::{FileTree, Imports};
 
-/// What could hide importers, for a family of languages.
+/// The files that could hide importers, for a family of languages.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct HiddenImporters {
     /// Files whose imports were not read.
@@ -67,7 +67,7 @@ pub(super) fn fan_ins(survey: &Survey<'_>) -> Vec<u32> {
     all
 }
 
-/// Where a file of the change stands in the graph, or why it stands nowhere.
+/// The place of a changed file in the graph, or the reason that it has none.
 fn graph_place<'f>(survey: &Survey<'f>, file: u32) -> Result<(&'f FileTree, u32), &'static str> {
     let tree = survey.facts().tree.ok_or("the files of the repository could not be read")?;
     if survey.file(file).is_some_and(|file| file.status == FileStatus::Deleted) {

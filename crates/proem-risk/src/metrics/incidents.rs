@@ -21,7 +21,7 @@ use crate::sample::draw_commits;
 /// The most past commits that are asked about.
 const COMMITS: usize = 200;
 
-/// What the draw begins with: any number, the same in every run.
+/// The seed of the draw: any number, the same in every run.
 const SEED: u64 = 0x696e_6369_6465_6e74;
 
 /// How many matches are looked at to find one that isn't the commit itself.

@@ -1,10 +1,10 @@
 //! The fourteen metrics of a change of Kamei et al., *A Large-Scale Empirical Study of Just-in-Time Quality
 //! Assurance*, 2013, as the learned score wants them.
 //!
-//! The score was trained on the data of Zeng et al., *Deep Just-in-Time Defect Prediction: How Far Are We?*,
-//! 2021, whose extraction departs from the paper in some definitions. What is computed here follows the data,
-//! so that numbers mean the same when the score is used. For a change of files f with lines aₖ added and dₖ
-//! removed in file k, made by an author at a time, over counted commits strictly before it:
+//! The score was trained on the data of Zeng et al., *Deep Just-in-Time Defect Prediction: How Far Are We?*, 2021,
+//! whose extraction departs from the paper in some definitions. The computation here follows the data, so that numbers
+//! mean the same when the score is used. For a change of files f with lines aₖ added and dₖ removed in file k, made by
+//! an author at a time, over counted commits strictly before it:
 //!
 //! | metric | definition |
 //! |---|---|
@@ -20,9 +20,9 @@
 //! | REXP | Σ over the same of 1 / (age in days + 1) |
 //! | SEXP | distinct files in the touched first folders that the author ever changed, and those of this change |
 //!
-//! Files that are documentation, generated, vendored, lock files or assets count nowhere, here and in the
-//! sample. A binary file counts as a file without lines. Where the history doesn't go back to its beginning,
-//! NDEV, AGE, NUC, EXP, REXP and SEXP are unknown; where blobs are missing, lines are.
+//! Files that are documentation, generated, vendored, lock files or assets count nowhere, here and in the sample. A
+//! binary file counts as a file without lines. If the history doesn't go back to its beginning, NDEV, AGE, NUC, EXP,
+//! REXP and SEXP are unknown; if blobs are missing, lines are.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -43,13 +43,13 @@ pub(crate) use self::metrics::kamei_metrics;
 pub struct KameiFile<'t> {
     /// Its path before the change.
     pub path: &'t RepoPath,
-    /// Lines added and removed; `None` for binary files and missing blobs.
+    /// Lines added and removed. `None` for binary files and missing blobs.
     pub lines: Option<LineCounts>,
-    /// Lines before; `None` if unknown.
+    /// Lines before. `None` if unknown.
     pub before: Option<u32>,
 }
 
-/// Who made a change.
+/// The author of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Author {
     /// Somebody who made earlier ones.
@@ -60,16 +60,16 @@ pub enum Author {
     Unknown,
 }
 
-/// What the metrics of a change are made from.
+/// The inputs of a change's metrics.
 #[derive(Debug, Clone, Copy)]
 pub struct KameiInputs<'m> {
     /// The files that count.
     pub files: &'m [KameiFile<'m>],
-    /// Who made it.
+    /// Its author.
     pub author: Author,
     /// When, in seconds since 1970.
     pub at: i64,
-    /// Whether its message says that it fixes something; `None` without a message.
+    /// Whether its message says that it fixes something. `None` without a message.
     pub fix: Option<bool>,
 }
 
@@ -79,7 +79,7 @@ pub const fn counts_in_kamei(role: FileRole) -> bool {
     matches!(role, FileRole::Code | FileRole::Test | FileRole::Configuration)
 }
 
-/// The metrics of a change that stands on `past`. Without files that count nothing is known.
+/// The metrics of a change that is on `past`. Without files that count nothing is known.
 #[must_use]
 pub fn change_features(past: &Past<'_>, made: &KameiInputs<'_>) -> ChangeFeatures {
     let mut experience = Experience::default();
@@ -99,7 +99,7 @@ pub fn features_of_change(past: &Past<'_>, change: &Change) -> ChangeFeatures {
         .author
         .as_ref()
         .map_or(Author::Unknown, |person| past.history().person_with(&person.mail).map_or(Author::New, Author::Known));
-    // What a range of commits says is not one message.
+    // The messages of a range of commits are not one message.
     let id = change.id.filter(|_| change.commits == 1);
     let commit = id.and_then(|id| past.history().find(&id)).and_then(|index| past.history().commit(index));
     let fix = commit.map(|commit| commit.mends != Mends::Nothing);
@@ -115,8 +115,8 @@ fn kamei_file(file: &ChangedFile) -> KameiFile<'_> {
     }
 }
 
-/// Drawn commits with the metrics that they had when they were made, each against what stood before it, in the
-/// order of the history. `is_counted` says which paths count, by their roles as in [`counts_in_kamei`]. A commit that the
+/// Drawn commits with the metrics that they had when they were made, each against what was before it, in the order of
+/// the history. `is_counted` says which paths count, by their roles as in [`counts_in_kamei`]. A commit that the
 /// history doesn't know, and one without a file that counts, is left out.
 #[must_use]
 pub fn sample_features(
@@ -148,7 +148,7 @@ pub fn sample_features(
     sampled
 }
 
-/// The metrics of a commit with what its author had done by then; `None` if no file of it counts.
+/// The metrics of a commit with what its author had done by then. `None` if no file of it counts.
 fn at_its_time(
     history: &History,
     index: CommitIndex,
@@ -165,7 +165,7 @@ fn at_its_time(
     (!files.is_empty()).then(|| with_experience(&history.before(index), &made, experience))
 }
 
-/// What an author did before.
+/// An author's experience.
 #[derive(Debug, Default)]
 struct Experience<'h> {
     /// When, and how many files.

@@ -25,7 +25,7 @@ fn recent_seconds() -> i64 {
     i64::from(RECENT_DAYS).saturating_mul(86_400)
 }
 
-/// Who leads a period, and with how many commits.
+/// The leaders of a period, and their number of commits.
 struct Leaders {
     persons: Vec<PersonId>,
     commits: u32,
@@ -44,7 +44,7 @@ impl Leaders {
     }
 }
 
-/// Who led a file in the window, and who leads it in the recent period after it.
+/// The leader of a file in the window, and the one in the recent period after it.
 struct Succession {
     old: Leaders,
     new: Leaders,
@@ -84,7 +84,7 @@ fn ownership_metric(survey: &Survey<'_>, own: FileId) -> Metric {
         let few = commit_count_words(total);
         return unknown(format!("{few} in {} touched the file, {FEWEST} are needed", period_words(window)));
     }
-    // By date, since parallel branches are not in order; later than the change counts as of its time.
+    // By date, since parallel branches are not in order. Later than the change counts as of its time.
     let mut all: Vec<(i64, PersonId)> =
         survey.within(own, needed).map(|(_, commit)| (commit.at.min(at), commit.author)).collect();
     all.sort_unstable();

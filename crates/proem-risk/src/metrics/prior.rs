@@ -1,4 +1,4 @@
-//! What was mended in a file before: commits that fixed or reverted something and touched it.
+//! Earlier mending of a file: commits that fixed or reverted something and touched it.
 
 use alloc::collections::BTreeMap;
 use alloc::format;

@@ -1,4 +1,4 @@
-//! What all files of a change share, found out once and only when it is needed.
+//! The facts that all files of a change share, found out once and only when needed.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::ToString as _;
@@ -66,17 +66,17 @@ impl<'f> Survey<'f> {
         self.facts.change.files.get(usize::try_from(file).ok()?)
     }
 
-    /// The history of a file of the change; `None` if it has none.
+    /// The history of a file of the change. `None` if it has none.
     pub(super) fn history_of(&self, file: u32) -> Option<FileId> {
         self.facts.past.file(self.file(file)?.base_path())
     }
 
-    /// A file of the change in the tree; `None` if it is gone or the tree is.
+    /// A file of the change in the tree. `None` if it is gone or the tree is.
     pub(crate) fn tree_index(&self, file: u32) -> Option<u32> {
         self.facts.tree?.find(&self.file(file)?.path)
     }
 
-    /// What a file of the tree is.
+    /// The class of a file in the tree.
     pub(crate) fn class(&self, index: u32) -> Option<&'f PathClass> {
         let file = self.facts.tree?.files.get(usize::try_from(index).ok()?)?;
         Some(&file.class)
@@ -95,7 +95,7 @@ impl<'f> Survey<'f> {
         })
     }
 
-    /// The path of a file when the past ended; `None` if it was gone by then.
+    /// The path of a file when the past ended. `None` if it was gone by then.
     pub(super) fn path_of(&self, file: FileId) -> Option<PathId> {
         let (past, history) = (self.facts.past, self.facts.past.history());
         let last = history.touching(file).iter().rev().find(|&&commit| past.contains(commit))?;
@@ -103,7 +103,7 @@ impl<'f> Survey<'f> {
         (touch.status != FileStatus::Deleted).then_some(touch.path)
     }
 
-    /// The days from a commit to the change; one with a later date counts as of the same day.
+    /// The days from a commit to the change. One with a later date counts as of the same day.
     pub(super) fn days_since(&self, at: i64) -> u32 {
         days_between(at, self.at)
     }
@@ -126,7 +126,7 @@ impl<'f> Survey<'f> {
         })
     }
 
-    /// What no metric over commits counts.
+    /// The commits that no metric over commits counts.
     pub(super) fn left_out(&self) -> Vec<Exclusion> {
         let count = || {
             let left_out = self.facts.past.left_out();
@@ -168,7 +168,7 @@ impl<'f> Survey<'f> {
         self.fan_ins.get_or_init(|| coupling::fan_ins(self))
     }
 
-    /// What could hide importers, by family of languages.
+    /// The files that could hide importers, by family of languages.
     pub(super) fn hidden(&self, family: &str) -> coupling::HiddenImporters {
         let all = self.hidden.get_or_init(|| self.facts.tree.map(coupling::hidden_importers).unwrap_or_default());
         all.get(family).copied().unwrap_or_default()
@@ -195,8 +195,8 @@ impl<'f> Survey<'f> {
     }
 }
 
-/// When a change was made: as the history has it, where dates that can't be true are corrected, and not before
-/// the commit that it stands on, whatever a clock said.
+/// When a change was made: as the history has it, where dates that can't be true are corrected, and not before the
+/// commit that it is on, whatever a clock said.
 pub(super) fn time_of(past: &Past<'_>, change: &Change) -> i64 {
     let history = past.history();
     let of = |id: &ObjectId| history.find(id).and_then(|index| history.commit(index)).map(|commit| commit.at);

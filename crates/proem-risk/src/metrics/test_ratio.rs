@@ -1,9 +1,9 @@
 //! Test ratio: lines of tests to lines of code, (t + 1) / (s + 1).
 //!
-//! s are the lines of the file that are neither blank nor tests inside it, t those of the tests that
-//! belong to it ([`crate::coverage::find_tests`]) and those that the change adds to other tests: whoever changes code
-//! and tests together says that they belong together. It is not coverage; a report of coverage stands beside it.
-//! Where no tests are found the ratio is unknown: they may be where no rule looks.
+//! s are the lines of the file that are neither blank nor tests inside it, t those of the tests that belong to it
+//! ([`crate::coverage::find_tests`]) and those that the change adds to other tests: changing code and tests together
+//! declares that they belong together. It is not coverage. A report of coverage is beside it. If no tests are found,
+//! the ratio is unknown: they may be in a place where no rule looks.
 
 use alloc::format;
 use alloc::string::{String, ToString as _};
@@ -17,7 +17,7 @@ use crate::metric::{Fraction, Metric, MetricName, PercentileRank, Sentence, Sent
 use crate::path::{FileRole, RepoPath};
 use crate::tree::{FileTree, TreeFile};
 
-/// The metric of a file of the change; `None` for a file that is gone, which needs no tests.
+/// The metric of a file of the change. `None` for a file that is gone, which needs no tests.
 pub(super) fn test_ratio(survey: &Survey<'_>, file: u32, co_change: &CoChange) -> Option<Metric> {
     let changed = survey.file(file)?;
     if changed.status == FileStatus::Deleted {
@@ -116,7 +116,7 @@ fn test_file_details(tree: &FileTree, tests: &Tests) -> Vec<Sentence> {
     found.take(DETAILS).map(|file| Sentence(alloc::vec![SentencePart::Path(file.path.to_text())])).collect()
 }
 
-/// What a report of coverage says of the file.
+/// The file in a report of coverage.
 fn coverage_words(survey: &Survey<'_>, file: u32) -> Option<String> {
     let covered = survey.facts().coverage?.of(&survey.file(file)?.path)?;
     let of = Fraction { numerator: u64::from(covered.covered), denominator: u64::from(covered.lines) };

@@ -1,4 +1,4 @@
-//! What `.gitattributes` says of generated, vendored, documentation and binary files.
+//! The `.gitattributes` of generated, vendored, documentation and binary files.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use super::RepoPath;
 use super::glob::PathPattern;
 
-/// The most patterns that are kept; those added after them are left out. Large repositories have a few hundred.
+/// The most patterns that are kept. Those added after them are left out. Large repositories have a few hundred.
 const MOST_PATTERNS: usize = 5_000;
 
 /// The longest line that git reads (`ATTR_MAX_LINE_LENGTH`).
@@ -20,9 +20,9 @@ const LONGEST_LINE: usize = 2_048;
 /// `gitlab-generated` (GitLab), `generated`, and `binary`, the macro that git has built in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GitAttributes {
-    /// Sorted by the folder they are for, outer folders first; in one folder in their order.
+    /// Sorted by the folder they are for, outer folders first. In one folder in their order.
     rules: Vec<AttributeLine>,
-    /// What the macros of the repository stand for.
+    /// The meaning of the repository's macros.
     macros: BTreeMap<String, Vec<AttributeSetting>>,
 }
 
@@ -34,7 +34,7 @@ struct AttributeLine {
     settings: Vec<AttributeSetting>,
 }
 
-/// What a line says of one attribute.
+/// A line's setting of one attribute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct AttributeSetting {
     name: String,
@@ -51,7 +51,7 @@ enum AttributeState {
     Unspecified,
 }
 
-/// What is known of a path; `None` for an attribute that no line decides.
+/// The attributes of a path. `None` for an attribute that no line decides.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct PathAttributes {
     pub(super) generated: Option<bool>,
@@ -61,8 +61,8 @@ pub(super) struct PathAttributes {
 }
 
 impl GitAttributes {
-    /// Adds a `.gitattributes` file; `folder` is where it lies, empty at the root. Lines that can't be
-    /// read are left out, as git does.
+    /// Adds a `.gitattributes` file. `folder` is where it is, empty at the root. Lines that can't be read are left out,
+    /// as git does.
     pub fn add(&mut self, folder: &RepoPath, text: &[u8]) {
         let folder = folder.as_bytes().strip_suffix(b"/").unwrap_or(folder.as_bytes());
         let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
@@ -117,7 +117,7 @@ impl GitAttributes {
         }
     }
 
-    /// What is said of a path.
+    /// The attributes of a path.
     pub(super) fn of(&self, path: &RepoPath) -> PathAttributes {
         let mut states: BTreeMap<&str, AttributeState> = BTreeMap::new();
         for rule in self.rules.iter().rev() {
@@ -139,7 +139,7 @@ impl GitAttributes {
         }
     }
 
-    /// Takes over what no stronger line has decided; a macro that becomes set brings what it stands for.
+    /// Takes over what no stronger line has decided. A macro that becomes set brings what it represents.
     fn decide<'a>(&'a self, settings: &'a [AttributeSetting], states: &mut BTreeMap<&'a str, AttributeState>) {
         let mut waiting: Vec<&AttributeSetting> = settings.iter().collect();
         while let Some(setting) = waiting.pop() {
@@ -167,7 +167,7 @@ const fn is_blank_byte(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r')
 }
 
-/// The settings of a line; `None` if one has no proper name, for which git leaves out the line.
+/// The settings of a line. `None` if one has no proper name, for which git leaves out the line.
 fn attribute_settings(text: &[u8]) -> Option<Vec<AttributeSetting>> {
     text.split(|&byte| is_blank_byte(byte)).filter(|word| !word.is_empty()).map(attribute_setting).collect()
 }
@@ -195,7 +195,7 @@ fn attribute_name(name: &[u8]) -> Option<String> {
     String::from_utf8(name.to_vec()).ok()
 }
 
-/// What stands in quotes as C writes it, behind the opening one, and what follows the closing one.
+/// The text in quotes as C writes it, behind the opening one, and the rest behind the closing one.
 fn unquote(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let mut plain = Vec::new();
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! What a file is, by its path.
+//! The class of a file, by its path.
 
 use alloc::string::String;
 
@@ -13,12 +13,12 @@ use super::{FileRole, Framework, GitAttributes, PathRules, RepoPath, Sensitive};
 #[serde(transparent)]
 pub struct Language(pub String);
 
-/// What a file is.
+/// The class of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathClass {
-    /// Its language; `None` if the name doesn't tell.
+    /// Its language. `None` if the name doesn't tell.
     pub language: Option<Language>,
-    /// What it is for.
+    /// Its role.
     pub role: FileRole,
     /// Whether it is sensitive.
     pub sensitive: Option<Sensitive>,
@@ -28,9 +28,9 @@ pub struct PathClass {
 
 /// Says what the file at `path` is: attributes first, then the rules.
 ///
-/// An attribute that is set decides the role, except that a lock file stays one; an attribute that is
-/// unset keeps the rules from giving that role. A file that no rule knows is code, so that nothing is
-/// overlooked. `binary` turns what would be code, configuration or documentation into an asset.
+/// An attribute that is set decides the role, except that a lock file stays one. An attribute that is unset keeps the
+/// rules from giving that role. A file that no rule knows is code, so that nothing is overlooked. `binary` turns what
+/// would be code, configuration or documentation into an asset.
 #[must_use]
 pub fn classify_path(path: &RepoPath, attributes: &GitAttributes, rules: &PathRules) -> PathClass {
     let matches = rules.of(path);
@@ -43,7 +43,7 @@ pub fn classify_path(path: &RepoPath, attributes: &GitAttributes, rules: &PathRu
     }
 }
 
-/// What the file at `path` is for: the role of [`classify_path`], without the rest.
+/// The role of the file at `path`: that of [`classify_path`], without the rest.
 #[must_use]
 pub fn path_role(path: &RepoPath, attributes: &GitAttributes, rules: &PathRules) -> FileRole {
     matched_role(attributes.of(path), &rules.of(path))
@@ -72,7 +72,7 @@ fn matched_role(found: PathAttributes, matches: &Matches<'_>) -> FileRole {
     }
 }
 
-/// What runs in production can be sensitive; the words of an asset's name say nothing about it.
+/// A file that runs in production can be sensitive. The words of an asset's name carry no evidence.
 fn sensitive_match(role: FileRole, path: &RepoPath, matches: &Matches<'_>) -> Option<Sensitive> {
     match role {
         FileRole::Test | FileRole::Documentation | FileRole::Generated | FileRole::Lock => None,

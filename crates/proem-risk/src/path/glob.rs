@@ -17,7 +17,7 @@ pub struct PathPattern {
     tail: Vec<u8>,
 }
 
-/// What stands between two slashes.
+/// The part between two slashes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum GlobPart {
     /// `**`: any number of whole parts.
@@ -47,8 +47,8 @@ impl GlobToken {
 }
 
 impl PathPattern {
-    /// Reads a pattern; `None` if it can match nothing: an open bracket, a backslash at its end, a part
-    /// without characters.
+    /// Reads a pattern. `None` if it can match nothing: an open bracket, a backslash at its end, a part without
+    /// characters.
     pub fn new(pattern: &[u8]) -> Option<Self> {
         let is_path = pattern.contains(&b'/');
         let pattern = pattern.strip_prefix(b"/").unwrap_or(pattern);
@@ -61,7 +61,7 @@ impl PathPattern {
                 tokens => parts.push(GlobPart::Tokens(tokens)),
             }
         }
-        // `a/**` is what lies in `a`, and not `a`.
+        // `a/**` is what is in `a`, and not `a`.
         if parts.last() == Some(&GlobPart::Parts) {
             parts.push(GlobPart::Tokens(vec![GlobToken::Many]));
         }
@@ -74,8 +74,8 @@ impl PathPattern {
         &self.tail
     }
 
-    /// The rarest part of a path that it spells out, as far as its length tells; `None` for a pattern of names alone, or
-    /// one that spells none.
+    /// The rarest part of a path that it spells out, as far as its length tells. `None` for a pattern of names alone,
+    /// or one that spells none.
     pub(super) fn spelled_part(&self) -> Option<Vec<u8>> {
         let spelled = |part: &GlobPart| match part {
             GlobPart::Tokens(tokens) => tokens.iter().map(GlobToken::literal).collect::<Option<Vec<u8>>>(),
@@ -84,7 +84,7 @@ impl PathPattern {
         self.parts.iter().filter(|_| self.is_path).filter_map(spelled).max_by_key(Vec::len)
     }
 
-    /// Whether the first byte of a file's name lets it match; cheap, to pass over most patterns.
+    /// Whether the first byte of a file's name lets it match. Cheap, to pass over most patterns.
     pub(super) fn may_match(&self, name: &[u8]) -> bool {
         match self.parts.first() {
             Some(GlobPart::Tokens(tokens)) if !self.is_path => match tokens.first() {
@@ -113,7 +113,7 @@ impl PathPattern {
     fn matches_path(&self, path: &[u8]) -> bool {
         let mut rest = Some(path);
         let mut at = 0_usize;
-        // Where to go on after a failure: behind the last `**`, one part later than the time before.
+        // The place to go on after a failure: behind the last `**`, one part later than the time before.
         let mut retry: Option<(usize, &[u8])> = None;
         loop {
             let (head, tail) = match rest {
@@ -365,7 +365,7 @@ mod tests {
         check("/[!x]", "a/b", false);
     }
 
-    /// What a pattern means, said as simply and slowly as can be.
+    /// The meaning of a pattern, as simply and slowly as can be.
     fn naive(pattern: &[u8], text: &[u8]) -> bool {
         match (pattern, text) {
             ([], []) => true,

@@ -1,10 +1,10 @@
-//! What a file is for, and what follows for its risk.
+//! The role of a file, and the consequences for its risk.
 
 use alloc::string::String;
 
 use serde::{Deserialize, Serialize};
 
-/// What a file is for. Tests, generated, vendored and lock files never count in a metric of coupling.
+/// The role of a file. Tests, generated, vendored and lock files never count in a metric of coupling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileRole {
@@ -32,7 +32,7 @@ pub enum FileRole {
 pub enum Sensitive {
     /// Authentication, permissions, secrets, cryptography.
     Security,
-    /// What production runs with: deployments, pipelines, migrations.
+    /// Files that production runs with: deployments, pipelines, migrations.
     Production,
 }
 

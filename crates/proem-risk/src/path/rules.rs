@@ -25,7 +25,7 @@ pub struct PathRules {
     /// The same words by their first byte, to pass over paths that have none of them quickly.
     beginnings: BTreeMap<u8, Vec<Vec<u8>>>,
     globs: Globs,
-    /// Of a framework the packages that files import from it; of a convention without one there is no entry.
+    /// Of a framework the packages that files import from it. Of a convention without one there is no entry.
     packages: BTreeMap<String, Vec<String>>,
 }
 
@@ -33,13 +33,13 @@ pub struct PathRules {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct PathRule {
     says: PathClaim,
-    /// The extensions that it is for, in lower case; empty for all.
+    /// The extensions that it is for, in lower case. Empty for all.
     only: Vec<Vec<u8>>,
     /// Words that take it back.
     except: Vec<String>,
 }
 
-/// What a line says of a path.
+/// A line's claim about a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum PathClaim {
     Language(String, FileRole),
@@ -171,7 +171,7 @@ impl PathRules {
         Some(())
     }
 
-    /// The packages that a framework is imported by; none for what is no more than a convention of names.
+    /// The packages that a framework is imported by. None for what is no more than a convention of names.
     #[must_use]
     pub fn packages(&self, framework: &Framework) -> &[String] {
         self.packages.get(&framework.0).map_or(&[], Vec::as_slice)
@@ -241,7 +241,7 @@ fn path_claim(what: &str, value: &str) -> Option<PathClaim> {
     })
 }
 
-/// What follows the last dot of a name.
+/// The part behind the last dot of a name.
 fn extension(name: &[u8]) -> Option<&[u8]> {
     let dot = name.iter().rposition(|&byte| byte == b'.')?;
     name.get(dot.saturating_add(1)..)
@@ -279,7 +279,7 @@ impl<'r> Matches<'r> {
         self.rules.says(&self.found)
     }
 
-    /// The language: the last one, as names stand behind extensions.
+    /// The language: the last one, as names are behind extensions.
     pub(super) fn language(&self) -> Option<&str> {
         self.says()
             .rev()
@@ -333,7 +333,7 @@ mod tests {
     use proptest::sample::select;
 
     proptest! {
-        /// What is looked at before the names changes nothing.
+        /// A look before the names changes nothing.
         #[test]
         fn a_table_has_what_was_added_and_nothing_else(
             names in prop::collection::vec("[ab]{1,3}|a{60,70}|é", 0..12),

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use core::fmt;
 
-/// What is wrong with a model.
+/// The fault of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -31,7 +31,7 @@ impl Error {
         Self { kind, problem }
     }
 
-    /// What went wrong.
+    /// The kind of fault.
     #[must_use]
     pub const fn kind(&self) -> ErrorKind {
         self.kind

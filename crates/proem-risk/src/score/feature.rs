@@ -28,8 +28,8 @@ pub enum Feature {
     Ndev,
     /// Days since the files last changed, the mean over the files.
     Age,
-    /// Changes of the files up to this one, summed over the files. The paper counts distinct ones;
-    /// the training sets count so, and the commit itself with them.
+    /// Changes of the files up to this one, summed over the files. The paper counts distinct ones. The training sets
+    /// count so, and the commit itself with them.
     Nuc,
     /// The author's earlier changes.
     Exp,
@@ -79,7 +79,7 @@ impl Feature {
         }
     }
 
-    /// What it counts, for a reader who doesn't know the paper.
+    /// Its meaning, for a reader who doesn't know the paper.
     #[must_use]
     pub const fn in_words(self) -> &'static str {
         match self {
@@ -103,7 +103,7 @@ impl Feature {
 
 /// The metrics of one change, each `None` where it is unknown.
 ///
-/// The numbers are counts or days, finite and 0 or more; any other number counts as unknown.
+/// The numbers are counts or days, finite and 0 or more. Any other number counts as unknown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChangeFeatures {
@@ -139,8 +139,7 @@ pub struct ChangeFeatures {
 }
 
 impl ChangeFeatures {
-    /// One metric; `None` if it is unknown or isn't a finite number of 0 or more. Being a fix is
-    /// 1, not being one 0.
+    /// One metric. `None` if it is unknown or isn't a finite number of 0 or more. Being a fix is 1, not being one 0.
     #[must_use]
     pub fn get(&self, feature: Feature) -> Option<f64> {
         let value = match feature {

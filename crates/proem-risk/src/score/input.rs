@@ -1,4 +1,4 @@
-//! What trees may ask about: the metrics, and what is computed from two of them.
+//! The inputs of trees: the metrics, and values computed from two of them.
 
 use super::feature::{ChangeFeatures, Feature};
 use super::scale::Scale;
@@ -71,7 +71,7 @@ impl Input {
         INPUTS.get(self.0).map_or("", |(name, _)| *name)
     }
 
-    /// The metrics that it is computed from; one or two.
+    /// The metrics that it is computed from. One or two.
     pub fn sources(self) -> impl Iterator<Item = Feature> {
         let (first, second) = match INPUTS.get(self.0).map(|(_, kind)| *kind) {
             None => (None, None),
@@ -81,7 +81,7 @@ impl Input {
         first.into_iter().chain(second)
     }
 
-    /// Its value for a change; `None` if a metric that it needs, or the project's scale, is unknown.
+    /// Its value for a change. `None` if a metric that it needs, or the project's scale, is unknown.
     #[must_use]
     pub fn value(self, features: &ChangeFeatures, scale: &Scale) -> Option<f64> {
         let (_, kind) = INPUTS.get(self.0)?;
@@ -94,7 +94,7 @@ impl Input {
         }
     }
 
-    /// Where it stands in the order of [`Input::all`].
+    /// Its place in the order of [`Input::all`].
     #[must_use]
     pub const fn index(self) -> usize {
         self.0

@@ -21,10 +21,10 @@ use super::trees::{DecisionTree, Forest, InputVector, Test};
 /// The version of the file.
 const VERSION: u32 = 1;
 
-/// What the size of a change is: known together, or not at all.
+/// The size of a change: known together, or not at all.
 const SIZE: [Feature; 3] = [Feature::La, Feature::Ld, Feature::Nf];
 
-/// What one metric adds to a change's log-odds.
+/// One metric's contribution to a change's log-odds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Contribution {
     /// The feature whose part in the score this is.
@@ -43,11 +43,11 @@ pub struct RiskScore {
     pub log_odds: f64,
     /// The log-odds of a change about which nothing is known.
     pub intercept: f64,
-    /// What each metric adds, in the order of [`Feature::ALL`]. The intercept and all of them sum
-    /// to the log-odds, but for rounding.
+    /// Each metric's contribution, in the order of [`Feature::ALL`]. The intercept and all of them sum to the log-odds,
+    /// but for rounding.
     pub contributions: Vec<Contribution>,
-    /// What everything but the size adds to the log-odds that the size alone predicts; `None` if
-    /// lines added, lines deleted or files touched are unknown.
+    /// The contribution of everything but the size to the log-odds, beyond the size's own prediction. `None` if lines
+    /// added, lines deleted or files touched are unknown.
     pub given_size: Option<f64>,
     /// The metrics that the score does without, in the order of [`Feature::ALL`]: unknown ones, and
     /// the author's experience where the [`Scale`] lacks it.
@@ -57,7 +57,7 @@ pub struct RiskScore {
     pub known: f64,
 }
 
-/// What a model is made of.
+/// The parts of a model.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RiskModelParts {
     /// The projects that it was learned from.
@@ -186,7 +186,7 @@ impl RiskModel {
         self.parts.calibration_error
     }
 
-    /// The share of a metric in what decides, 0 to 1; those of all metrics sum to 1.
+    /// The share of a metric in what decides, 0 to 1. Those of all metrics sum to 1.
     #[must_use]
     pub fn importance(&self, feature: Feature) -> f64 {
         let total: f64 = self.parts.importance.iter().sum();

@@ -1,17 +1,17 @@
-//! What is much experience in one project.
+//! The scale of a project: the same experience is much in one and little in another.
 
 use alloc::vec::Vec;
 
 use super::feature::{ChangeFeatures, Feature};
 
-/// Where numbers stand among those of a project's past commits.
+/// The rank of numbers among those of a project's past commits.
 ///
-/// A thousand earlier changes are many in one project and few in another, so the model sees an
-/// author's experience as its place among the project's commits. Sizes and ages mean the same
-/// everywhere and stay as they are; how both were measured says `evals/risk/README.md`.
+/// A thousand earlier changes are many in one project and few in another, so the model sees an author's experience as
+/// its place among the project's commits. Sizes and ages mean the same everywhere and stay as they are. How both were
+/// measured says `evals/risk/README.md`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Scale {
-    /// The known numbers of each metric in [`Scale::RELATIVE`], ascending; empty for too few.
+    /// The known numbers of each metric in [`Scale::RELATIVE`], ascending. Empty for too few.
     columns: [Vec<f64>; 3],
 }
 
@@ -43,7 +43,7 @@ impl Scale {
         self.column(feature).is_some_and(<[f64]>::is_empty)
     }
 
-    /// The share of the sample that lies below a number, ties counted half, 0 to 1.
+    /// The share of the sample that is below a number, ties counted half, 0 to 1.
     ///
     /// `None` for a metric without a scale.
     #[must_use]

@@ -15,7 +15,7 @@ const MOST_TREES: usize = 2_000;
 /// A question: is an input above a threshold?
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Test {
-    /// What is asked about.
+    /// The input.
     pub input: Input,
     /// The threshold, in the input's unit.
     pub above: f64,
@@ -28,9 +28,9 @@ pub struct Test {
 pub struct DecisionTree {
     /// One to three questions.
     pub tests: Vec<Test>,
-    /// How many commits of the training sets each leaf stands for.
+    /// How many commits of the training sets each leaf represents.
     pub cover: Vec<u32>,
-    /// What each leaf adds to the log-odds.
+    /// Each leaf's contribution to the log-odds.
     pub leaves: Vec<f64>,
 }
 
@@ -56,7 +56,7 @@ impl InputVector {
         Self(values)
     }
 
-    /// The answer to a question; `None` if the input is unknown.
+    /// The answer to a question. `None` if the input is unknown.
     fn answer(&self, test: &Test) -> Option<bool> {
         self.0.get(test.input.index()).copied().flatten().map(|value| value > test.above)
     }
@@ -99,7 +99,7 @@ impl DecisionTree {
                 open += 1.0;
             }
         }
-        // Where no commit went, nothing says which branch is likelier.
+        // If no commit went there, nothing makes either branch likelier.
         if weight > 0.0 { sum / weight } else { plain / open }
     }
 
@@ -111,7 +111,7 @@ impl DecisionTree {
         self.expected(answers.get(..self.tests.len()).unwrap_or_default())
     }
 
-    /// Adds each metric's Shapley value to its sum; gives the value without any knowledge.
+    /// Adds each metric's Shapley value to its sum. Gives the value without any knowledge.
     ///
     /// The players are the metrics that the questions need and that are known. A coalition's worth
     /// is the tree's value when only the metrics in it are known (Shapley, *A Value for n-Person

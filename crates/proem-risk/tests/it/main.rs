@@ -1,3 +1,3 @@
-//! What `proem-risk` does, seen from outside: one binary, one module for each subject.
+//! The behaviour of `proem-risk`, seen from outside: one binary, one module for each subject.
 
 mod assess;

@@ -16,7 +16,7 @@ const MAX_LISTED: usize = 2000;
 /// Why something can't be read, and what to do about it.
 type FolderProblem = (String, String);
 
-/// What is in a folder.
+/// The names in a folder.
 #[derive(Debug, Default)]
 pub(super) struct FolderNames {
     /// The names of what is in it, sorted.
@@ -27,11 +27,11 @@ pub(super) struct FolderNames {
     pub(super) unnamed: usize,
 }
 
-/// Where paths start, and whether links on the way are followed.
+/// The root of paths, and whether links on the way are followed.
 #[derive(Debug)]
 pub(super) struct Folder<'p> {
     path: &'p Path,
-    /// What stands for the path on a screen; none for a project.
+    /// The path's name on a screen. None for a project.
     name: Option<String>,
 }
 
@@ -63,7 +63,7 @@ impl<'p> Folder<'p> {
         }
     }
 
-    /// The bytes of a file and where it really is; `None` if there is nothing.
+    /// The bytes of a file and where it really is. `None` if there is nothing.
     pub(super) fn read(&self, path: &Path) -> Result<Option<(PathBuf, Vec<u8>)>, FolderProblem> {
         let (real, content) = if self.is_project() {
             (self.path.join(path), read_beneath(self.path, path, MAX_FILE_BYTES))
@@ -86,7 +86,7 @@ impl<'p> Folder<'p> {
         }
     }
 
-    /// The names in a folder, sorted, but for hidden ones; none if there is no folder.
+    /// The names in a folder, sorted, but for hidden ones. None if there is no folder.
     pub(super) fn list(&self, path: &Path) -> Result<FolderNames, FolderProblem> {
         let mut listed = FolderNames::default();
         if !self.holds_folder(path)? {
@@ -106,7 +106,7 @@ impl<'p> Folder<'p> {
         Ok(listed)
     }
 
-    /// Whether there is a folder; in a project a link on the way is an error.
+    /// Whether there is a folder. In a project a link on the way is an error.
     pub(super) fn holds_folder(&self, path: &Path) -> Result<bool, FolderProblem> {
         if !self.is_project() {
             return Ok(self.path.join(path).is_dir());

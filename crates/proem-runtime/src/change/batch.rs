@@ -40,7 +40,7 @@ pub struct CommitListing {
 ///
 /// # Errors
 ///
-/// What [`resolve`](fn@super::resolve) reports of a revision; what git refuses.
+/// The errors of [`resolve`](fn@super::resolve) for a revision, and git's refusals.
 pub fn commits_since(
     git: &GitProgram,
     repository: &Repository,
@@ -91,7 +91,7 @@ fn list_commit(line: &[u8], since: i64, most: usize, listing: &mut CommitListing
     Some(())
 }
 
-/// The author of all commits of a range; `None` if there are several.
+/// The author of all commits of a range. `None` if there are several.
 pub(super) fn only_author(
     session: &Session<'_>,
     base: Option<&ObjectId>,

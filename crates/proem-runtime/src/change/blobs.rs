@@ -22,7 +22,7 @@ const FIRST: usize = 8000;
 /// The blobs of a change, and whether they are here.
 #[derive(Debug, Default)]
 pub(super) struct Blobs {
-    /// The size of each; `None` for one that is not here.
+    /// The size of each. `None` for one that is not here.
     sizes: BTreeMap<ObjectId, Option<u64>>,
 }
 
@@ -65,7 +65,7 @@ impl Blobs {
         self.sizes.get(id).copied().flatten()
     }
 
-    /// The lines of those that are here, small enough and text; `None` for binary ones, nothing for the others.
+    /// The lines of those that are here, small enough and text. `None` for binary ones, nothing for the others.
     pub(super) fn count_lines(
         &self,
         session: &Session<'_>,
@@ -97,7 +97,7 @@ impl Blobs {
 
 const UNREADABLE: Error = Error::GitAnswer { command: "cat-file" };
 
-/// The lines of a text, a last one without an end included; `None` for what git takes for binary.
+/// The lines of a text, a last one without an end included. `None` for what git takes for binary.
 pub(super) fn count_lines(content: &[u8]) -> Option<u32> {
     if content.iter().take(FIRST).any(|&byte| byte == 0) {
         return None;

@@ -6,7 +6,7 @@ use proem_text::legacy_text;
 
 use crate::{Error, git::Session, readers::decode_charset};
 
-/// What a commit's object says of it.
+/// The contents of a commit's object.
 pub(super) struct RawCommit {
     /// Its parents as it names them, whether they are here or not.
     pub(super) parents: Vec<ObjectId>,
@@ -58,7 +58,7 @@ pub(crate) type AuthorName = (Vec<u8>, Vec<u8>);
 
 /// Name, mail address and time of `Ann <ann@example.org> 1700000000 +0100`.
 fn person(line: &[u8]) -> Option<(AuthorName, Option<i64>)> {
-    // The address ends at the last bracket and begins behind the first: what is odd stands in the address.
+    // The address ends at the last bracket and begins behind the first: what is odd is in the address.
     let end = line.iter().rposition(|&byte| byte == b'>')?;
     let (who, rest) = line.split_at_checked(end)?;
     let start = who.iter().position(|&byte| byte == b'<')?;
@@ -67,7 +67,7 @@ fn person(line: &[u8]) -> Option<(AuthorName, Option<i64>)> {
     Some(((name.trim_ascii().to_vec(), mail.get(1..)?.to_vec()), at))
 }
 
-/// Whom git would name as the author of a commit made here; `None` if it doesn't know.
+/// Whom git would name as the author of a commit made here. `None` if it doesn't know.
 pub(crate) fn git_user(session: &Session<'_>) -> Option<AuthorName> {
     let answer = session.ask_about(&["var", "GIT_AUTHOR_IDENT"], &[], &[0]).ok()?;
     person(answer.stdout.trim_ascii_end()).map(|(names, _)| names)

@@ -1,4 +1,4 @@
-//! Asks git what differs between a base and what stands on it.
+//! Asks git what differs between a base and what is on it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ const RENAMES: usize = 400 * 400;
 /// The most pairs of blobs that are compared one by one, where others are missing.
 const PAIRS: usize = 200;
 
-/// What is compared with the base.
+/// The side to compare with the base.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ComparisonTarget {
     /// A commit's tree, without the work tree.
@@ -49,7 +49,7 @@ pub(super) struct Comparison {
     renames: Renames,
 }
 
-/// What every comparison is asked with: no other program takes part, and no setting decides about the form.
+/// The options of every comparison: no other program takes part, and no setting decides about the form.
 const OPTIONS: [&str; 9] = [
     "-r",
     "-z",
@@ -107,7 +107,7 @@ impl Comparison {
             let args = self.args("--numstat");
             let answer = session.ask_about(&[self.command()], &refs(&args), &[0])?;
             let lines = listing::parse_numstat_lines(&answer.stdout, self.command())?;
-            // What was staged and taken back differs from the index and not from the base.
+            // A path that was staged and taken back differs from the index and not from the base.
             let differs = |entry: &RawDiffEntry| lines.contains_key(entry.path.as_bytes());
             raw.entries.retain(|entry| self.side != ComparisonTarget::WorkTree || differs(entry));
             lines

@@ -1,8 +1,8 @@
 //! Reads the lines of past commits that a change is compared with.
 //!
-//! One process lists the files of all commits, one looks their blobs up, one compares those whose blobs are
-//! all here, and one reads the blobs that they changed to count their lines. What was found is kept by commit
-//! in a file of the caller's folder, except for commits of which something is missing.
+//! One process lists the files of all commits, one looks their blobs up, one compares those whose blobs are all here,
+//! and one reads the blobs that they changed to count their lines. The results are kept by commit in a file of the
+//! caller's folder, except for commits with gaps.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -33,13 +33,13 @@ const SUM: usize = 32;
 const KEPT: usize = 5_000;
 const LARGEST: usize = 256 << 20;
 
-/// Reads the lines of past commits, each against its only parent, in the order of `ids`. `cache` is the folder
-/// that they are kept in; a file there that is damaged is written anew. A commit whose parent a shallow clone
-/// left out has no files here: git would call all that was there added.
+/// Reads the lines of past commits, each against its only parent, in the order of `ids`. `cache` is the folder that
+/// they are kept in. A file there that is damaged is written anew. A commit whose parent a shallow clone left out has
+/// no files here: git would call all that was there added.
 ///
 /// # Errors
 ///
-/// What keeps git from listing the files of the commits.
+/// If git can't list the files of the commits.
 pub fn read_drawn_commits(
     git: &GitProgram,
     repository: &Repository,
@@ -61,7 +61,7 @@ pub fn read_drawn_commits(
         known.extend(whole);
         passing = partial;
         if let Some(folder) = cache {
-            // What can't be kept is read again the next time.
+            // A result that can't be kept is read again the next time.
             let _ = keep_commit_lines(folder, &name, ids, &known);
         }
     }
@@ -139,7 +139,7 @@ fn ask_diff_tree(session: &Session<'_>, form: &str, ids: &[ObjectId]) -> Result<
 
 const UNREADABLE: Error = Error::GitAnswer { command: "diff-tree" };
 
-/// The files of each commit. A commit is introduced by its id; one without a change isn't.
+/// The files of each commit. A commit is introduced by its id. One without a change isn't.
 fn list_commit_files(session: &Session<'_>, ids: &[ObjectId]) -> Result<BTreeMap<ObjectId, Vec<RawDiffEntry>>, Error> {
     let answer = ask_diff_tree(session, "--raw", ids)?;
     let mut fields = NulFields(&answer);
@@ -183,7 +183,7 @@ fn count_commit_lines(session: &Session<'_>, ids: &[ObjectId]) -> Result<BTreeMa
     Ok(counted)
 }
 
-/// What was kept; `None` if there is nothing, or it is no such file.
+/// The kept files. `None` if there are none, or it is no such file.
 fn kept_commit_lines(path: &Path) -> Option<Files> {
     let Ok(Some(FileContent::Whole(bytes))) = read_regular(path, LARGEST) else { return None };
     let (sum, payload) = bytes.strip_prefix(FORM)?.split_at_checked(SUM)?;
@@ -213,7 +213,7 @@ fn keep_commit_lines(folder: &Path, name: &str, ids: &[ObjectId], known: &Files)
             push_sized_text(&mut payload, file.path.as_bytes());
             let lines = file.lines.map(|lines| [lines.added, lines.removed]);
             let numbers = [lines.map(|lines| lines[0]), lines.map(|lines| lines[1]), file.before];
-            // No count is the greatest number, which stands for one that is not known.
+            // No count is the greatest number, which represents one that is not known.
             numbers.iter().for_each(|number| payload.extend_from_slice(&number.unwrap_or(u32::MAX).to_le_bytes()));
         }
     }

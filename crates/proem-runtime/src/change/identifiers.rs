@@ -10,7 +10,7 @@ use super::pins::Pins;
 /// The shortest name that says something, in characters.
 const SHORTEST: usize = 3;
 
-/// The longest line that is looked at, in bytes; longer ones were made by a program.
+/// The longest line that is looked at, in bytes. Longer ones were made by a program.
 const LONGEST_LINE: usize = 2000;
 
 /// Collects names from a patch that comes in pieces.
@@ -49,7 +49,7 @@ impl<'r> PatchIdentifiers<'r> {
         }
     }
 
-    /// Takes the next piece; false once it is enough.
+    /// Takes the next piece. False once it is enough.
     pub(super) fn take(&mut self, piece: &[u8]) -> bool {
         // The bytes are bounded before they are looked at: most of a huge patch says nothing new.
         let piece = piece.get(..piece.len().min(self.left)).unwrap_or_default();
@@ -71,7 +71,7 @@ impl<'r> PatchIdentifiers<'r> {
         self.left == 0 || self.found.len() >= self.most
     }
 
-    /// The names, and the pipelines of which only versions change; none if not every line was looked at.
+    /// The names, and the pipelines of which only versions change. None if not every line was looked at.
     pub(super) fn into_found(self) -> (Vec<String>, BTreeSet<RepoPath>) {
         let is_full = self.is_full();
         let pinned = self.pins.only_versions().filter(|_| !is_full).collect();

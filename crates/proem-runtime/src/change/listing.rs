@@ -17,11 +17,11 @@ pub(super) struct RawDiffEntry {
     pub(super) path: RepoPath,
     pub(super) from: Option<RepoPath>,
     pub(super) status: FileStatus,
-    /// What it is after the change, before it for a deleted one.
+    /// Its mode after the change, before it for a deleted one.
     mode: GitFileMode,
-    /// The blob before; `None` if there was none.
+    /// The blob before. `None` if there was none.
     pub(super) old: Option<ObjectId>,
-    /// The blob after; `None` if there is none or git didn't compute it.
+    /// The blob after. `None` if there is none or git didn't compute it.
     pub(super) new: Option<ObjectId>,
 }
 
@@ -55,7 +55,7 @@ impl RawDiffEntry {
     }
 }
 
-/// What a list of paths says.
+/// The contents of a list of paths.
 #[derive(Debug, Default)]
 pub(super) struct RawDiff {
     pub(super) entries: Vec<RawDiffEntry>,
@@ -63,7 +63,7 @@ pub(super) struct RawDiff {
     pub(super) unmerged: usize,
 }
 
-/// Hands over the fields of `piece` that end in NUL; `rest` keeps what has not ended yet.
+/// Hands over the fields of `piece` that end in NUL. `rest` keeps what has not ended yet.
 pub(super) fn split_fields(rest: &mut Vec<u8>, piece: &[u8], field: &mut dyn FnMut(&[u8])) {
     let mut fields = piece.split(|&byte| byte == 0).peekable();
     while let Some(part) = fields.next() {

@@ -17,8 +17,8 @@ use crate::{Error, git::Session};
 
 const COMMAND: &str = "hash-object";
 
-/// Turns deleted entries of `found` whose content an untracked file has into renames, and takes those files
-/// out of `untracked`. What could be a rename still, and what couldn't be found out, becomes a gap.
+/// Turns deleted entries of `found` into renames if an untracked file has their content, and takes those files out of
+/// `untracked`. A possible rename, and one that can't be checked, becomes a gap.
 pub(super) fn pair_moved_files(session: &Session<'_>, found: &mut ChangeListing, untracked: &mut Vec<UntrackedFile>) {
     let is_gone = |entry: &RawDiffEntry| entry.status == FileStatus::Deleted && entry.kind() == FileKind::Regular;
     if !found.entries.iter().any(is_gone) || !untracked.iter().any(UntrackedFile::is_read) {
@@ -46,7 +46,7 @@ pub(super) fn pair_moved_files(session: &Session<'_>, found: &mut ChangeListing,
 }
 
 impl ChangeListing {
-    /// Makes a rename of each deleted path that has a new one; one that is there still didn't change.
+    /// Makes a rename of each deleted path that has a new one. One that is there still didn't change.
     fn moved(&mut self, pairs: &BTreeMap<RepoPath, RepoPath>) {
         self.entries.retain(|entry| pairs.get(&entry.path).is_none_or(|to| *to != entry.path));
         for entry in &mut self.entries {
@@ -93,8 +93,8 @@ fn quote_path_for_git(path: &[u8]) -> Vec<u8> {
     line
 }
 
-/// Where each deleted path went, of those with the same id: to the same path, else to one of the same name,
-/// else to the first that is left, in the order of the paths. Every path is used once.
+/// The target of each deleted path, among those with the same id: the same path, else one of the same name, else the
+/// first that is left, in the order of the paths. Every path is used once.
 fn moved_pairs<'p>(
     gone: impl Iterator<Item = (ObjectId, &'p RepoPath)>,
     untracked: &[(ObjectId, &RepoPath)],

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use proem_risk::path::RepoPath;
 
-/// What was seen of one pipeline.
+/// The uses of one pipeline.
 #[derive(Debug, Default)]
 struct PipelineUses {
     /// How many more lines use an action after the change than before, by its name.

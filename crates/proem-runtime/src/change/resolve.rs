@@ -12,7 +12,7 @@ use crate::{
     process::Deadline,
 };
 
-/// What a person asks for.
+/// A person's specification of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Spec {
     /// The work tree with untracked files if something there is not committed that is not set
@@ -20,16 +20,16 @@ pub enum Spec {
     Auto,
     /// The commit that a revision names, against its first parent.
     Rev(String),
-    /// What the second revision has since it parted from the first.
+    /// The commits of the second revision since it parted from the first.
     Range(String, String),
-    /// What is staged.
+    /// The staged changes.
     Staged,
     /// The work tree with untracked files.
     WorkTree,
 }
 
-/// Reads `REV`, `A..B` or `A...B`. Both ranges mean the same, what B has since the common ancestor; a missing
-/// end is HEAD.
+/// Reads `REV`, `A..B` or `A...B`. Both ranges mean the same, what B has since the common ancestor. A missing end is
+/// HEAD.
 #[must_use]
 pub fn parse_change_spec(text: &str) -> Spec {
     let range = text.split_once("...").or_else(|| text.split_once(".."));
@@ -37,25 +37,25 @@ pub fn parse_change_spec(text: &str) -> Spec {
     range.map_or_else(|| Spec::Rev(text.to_owned()), |(from, to)| Spec::Range(end(from), end(to)))
 }
 
-/// What is said of HEAD when nobody named it.
+/// The name for HEAD when nobody named it.
 const HEAD: &str = "HEAD, because nothing is uncommitted";
 
-/// What is meant, in commits.
+/// The specified change, in commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResolvedChange {
-    /// Where the change comes from.
+    /// The source of the change.
     pub kind: ChangeKind,
-    /// The commit that it is or ends with; `None` for what is not committed.
+    /// The commit that it is or ends with. `None` for what is not committed.
     pub id: Option<ObjectId>,
-    /// The commit that it stands on; `None` if it begins the history.
+    /// The commit that it is on. `None` if it begins the history.
     pub base: Option<ObjectId>,
     /// How many commits it has; 0 for what is not committed.
     pub commits: u32,
     /// Whether the commit has more than one parent: it is assessed against the first.
     pub is_merge: bool,
-    /// When, in seconds since 1970; the caller's clock for what is not committed.
+    /// When, in seconds since 1970. The caller's clock for what is not committed.
     pub at: i64,
-    /// What was chosen, in our words.
+    /// The choice, in our words.
     pub said: &'static str,
 }
 
@@ -153,17 +153,17 @@ fn without_conflicts(session: &Session<'_>) -> Result<(), Error> {
     }
 }
 
-/// The commit that a revision names. What could be an option never reaches git.
+/// The commit that a revision names. A text that could be an option never reaches git.
 pub(super) fn verify(session: &Session<'_>, revision: &str) -> Result<ObjectId, Error> {
     let none = || Error::NoRevision { revision: revision.to_owned() };
     if revision.is_empty() || revision.starts_with('-') || revision.contains(['\0', '\n']) {
         return Err(none());
     }
-    // An annotated tag is an object of its own; meant is the commit that it points at.
+    // An annotated tag is an object of its own. Meant is the commit that it points at.
     let asked = format!("{revision}^{{commit}}");
     match session.ask_about(&["rev-parse", "--verify", "--end-of-options"], &[&asked], &[0]) {
         Ok(answer) => line_id(&answer.stdout, "rev-parse"),
-        // Its exit code is that of every other failure; the words are English, for git is run so.
+        // Its exit code is that of every other failure. The words are English, for git is run so.
         Err(Error::GitFailed { said, .. }) if said.measure(|said| said.contains(" is ambiguous")) => {
             Err(Error::AmbiguousRevision { revision: revision.to_owned() })
         }
@@ -177,7 +177,7 @@ pub(super) fn verify(session: &Session<'_>, revision: &str) -> Result<ObjectId, 
 }
 
 fn line_id(line: &[u8], command: &'static str) -> Result<ObjectId, Error> {
-    // A crossed history has several merge bases; git names the best first.
+    // A crossed history has several merge bases. Git names the best first.
     let line = line.split(|&byte| byte == b'\n').next().unwrap_or_default();
     ObjectId::parse(line).ok_or(Error::GitAnswer { command })
 }
@@ -198,6 +198,6 @@ fn is_dirty(session: &mut Session<'_>, set_up: &SetUp<'_>) -> Result<bool, Error
         return Ok(!answer.is_empty());
     }
     let listing = parse_status(&answer);
-    // What could not be read to its end is not known to be ours.
+    // A file that could not be read to its end counts as somebody else's.
     Ok(listing.extent == Extent::Cut || listing.entries.iter().any(|entry| !set_up.is_new(entry)))
 }

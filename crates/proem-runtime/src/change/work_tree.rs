@@ -1,4 +1,4 @@
-//! What only a work tree has: files that were touched without a change, and untracked ones.
+//! The facts that only a work tree has: files that were touched without a change, and untracked ones.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -48,12 +48,12 @@ pub(super) struct UntrackedFile {
     content: ContentKind,
 }
 
-/// What was seen of a content.
+/// The kind of a content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ContentKind {
     /// A text of so many lines.
     Text(u32),
-    /// What git takes for binary.
+    /// Binary to git.
     Binary,
     /// It is no file, too large, or could not be read.
     Nothing,
@@ -125,13 +125,13 @@ pub(super) fn untracked_files(
     Ok(paths.iter().map(look).collect())
 }
 
-/// What could not be counted of untracked files, in our words.
+/// The uncounted parts of untracked files, in our words.
 pub(super) fn uncounted_note(untracked: &[UntrackedFile]) -> Option<String> {
     let unread = untracked.iter().filter(|file| file.is_file() && file.lines().is_none()).count();
     (unread > 0).then(|| format!("lines: {unread} untracked files are binary, too large or could not be read"))
 }
 
-/// What an untracked path is, and its content; links are not followed.
+/// The kind of an untracked path, and its content. Links are not followed.
 fn look_at_untracked(root: &Path, path: &[u8], largest: usize) -> (FileKind, ContentKind) {
     match read_beneath(root, Path::new(OsStr::from_bytes(path)), largest) {
         Ok(Some(FileContent::Whole(content))) => {

@@ -1,9 +1,9 @@
 //! Patterns of paths that stay out, in the syntax of gitignore(5).
 //!
-//! A line is a pattern; `#` begins a comment, `!` takes a path back, a slash at the end means folders, a slash elsewhere
-//! ties the pattern to the root. `*` and `?` stand for anything but a slash, `[a-z]` and `[!a-z]` for one sign, `**` for
-//! folders, and a backslash takes a sign's meaning away. A path below an ignored folder can't be taken back, as with git.
-//! Invariant: on ASCII patterns the answer is that of `git check-ignore`, which a test asks.
+//! A line is a pattern. `#` begins a comment, `!` takes a path back, a slash at the end means folders, a slash
+//! elsewhere ties the pattern to the root. `*` and `?` represent anything but a slash, `[a-z]` and `[!a-z]` for one
+//! sign, `**` for folders, and a backslash takes a sign's meaning away. A path below an ignored folder can't be taken
+//! back, as with git. Invariant: on ASCII patterns the answer is that of `git check-ignore`, which a test asks.
 
 /// The most patterns that are read.
 const MOST: usize = 1_000;
@@ -14,13 +14,13 @@ pub struct IgnorePatterns(Vec<IgnorePattern>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct IgnorePattern {
-    /// What stands between slashes.
+    /// The parts between slashes.
     parts: Vec<PatternPart>,
     takes_back: bool,
     folders_only: bool,
 }
 
-/// What one part of a path has to be.
+/// The pattern of one part of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum PatternPart {
     /// `**`: any number of parts.
@@ -29,7 +29,7 @@ enum PatternPart {
     Name(Vec<PatternSign>),
 }
 
-/// What stands for signs of a name.
+/// The pattern of a name's signs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum PatternSign {
     /// `*`: any number of them.
@@ -84,7 +84,7 @@ impl IgnorePattern {
             let is_folders = signs.len() > 1 && signs.iter().all(|sign| *sign == PatternSign::Star);
             if is_folders { PatternPart::Folders } else { PatternPart::Name(signs) }
         }));
-        // `a/**` is what lies in `a`, not `a` itself.
+        // `a/**` is what is in `a`, not `a` itself.
         if !is_one && parts.last() == Some(&PatternPart::Folders) {
             parts.push(PatternPart::Name(vec![PatternSign::Star]));
         }
@@ -96,7 +96,7 @@ impl IgnorePattern {
     }
 }
 
-/// A line without the spaces at its end; one behind a backslash stays.
+/// A line without the spaces at its end. One behind a backslash stays.
 fn trim_pattern_line(line: &[u8]) -> &[u8] {
     let mut end = line.len();
     while end > 0 && line.get(end.saturating_sub(1)) == Some(&b' ') {
@@ -109,8 +109,9 @@ fn trim_pattern_line(line: &[u8]) -> &[u8] {
     line.get(..end).unwrap_or(line)
 }
 
-/// The signs of each part; `None` if the pattern can match nothing: a class that never ends, a backslash at the end. A
-/// slash within a class ends no part, and stands for nothing: no class matches a slash. Behind a backslash it is a slash.
+/// The signs of each part. `None` if the pattern can match nothing: a class that never ends, a backslash at the end. A
+/// slash within a class ends no part, and represents nothing: no class matches a slash. Behind a backslash it is a
+/// slash.
 fn pattern_signs(pattern: &[u8]) -> Option<Vec<Vec<PatternSign>>> {
     let mut found = Vec::new();
     let mut name = Vec::new();
@@ -141,7 +142,7 @@ fn pattern_signs(pattern: &[u8]) -> Option<Vec<Vec<PatternSign>>> {
     Some(found)
 }
 
-/// What stands behind `[`, and what follows its `]`.
+/// The class behind `[`, and the rest behind its `]`.
 fn pattern_class(text: &[u8]) -> Option<(PatternSign, &[u8])> {
     let (negated, mut rest) = match text.split_first() {
         Some((b'!' | b'^', rest)) => (true, rest),
@@ -179,7 +180,7 @@ fn pattern_class(text: &[u8]) -> Option<(PatternSign, &[u8])> {
     }
 }
 
-/// The ranges of `[:alpha:]` and its like; `None` for a name that isn't known, with which a pattern matches nothing.
+/// The ranges of `[:alpha:]` and its like. `None` for a name that isn't known, with which a pattern matches nothing.
 fn named_class(name: &[u8]) -> Option<Vec<(u8, u8)>> {
     Some(match name {
         b"alnum" => vec![(b'0', b'9'), (b'A', b'Z'), (b'a', b'z')],

@@ -1,7 +1,7 @@
 //! Records of contents, kept from one run to the next.
 //!
-//! One file of the form that cached imports have, under a name of its own: it is replaced as a whole, and whatever is not
-//! exactly what was written is read anew. Records are read where they lie in it.
+//! One file of the form that cached imports have, under a name of its own: it is replaced as a whole, and whatever is
+//! not exactly what was written is read anew. Records are read where they are in it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use proem_select::context::{FileRecord, SharedSlice};
 use crate::files::{self, FileContent};
 use crate::structure::{EntryPlace, StructureCacheKey, entry_places, keep_entries};
 
-/// The file's name; another form gets another one.
+/// The file's name. Another form gets another one.
 const NAME: &str = "context-6.bin";
 
 /// The names of the forms before.
@@ -28,12 +28,12 @@ const SPARE: usize = 5_000;
 #[derive(Debug, Default)]
 pub(super) struct KeptRecords {
     folder: Option<PathBuf>,
-    /// What an earlier run kept: the file's bytes, and the places of its entries, by their keys.
+    /// The file of an earlier run: its bytes, and the places of its entries, by their keys.
     bytes: Arc<Vec<u8>>,
     places: Vec<EntryPlace>,
-    /// What this run read.
+    /// The entries that this run read.
     new: BTreeMap<Vec<u8>, FileRecord>,
-    /// What this run had use for of what was kept, by its place.
+    /// The earlier entries that this run used, by their places.
     used: BTreeSet<usize>,
     changed: bool,
 }
@@ -54,7 +54,8 @@ impl FoundRecord {
 }
 
 impl KeptRecords {
-    /// Opens what is kept in `folder`; without one it holds what this run reads. What can't be read is made anew.
+    /// Opens the records in `folder`; without one it holds the entries that this run reads. An unreadable file is made
+    /// anew.
     pub(super) fn open(folder: Option<&Path>) -> Self {
         let Some(folder) = folder else { return Self::default() };
         let empty = Self { folder: Some(folder.to_path_buf()), ..Self::default() };
@@ -67,7 +68,7 @@ impl KeptRecords {
         }
     }
 
-    /// What there is of a content.
+    /// The record of a content.
     pub(super) fn find(&self, key: &StructureCacheKey) -> Option<FoundRecord> {
         let key = key.as_bytes();
         if let Some(record) = self.new.get(key) {
@@ -90,11 +91,11 @@ impl KeptRecords {
         self.changed = true;
     }
 
-    /// Writes what changed; why that was not possible, in our words.
+    /// Writes what changed. Why that was not possible, in our words.
     pub(super) fn save(&mut self) -> Option<String> {
         let folder = self.folder.clone().filter(|_| self.changed)?;
         self.changed = false;
-        // What an earlier version kept is of no use to this one; one that is not there needs no removing.
+        // The file of an earlier version is of no use to this one. A missing one needs no removing.
         OLDER.iter().for_each(|older| drop(std::fs::remove_file(folder.join(older))));
         let value = |place: &EntryPlace| self.bytes.get(place.value.clone()).unwrap_or_default();
         let kept = self.places.iter().map(|place| (self.key(place), value(place)));

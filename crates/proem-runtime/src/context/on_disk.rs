@@ -10,12 +10,12 @@ use sha2::{Digest, Sha256};
 
 use crate::files::{FileContent, read_beneath};
 
-/// The content of the object with this id from the file at `path` below `root`, if that is what lies there: byte by byte,
+/// The content of the object with this id from the file at `path` below `root`, if that is what is there: byte by byte,
 /// by the object's own hash. No filter or line ending of a checkout comes between, and git needs not be asked.
 pub(super) fn from_disk(root: &Path, path: &[u8], id: &str, cap: usize) -> Option<Vec<u8>> {
     match read_beneath(root, Path::new(OsStr::from_bytes(path)), cap) {
         Ok(Some(FileContent::Whole(bytes))) if is_blob_id_of(id, &bytes) => Some(bytes),
-        // Whatever else is there, git has the content.
+        // In any other case, git has the content.
         _ => None,
     }
 }

@@ -35,7 +35,7 @@ impl ContextTree {
         let files = self.files.iter().map(|file| CorpusFile {
             path: &file.path,
             used_for: match &file.record {
-                // What a program wrote is changed where that program gets it from.
+                // A generated file is changed at its source.
                 Some(record) if record.is_machine_made() && file.used_for == FilePurpose::Code => FilePurpose::Foreign,
                 _ => file.used_for,
             },
@@ -128,7 +128,7 @@ impl FilePlaces {
     }
 }
 
-/// What is ranked, with the commits that it knows.
+/// The corpus to rank, with the commits that it knows.
 #[derive(Debug, Clone)]
 pub struct ContextCorpus<'t> {
     /// Files and commits.
@@ -144,7 +144,7 @@ pub struct CorpusPast<'h> {
     pub history: &'h History,
     /// The newest one that counts.
     pub tip: CommitIndex,
-    /// Whoever asks, if they wrote any of them.
+    /// The person who asks, if that person wrote any of them.
     pub asker: Option<PersonId>,
 }
 
@@ -177,13 +177,13 @@ impl ContextPast {
     }
 }
 
-/// The past of `HEAD` as far as ranking looks back; `None` where there is no commit. Whoever asks is the one whom git would
-/// name as the author of a commit made here. Why something isn't known is a note. [`PastExtent::Newest`] reads fewer commits
-/// where none are kept.
+/// The past of `HEAD` as far as ranking looks back. `None` if there is no commit. The person who asks is the one whom
+/// git would name as the author of a commit made here. A note gives the reason for anything unknown.
+/// [`PastExtent::Newest`] reads fewer commits if none are kept.
 ///
 /// # Errors
 ///
-/// What git refuses.
+/// Git's refusals.
 pub fn context_history(
     git: &GitProgram,
     repository: &Repository,

@@ -39,19 +39,19 @@ const MOST_FILES: usize = 200_000;
 const AT_ONCE: usize = 256;
 const AT_ONCE_FROM_GIT: usize = 4_096;
 
-/// What reads trees.
+/// The reader of trees.
 #[derive(Debug)]
 pub struct ContextReader {
     origin: ReaderOrigin,
     limits: ContextLimits,
-    /// Where records are kept.
+    /// The folder of records.
     cache: Option<PathBuf>,
-    /// What is kept there, once it was read.
+    /// The kept records, once they were read.
     kept: Option<KeptRecords>,
     rules: PathRules,
 }
 
-/// Where files come from.
+/// The origin of files.
 #[derive(Debug)]
 enum ReaderOrigin {
     Repository {
@@ -65,7 +65,7 @@ enum ReaderOrigin {
     },
 }
 
-/// What was made of the contents of files, by their places.
+/// The results for the contents of files, by their places.
 struct Readings<T> {
     made: Vec<(usize, T)>,
     /// How many of the places were reached.
@@ -107,11 +107,11 @@ impl ContextReader {
         matches!(self.origin, ReaderOrigin::Repository { .. })
     }
 
-    /// Lists the files of one state, with what is kept of them; a folder has only one.
+    /// Lists the files of one state, with what is kept of them. A folder has only one.
     ///
     /// # Errors
     ///
-    /// What git refuses, and what [`folder::list_files_below`] reports.
+    /// Git's refusals, and the errors of [`folder::list_files_below`].
     pub fn list(&mut self, at: TreeState<'_>) -> Result<ContextTree, Error> {
         let known = self.kept.take();
         let (entries, gaps, patterns, kept) = match &self.origin {
@@ -146,11 +146,11 @@ impl ContextReader {
         Ok(tree)
     }
 
-    /// Reads what isn't kept, in the order of the paths, within `bound`; the rest is counted as not read.
+    /// Reads what isn't kept, in the order of the paths, within `bound`. The rest is counted as not read.
     ///
     /// # Errors
     ///
-    /// What git refuses.
+    /// Git's refusals.
     pub fn read_missing(
         &mut self,
         tree: &mut ContextTree,
@@ -181,12 +181,12 @@ impl ContextReader {
         Ok(())
     }
 
-    /// Counts how often each file has each of `terms`, which are sorted, in this order of the files' places. What is kept
-    /// isn't looked at: how much is known must not depend on it.
+    /// Counts each of `terms`, which are sorted, in each file, in this order of the files' places. Kept records aren't
+    /// used: the extent of the records must not decide the result.
     ///
     /// # Errors
     ///
-    /// What git refuses.
+    /// Git's refusals.
     pub fn count_words(
         &self,
         tree: &mut ContextTree,
@@ -216,7 +216,7 @@ impl ContextReader {
     ///
     /// # Errors
     ///
-    /// What git refuses.
+    /// Git's refusals.
     pub fn read_files(&self, tree: &mut ContextTree, places: &[usize], bound: ReadingBound) -> Result<(), Error> {
         let work = |file: &TreeFile, bytes: &[u8]| {
             let kept = || Some(self.kept.as_ref()?.find(&key_of(file)?)?.into_record());
@@ -233,7 +233,7 @@ impl ContextReader {
         Ok(())
     }
 
-    /// Keeps what was read for the next reader; why that was not possible, in our words.
+    /// Keeps what was read for the next reader. Why that was not possible, in our words.
     #[must_use]
     pub fn keep(&mut self) -> Option<String> {
         self.kept.as_mut()?.save()
@@ -243,7 +243,7 @@ impl ContextReader {
     ///
     /// # Errors
     ///
-    /// What git refuses.
+    /// Git's refusals.
     pub fn contents(&self, tree: &ContextTree, places: &[usize]) -> Result<BTreeMap<usize, Vec<u8>>, Error> {
         let bound = ReadingBound { files: self.limits.files, bytes: self.limits.bytes };
         let readings = self.each_content((tree, places), bound, &|_, bytes| bytes.to_vec(), &|_, _| ())?;
@@ -267,7 +267,7 @@ impl ContextReader {
         let wanted = |path: &[u8]| RecordWant::of_path(path).is_some();
         let cache = self.cache.as_deref();
         let other = session.without_overrides();
-        // What is kept is read while git lists, and so are the patterns.
+        // Kept records and patterns are read while git lists.
         let (listed, kept, patterns) = std::thread::scope(|scope| {
             let kept = scope.spawn(|| known.unwrap_or_else(|| KeptRecords::open(cache)));
             let patterns = scope.spawn(|| patterns_at(&other, at));
@@ -310,7 +310,8 @@ impl ContextReader {
         tree.unread = tree.missing.iter().map(Vec::len).sum();
     }
 
-    /// What `work` makes of the contents of files, in the order of `places`, within the bound and far within the clock's.
+    /// The results of `work` for the contents of files, in the order of `places`, within the bound and far within the
+    /// clock's.
     fn each_content<T: Send>(
         &self,
         (tree, places): (&ContextTree, &[usize]),
@@ -363,7 +364,7 @@ impl ContextReader {
         }
     }
 
-    /// A content that lies in the work tree or is held, which is nearer than git.
+    /// A content that is in the work tree or is held, which is nearer than git.
     fn near_content<'f>(&self, file: &'f TreeFile) -> Option<Cow<'f, [u8]>> {
         let cap = self.limits.source_bytes;
         match (&self.origin, &file.content) {
@@ -375,7 +376,7 @@ impl ContextReader {
             (ReaderOrigin::Folder { root, .. }, _) => {
                 match read_beneath(root, Path::new(OsStr::from_bytes(&file.raw_path)), cap) {
                     Ok(Some(FileContent::Whole(bytes))) => Some(Cow::Owned(bytes)),
-                    // What is gone or may not be read is as good as not there.
+                    // A file that is gone or may not be read counts as missing.
                     Ok(_) | Err(_) => None,
                 }
             }
@@ -415,7 +416,7 @@ impl ContextReader {
     }
 }
 
-/// What a listing has: files with their contents, what is missing, what is left out, and what is kept.
+/// The parts of a listing: files with their contents, gaps, ignored files, and kept records.
 type Listing = (Vec<(Vec<u8>, ListedContent)>, Vec<String>, IgnorePatterns, KeptRecords);
 
 fn list_folder(environment: &Environment, root: &Path) -> Result<Listing, Error> {
@@ -434,7 +435,7 @@ fn list_folder(environment: &Environment, root: &Path) -> Result<Listing, Error>
     Ok((entries, gaps.into_iter().collect(), ignored, KeptRecords::default()))
 }
 
-/// What a file's record is kept by; `None` if there is none to keep.
+/// The key of a file's record. `None` if there is none to keep.
 fn key_of(file: &TreeFile) -> Option<StructureCacheKey> {
     let want = file.want().filter(|_| !matches!(file.content, ListedContent::Unread(_)))?;
     Some(StructureCacheKey::new(Want::Record(want), &file.content, None))

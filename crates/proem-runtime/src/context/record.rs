@@ -53,7 +53,7 @@ const TEXTS: [(&str, CommentStyle); 24] = [
 const NAMES: [&[u8]; 5] = [b"Justfile", b"justfile", b"README", b"CHANGELOG", b"Procfile"];
 
 impl RecordWant {
-    /// How the file at a path is read; `None` for what is no text.
+    /// How the file at a path is read. `None` for what is no text.
     pub(crate) fn of_path(path: &[u8]) -> Option<Self> {
         if let Some(language) = SourceLanguage::of_path(path) {
             return Some(Self::Parsed(language));
@@ -90,7 +90,7 @@ impl RecordWant {
     }
 }
 
-/// How comments are written; of what has none that are told, as in C.
+/// How comments are written. Of what has none that are told, as in C.
 const fn style_of(dialect: Dialect) -> CommentStyle {
     match dialect {
         Dialect::Shell | Dialect::Ruby | Dialect::Perl | Dialect::R | Dialect::Elixir | Dialect::Julia => {
@@ -111,15 +111,16 @@ pub fn shown_text<'b>(path: &[u8], bytes: &'b [u8]) -> Option<Cow<'b, str>> {
     if Dialect::of_path(path) != Some(Dialect::Notebook) {
         return Some(text);
     }
-    // What is damaged is shown as it is.
+    // A damaged notebook is shown as it is.
     Some(notebook_text(&text).map_or(text, Cow::Owned))
 }
 
-/// What a file is for. Code is what a language can be told of: the rules take any unknown file for code, which suits a
-/// judgement of risk.
+/// The purpose of a file. Code is a file whose language is known: the rules take any unknown file for code, which suits
+/// a judgement of risk.
 pub(super) fn use_of(role: FileRole, path: &[u8]) -> FilePurpose {
     let is_source = || SourceLanguage::of_path(path).is_some() || without_parser(path).is_some();
-    // A judgement of risk takes these for configuration; somebody who looks for a build step or a server looks for them.
+    // A judgement of risk takes these for configuration. Somebody who looks for a build step or a server looks for
+    // them.
     let is_built_by =
         matches!(Dialect::of_path(path), Some(Dialect::Makefile | Dialect::Dockerfile | Dialect::Terraform));
     match role {
@@ -136,7 +137,7 @@ pub(super) fn use_of(role: FileRole, path: &[u8]) -> FilePurpose {
 /// people wrote takes some ten thousand of these.
 const MOST_ASKED: u32 = 60_000;
 
-/// The record of a source. What is too much work to parse has its words, and no definitions.
+/// The record of a source. A source that is too much work to parse has its words, and no definitions.
 pub(crate) fn of_source(want: RecordWant, source: &[u8]) -> FileRecord {
     of_source_within(want, source, MOST_ASKED)
 }
@@ -154,7 +155,7 @@ fn cells_of(want: RecordWant, source: &str) -> Option<String> {
     if want == RecordWant::Defining(Dialect::Notebook) { notebook_text(source) } else { None }
 }
 
-/// What is not text has no words that anybody looks for.
+/// A file that is no text has no words that anybody looks for.
 fn without_words() -> FileRecord {
     FileRecord::new(&[], CommentStyle::Prose, Vec::new(), Vec::new())
 }

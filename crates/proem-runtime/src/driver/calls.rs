@@ -31,20 +31,20 @@ pub struct ServedModel {
 /// The models that may be called, by the name that requests give.
 pub type Directory = BTreeMap<String, ServedModel>;
 
-/// What a call took on the wire.
+/// The wire traffic of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallTrace {
     /// Which effect it was.
     pub effect: EffectId,
     /// Every attempt, in the order in which they were made.
     pub attempts: Vec<AttemptReport>,
-    /// What was not sent to the provider.
+    /// The parts that were not sent to the provider.
     pub dropped: Vec<Omission>,
     /// How long it took in all, waiting included.
     pub took: Duration,
 }
 
-/// What a call taught about the server that was asked.
+/// A call's lesson about its server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallLesson<'l> {
     /// The model that was asked.
@@ -69,11 +69,11 @@ pub struct CallPerformer<'c> {
     directory: &'c Directory,
     /// The run's place among those of one command, from 1.
     run: u32,
-    /// Who is asked before each attempt.
+    /// The gate before each attempt.
     gate: &'c dyn Gate,
-    /// Who hears answers that are texts while they arrive.
+    /// The listener to answers that are texts while they arrive.
     listener: Option<&'c dyn TextListener>,
-    /// Who is told what calls teach about servers.
+    /// The listener to the calls' lessons about servers.
     lessons: Option<&'c dyn LessonListener>,
     /// When the run is over, whatever is still to be done.
     end: Option<Instant>,
@@ -116,7 +116,7 @@ impl<'c> CallPerformer<'c> {
         self
     }
 
-    /// What went over the wire, in the order of the effects.
+    /// The wire traffic, in the order of the effects.
     #[must_use]
     pub fn into_made(self) -> Vec<CallTrace> {
         let mut made = self.made.into_inner().unwrap_or_else(PoisonError::into_inner);

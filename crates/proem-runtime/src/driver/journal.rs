@@ -1,4 +1,4 @@
-//! Who is told what a run is about to do, before it does it.
+//! The journal of a run's plans: it learns of each step before the run takes it.
 
 use std::future::Future;
 
@@ -6,7 +6,7 @@ use proem_engine::Error;
 use proem_engine::run::{Effect, EffectId, Event, Question, Time};
 use serde_json::Value as Json;
 
-/// What a run pauses for.
+/// The reason for a run's pause.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum PauseReason<'q> {
     /// A person's answers to these.
@@ -25,7 +25,7 @@ pub trait Journal {
     /// The run took an event.
     fn stepped(&self, event: &Event);
 
-    /// Where every token of the request went that this effect calls with; told before it is intended.
+    /// The account of every token of the request that this effect calls with. Delivered before the intent.
     fn accounts(&self, _effect: EffectId, _account: &Json) {}
 
     /// It is about to have these effects performed, from this state.

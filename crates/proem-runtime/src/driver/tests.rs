@@ -117,7 +117,7 @@ fn bounds(time: Option<Duration>) -> RunBounds {
     RunBounds { stop: CancellationToken::new(), time }
 }
 
-/// What a machine ended with.
+/// The end of a machine.
 fn done(driven: DriveResult<Vec<String>>) -> Vec<String> {
     match driven.reached {
         DriveEnd::Done(seen) => seen,
@@ -143,7 +143,7 @@ proptest! {
         let mut again = Scripted::new(&script);
         let mut last = None;
         for event in driven.transcript.clone() {
-            // What is written down and read back is the same event.
+            // A written event reads back as the same event.
             let written = serde_json::to_value(&event).unwrap();
             let read: Event = serde_json::from_value(written).unwrap();
             prop_assert_eq!(&read, &event);

@@ -1,7 +1,7 @@
 //! The credentials of mail and tickets: the one place that reads them.
 //!
 //! Invariants: a credential is read by name from where the user's configuration says, out of this process' own
-//! environment or a file that nobody else can read; its value is in no message; what is about to leave is searched for
+//! environment or a file that nobody else can read. Its value is in no message; what is about to leave is searched for
 //! it.
 //!
 //! This separates by code and by process. Another program of the same user can read the same file.
@@ -26,7 +26,7 @@ pub const SHORTEST_CREDENTIAL: usize = 8;
 /// The most bytes of a credential's file.
 const FILE_BYTES: usize = 16 * 1024;
 
-/// Where a credential is.
+/// The place of a credential.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CredentialPlace {
     /// In a variable of the environment.
@@ -35,7 +35,7 @@ pub enum CredentialPlace {
     File(PathBuf),
 }
 
-/// Who started this process, and so whether its environment is somebody's word.
+/// The starter of this process, and so whether its environment can be trusted.
 #[derive(Debug, Clone, Copy)]
 pub enum CredentialAccess<'a> {
     /// A person or a system's timer: variables count.
@@ -87,7 +87,7 @@ pub enum CredentialRefusal {
         /// The file.
         path: PathBuf,
     },
-    /// What is there can't be a credential.
+    /// A text that can't be a credential.
     #[error(
         "the credential `{name}` is not one line of {SHORTEST_CREDENTIAL} or more visible characters; set it again"
     )]
@@ -142,8 +142,8 @@ fn read_credential_file(name: &str, path: &Path) -> Result<Vec<u8>, CredentialRe
     }
 }
 
-/// The first of these credentials that stands in what is about to leave: in its bytes in any of the forms that
-/// [`find`] knows, or in what a reader of the mail sees. Those that are too short for that search are looked for as they are.
+/// The first of these credentials that is in what is about to leave: in its bytes in any of the forms that [`find`]
+/// knows, or in what a reader of the mail sees. Those that are too short for that search are looked for as they are.
 #[must_use]
 pub fn leaking<'s>(delivery: &DeliveryBytes<'_>, secrets: &'s [Secret]) -> Option<&'s Secret> {
     if secrets.is_empty() {
@@ -158,7 +158,7 @@ pub fn leaking<'s>(delivery: &DeliveryBytes<'_>, secrets: &'s [Secret]) -> Optio
     })
 }
 
-/// The bytes, and the texts that they stand for.
+/// The bytes, and the texts that they represent.
 fn views(delivery: &DeliveryBytes<'_>) -> Vec<Vec<u8>> {
     let mut views = vec![delivery.bytes.to_vec()];
     match delivery.form {
@@ -177,7 +177,7 @@ fn views(delivery: &DeliveryBytes<'_>) -> Vec<Vec<u8>> {
                 texts_of_body(&body, &mut views);
             }
             if let Ok(url) = Url::parse(text("url")) {
-                // What is encoded in a segment has neither `&` nor `=`, so that it is one name without a value.
+                // The encoded text of a segment has neither `&` nor `=`, so that it is one name without a value.
                 let segments = url.path_segments().into_iter().flatten();
                 let segments = segments.flat_map(|segment| form_urlencoded::parse(segment.as_bytes()));
                 let parts = segments.chain(url.query_pairs()).flat_map(|(name, value)| [name, value]);

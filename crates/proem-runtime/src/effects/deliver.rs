@@ -30,7 +30,7 @@ pub enum DeliveryRoute<'a> {
 pub struct SmtpRoute<'a> {
     /// The server.
     pub server: &'a SmtpServer,
-    /// Who asks, if it wants to know.
+    /// The login, if the server wants one.
     pub login: Option<SmtpLogin<'a>>,
 }
 
@@ -41,7 +41,7 @@ pub struct RequestRoute<'a> {
     pub origin: &'a str,
     /// Which addresses its host may have.
     pub scope: HostScope,
-    /// Who asks.
+    /// The credential of the sender.
     pub credential: Option<HostCredential<'a>>,
     /// Those of status 429 and 5xx by which it says that it did nothing.
     pub not_done: &'a [u16],

@@ -1,10 +1,10 @@
 //! The bytes of a mail, made of typed fields.
 //!
-//! Invariants: the same fields make the same bytes; the bytes are ASCII in lines that end with CRLF and are no longer
-//! than [`MAX_LINE`], so that every mail server takes them as they are; what could begin a header or another recipient is
-//! refused and never cleaned, since a cleaned text is not what somebody approved.
+//! Invariants: the same fields make the same bytes. The bytes are ASCII in lines that end with CRLF and are no longer
+//! than [`MAX_LINE`], so that every mail server takes them as they are; what could begin a header or another recipient
+//! is refused and never cleaned, since a cleaned text is not what somebody approved.
 //!
-//! No blind copies are written. What goes along is text, in parts of its own behind the body; its names are plain ones.
+//! No blind copies are written. Attachments are text, in parts of their own behind the body, with plain names.
 
 mod encoding;
 mod envelope;
@@ -24,14 +24,14 @@ pub(crate) use envelope::MailEnvelope;
 pub const MAX_BODY: usize = 256 * 1024;
 /// The most characters of a line of a mail without its end (RFC 5322, 2.1.1).
 pub const MAX_LINE: usize = 998;
-/// The most recipients of one mail; servers take at least 100 (RFC 5321, 4.5.3.1.8).
+/// The most recipients of one mail. Servers take at least 100 (RFC 5321, 4.5.3.1.8).
 pub const MAX_RECIPIENTS: usize = 100;
 /// The most bytes of a subject or a name.
 pub const MAX_HEADER_TEXT: usize = 500;
 /// The most bytes of an address (RFC 5321, 4.5.3.1.3, without the angle brackets).
 pub const MAX_ADDRESS: usize = 254;
 
-/// What ends a line or moves within it, which a body may have.
+/// Characters that end a line or move within it, which a body may have.
 const BODY_CONTROLS: &str = "\r\n\t\u{2028}\u{2029}";
 
 /// The most files that go with a mail.
@@ -42,7 +42,7 @@ pub const MAX_FILE_NAME: usize = 100;
 /// An address with the name that is shown for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mailbox {
-    /// The name; empty if there is none.
+    /// The name. Empty if there is none.
     pub name: String,
     /// The address: ASCII, one `@`, the domain with at least one dot.
     pub address: String,
@@ -55,7 +55,7 @@ pub struct MailDraft {
     pub from: Mailbox,
     /// Whom it goes to, in this order.
     pub to: Vec<Mailbox>,
-    /// What it is about.
+    /// Its subject.
     pub subject: String,
     /// Its text.
     pub body: String,
@@ -70,7 +70,7 @@ pub struct MailDraft {
 pub struct MailAttachment {
     /// Its name: ASCII letters, digits, spaces, `.`, `_` and `-`.
     pub name: String,
-    /// What it holds.
+    /// Its text.
     pub text: String,
 }
 
@@ -116,9 +116,9 @@ pub enum MailRefusal {
     /// A character that ends a line, ends a text or steers a reader.
     #[error("{field} contains {found}, which could begin a header of its own; take it out")]
     Injection {
-        /// Where it stands.
+        /// The field.
         field: MailField,
-        /// What it is, such as `a line break`.
+        /// The kind found, such as `a line break`.
         found: &'static str,
     },
     /// An address that is none.
@@ -176,7 +176,7 @@ pub enum MailRefusal {
     NotOurs,
 }
 
-/// The exact bytes of a mail; its message id is the action's key at `domain`.
+/// The exact bytes of a mail. Its message id is the action's key at `domain`.
 ///
 /// # Errors
 ///
@@ -230,7 +230,7 @@ pub fn write_mail(draft: &MailDraft, key: &EffectKey, domain: &str) -> Result<Ve
     Ok(mail.into_bytes())
 }
 
-/// What every part of a mail is, and how it is written.
+/// The type of every part of a mail, and its charset.
 const TEXT: &str = "text/plain; charset=utf-8";
 const ENCODING: &str = "quoted-printable";
 
@@ -290,7 +290,7 @@ fn check_body(field: MailField, text: &str) -> Result<(), MailRefusal> {
 
 fn check_mailbox(mailbox: &Mailbox, name: MailField, address: MailField) -> Result<(), MailRefusal> {
     check_text(name, &mailbox.name)?;
-    // What steers is named as such before it is found to be no address.
+    // A control character is named as such before the text is found to be no address.
     check_text(address, &mailbox.address)?;
     if is_address(&mailbox.address) { Ok(()) } else { Err(MailRefusal::Address { field: address }) }
 }
@@ -305,7 +305,7 @@ fn check_text(field: MailField, text: &str) -> Result<(), MailRefusal> {
     }
 }
 
-/// What a character is that no field may have.
+/// The hazard of a character that no field may have.
 fn hazard(c: char) -> Option<&'static str> {
     match c {
         '\r' | '\n' | '\u{85}' | '\u{2028}' | '\u{2029}' => Some("a line break"),

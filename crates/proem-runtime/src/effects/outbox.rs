@@ -1,6 +1,6 @@
 //! A folder that actions leave into as files, for a person or another program to take further.
 //!
-//! Invariants: a file appears under its name with all of its bytes or not at all; no file is ever replaced; an action
+//! Invariants: a file appears under its name with all of its bytes or not at all. No file is ever replaced. An action
 //! has one file, named after its key, whoever asks how often.
 
 use std::os::unix::fs::MetadataExt;

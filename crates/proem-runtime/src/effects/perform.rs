@@ -10,8 +10,8 @@ use super::{DeliveryBytes, DeliveryOutcome, DeliveryRoute, DeliveryTrouble};
 
 /// Hands the recorded bytes of an action over, once. `secrets` are all credentials that are loaded.
 ///
-/// The permit is taken by value, so that it is good for one attempt; `proem_engine::policy::decide` is the only maker of
-/// one:
+/// The permit is taken by value, so that it is good for one attempt. `proem_engine::policy::decide` is the only maker
+/// of one:
 ///
 /// ```compile_fail,E0382
 /// # use proem_engine::policy::Permit;

@@ -1,8 +1,8 @@
 //! Requests to ticket systems: made of a declared template, recorded, and sent once.
 //!
 //! Invariants: what fills a template's slots changes no scheme, host, port, name of a parameter or number of path
-//! segments; a value stands percent-encoded in an address and as a text in a body; no credential is in a template or
-//! in recorded bytes; a recorded request goes to the origin that the configuration names, or nowhere.
+//! segments. A value stands percent-encoded in an address and as a text in a body. No credential is in a template or in
+//! recorded bytes. A recorded request goes to the origin that the configuration names, or nowhere.
 
 pub(crate) mod slots;
 pub(crate) mod template;
@@ -26,7 +26,7 @@ pub const MAX_REQUEST_BODY: usize = 256 * 1024;
 /// The header that carries the action's key, by which a server can tell a repetition
 /// (<https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/>).
 const REPETITION_HEADER: &str = "idempotency-key";
-/// How the recorded request is written down; raised when it changes.
+/// How the recorded request is written down. Raised when it changes.
 const FORM: u32 = 1;
 
 /// A request as it is recorded, in canonical JSON.
@@ -121,7 +121,7 @@ fn read_recorded_request(
     Ok(recorded)
 }
 
-/// What an answer says about the action.
+/// The meaning of an answer for the action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AnswerMeaning {
     Done,
@@ -129,7 +129,8 @@ enum AnswerMeaning {
     Doubt,
 }
 
-/// What a status says, after RFC 9110, 15. `not_done` are those of 429 and 5xx by which this server says that it did nothing.
+/// The meaning of a status, after RFC 9110, 15. `not_done` are those of 429 and 5xx by which this server reports that
+/// it did nothing.
 fn status_meaning(status: u16, not_done: &[u16]) -> AnswerMeaning {
     match status {
         200..=299 => AnswerMeaning::Done,

@@ -1,8 +1,8 @@
 //! A mail server on loopback that does what a script tells it to, for tests and benches.
 //!
 //! It takes mails as a submission server does, and ends or answers otherwise at the place that its script names.
-//! Invariants: its log is what it has really read, whatever its client believes; a mail is in it only with the dot that
-//! ends it; nothing but loopback is listened on; when the server is dropped, its threads have ended.
+//! Invariants: its log is what it has really read, whatever its client believes. A mail is in it only with the dot that
+//! ends it. Nothing but loopback is listened on. When the server is dropped, its threads have ended.
 //!
 //! Its certificates and their keys in `data/` were made for this and prove nothing to anybody.
 
@@ -23,12 +23,12 @@ use tokio_rustls::rustls::{ServerConfig, crypto};
 /// The authority of the server's certificates, in PEM form.
 pub const AUTHORITY: &str = include_str!("scripted_smtp/data/authority.pem");
 
-/// What a server does.
+/// A server's behaviour.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SmtpScript {
     /// How it encrypts.
     pub encryption: SmtpEncryption,
-    /// Where it does something else than it should.
+    /// Its deviations.
     pub faults: Vec<SmtpDeviation>,
     /// The password that it wants; without one it wants none.
     pub password: Option<String>,
@@ -47,12 +47,12 @@ pub enum SmtpEncryption {
     StartTls,
 }
 
-/// Where a server does something else.
+/// A server's deviation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SmtpDeviation {
-    /// Where in the dialogue the server deviates.
+    /// The place in the dialogue at which the server deviates.
     pub at: SmtpPlace,
-    /// What it does there.
+    /// Its reaction there.
     pub reaction: SmtpReaction,
 }
 
@@ -85,7 +85,7 @@ pub enum SmtpPlace {
     Answered,
 }
 
-/// What a server does at a place.
+/// A server's reaction at a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SmtpReaction {
     /// Closes the connection.
@@ -117,7 +117,7 @@ impl SmtpScript {
     }
 }
 
-/// What a server has read.
+/// The log of everything a server has read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SmtpLog {
     /// How many connections it took.
@@ -138,7 +138,7 @@ pub struct ScriptedSmtp {
     listening: Option<JoinHandle<()>>,
 }
 
-/// What the threads of a server share.
+/// The state that the threads of a server share.
 #[derive(Debug)]
 struct SharedSmtp {
     script: SmtpScript,
@@ -176,13 +176,13 @@ impl ScriptedSmtp {
         self.address.port()
     }
 
-    /// What it has read so far.
+    /// Its log so far.
     #[must_use]
     pub fn log(&self) -> SmtpLog {
         self.shared.log().clone()
     }
 
-    /// What it has read in all, when every connection has ended.
+    /// Its whole log, when every connection has ended.
     #[must_use]
     pub fn finish(mut self) -> SmtpLog {
         self.stop();
@@ -191,7 +191,7 @@ impl ScriptedSmtp {
 
     fn stop(&mut self) {
         self.shared.is_over.store(true, Ordering::SeqCst);
-        // The listening thread waits for a connection; this one tells it to look up. If it can't be made, the thread is
+        // The listening thread waits for a connection. This one tells it to look up. If it can't be made, the thread is
         // left to itself rather than waited for without end.
         let woken = TcpStream::connect(self.address);
         if let (Some(listening), Ok(_)) = (self.listening.take(), woken) {
@@ -213,7 +213,7 @@ impl Drop for ScriptedSmtp {
 ///
 /// # Errors
 ///
-/// What the system says.
+/// The system's error.
 pub fn write_authority(folder: &Path) -> Result<std::path::PathBuf, crate::Error> {
     let name = Path::new("authority.pem");
     crate::files::write_new(folder, name, AUTHORITY.as_bytes(), crate::files::FileAccess::Private)?;

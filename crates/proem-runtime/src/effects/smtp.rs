@@ -1,8 +1,8 @@
 //! A mail to a mail server: one connection, one transaction, one attempt.
 //!
-//! Invariants: until the server has said 354 nobody has the mail, and every failure is [`DeliveryOutcome::NotSent`],
-//! or [`DeliveryOutcome::Failed`] for a recipient that is refused for good; from then on only its answer to the whole
-//! mail decides, and whatever keeps that from coming is [`DeliveryOutcome::Unknown`] (T7). Nobody gets a mail of which one
+//! Invariants: until the server has said 354 nobody has the mail, and every failure is [`DeliveryOutcome::NotSent`], or
+//! [`DeliveryOutcome::Failed`] for a recipient that is refused for good. From then on only its answer to the whole mail
+//! decides, and whatever keeps that from coming is [`DeliveryOutcome::Unknown`] (T7). Nobody gets a mail of which one
 //! recipient was refused. Without encryption nothing is said but on this machine.
 //!
 //! This speaks the few commands that a submission has (RFC 5321, 3207, 4954) itself:
@@ -73,7 +73,7 @@ pub struct SmtpLimits {
 
 impl Default for SmtpLimits {
     /// 10 s, 60 s, 5 min and 10 min. RFC 5321, 4.5.3.2 asks for 5 min a command and 10 min for the last answer, since
-    /// who gives up there leaves it open whether the mail was sent; a queue behind it waits meanwhile.
+    /// who gives up there leaves it open whether the mail was sent. A queue behind it waits meanwhile.
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(10),
@@ -84,7 +84,7 @@ impl Default for SmtpLimits {
     }
 }
 
-/// Who asks a mail server.
+/// The login for a mail server.
 #[derive(Debug, Clone, Copy)]
 pub struct SmtpLogin<'a> {
     /// The user's name.

@@ -18,12 +18,12 @@ fn non_blocking() -> i32 {
     i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0)
 }
 
-/// Opens a file that the caller named, to read it; links are followed.
+/// Opens a file that the caller named, to read it. Links are followed.
 ///
 /// # Errors
 ///
-/// What the system says; [`io::ErrorKind::IsADirectory`] for a folder, and an error that names a pipe, socket or
-/// device, which is never opened: whoever opens a pipe waits for somebody to write into it.
+/// The system's error. [`io::ErrorKind::IsADirectory`] for a folder, and an error that names a pipe, socket or device.
+/// Those are never opened: opening a pipe means waiting for somebody to write into it.
 pub fn open_regular(path: &Path) -> io::Result<File> {
     // Asked before opening too: some devices do something when they are opened.
     must_be_regular(fs::metadata(path)?.file_type())?;
@@ -32,7 +32,7 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// The text of a file that the caller named; links are followed.
+/// The text of a file that the caller named. Links are followed.
 ///
 /// # Errors
 ///
@@ -60,15 +60,15 @@ fn must_be_regular(found: FileType) -> io::Result<()> {
 pub enum FileContent {
     /// All that it holds.
     Whole(Vec<u8>),
-    /// As many as the cap allows, from the beginning; the file has more.
+    /// As many as the cap allows, from the beginning. The file has more.
     Cut(Vec<u8>),
 }
 
-/// Reads at most `cap` bytes of the regular file at `path`; `None` if there is nothing.
+/// Reads at most `cap` bytes of the regular file at `path`. `None` if there is nothing.
 ///
 /// # Errors
 ///
-/// [`Error::Link`] or [`Error::NotRegular`] if it is something else; [`Error::Io`] if it can't be read.
+/// [`Error::Link`] or [`Error::NotRegular`] if it is something else. [`Error::Io`] if it can't be read.
 pub fn read_regular(path: &Path, cap: usize) -> Result<Option<FileContent>, Error> {
     let metadata = match path.symlink_metadata() {
         Ok(metadata) if metadata.is_file() => metadata,

@@ -14,7 +14,7 @@ use crate::{
     files::{FILE, MissingFolder, Walked, file_type_name, unexpected_file_type, walk_folders},
 };
 
-/// Who may read a file that is written.
+/// The readers of a written file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileAccess {
     /// The user alone: mode 0600, new folders 0700.
@@ -39,14 +39,14 @@ impl FileAccess {
     }
 }
 
-/// Writes a file that must not exist yet to `relative` below `root`; missing folders are created.
+/// Writes a file that must not exist yet to `relative` below `root`. Missing folders are created.
 ///
 /// Of several processes that do so at once, one succeeds.
 ///
 /// # Errors
 ///
-/// [`Error::Exists`] if there is something; [`Error::Link`] or [`Error::NotRegular`] if a folder on
-/// the way is something else; [`Error::NotBeneath`] or [`Error::Io`].
+/// [`Error::Exists`] if there is something. [`Error::Link`] or [`Error::NotRegular`] if a folder on the way is
+/// something else. [`Error::NotBeneath`] or [`Error::Io`].
 pub fn write_new(root: &Path, relative: &Path, bytes: &[u8], access: FileAccess) -> Result<(), Error> {
     write_in_stages(root, relative, bytes, access).map_err(|failure| match failure {
         NewFileFailure::Unseen(error) | NewFileFailure::Seen(error) => error,
@@ -58,7 +58,7 @@ pub fn write_new(root: &Path, relative: &Path, bytes: &[u8], access: FileAccess)
 pub(crate) enum NewFileFailure {
     /// Nobody can have seen it under its name.
     Unseen(Error),
-    /// It stands under its name, and a crash may take it away again.
+    /// It is under its name, and a crash may take it away again.
     Seen(Error),
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn write_in_stages(
     }
 }
 
-/// Opens the file at a path that the caller named, to lock it; it is made if it isn't there, for the user alone, and
+/// Opens the file at a path that the caller named, to lock it. It is made if it isn't there, for the user alone, and
 /// keeps what it holds. No link is followed.
 pub(crate) fn open_to_lock(path: &Path) -> io::Result<File> {
     use rustix::fs::OFlags;
@@ -105,8 +105,8 @@ pub(crate) fn open_to_lock(path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 ///
-/// [`Error::Link`] or [`Error::NotRegular`] if there, or on the way, is something else;
-/// [`Error::NotBeneath`] or [`Error::Io`].
+/// [`Error::Link`] or [`Error::NotRegular`] if there, or on the way, is something else. [`Error::NotBeneath`] or
+/// [`Error::Io`].
 pub fn replace_file(root: &Path, relative: &Path, bytes: &[u8], access: FileAccess) -> Result<(), Error> {
     let walked = prepare_replacement(root, relative, access)?;
     match walked.path.symlink_metadata() {
@@ -121,12 +121,12 @@ pub fn replace_file(root: &Path, relative: &Path, bytes: &[u8], access: FileAcce
     sync_folder(&walked.folder)
 }
 
-/// Makes an empty file at a path that the caller named, in place of a file that may be there, to write and read
-/// it; no link is followed.
+/// Makes an empty file at a path that the caller named, in place of a file that may be there, to write and read it. No
+/// link is followed.
 ///
 /// # Errors
 ///
-/// What the system says; an error that names what is there if that is no file.
+/// The system's error. An error that names the kind of an existing entry that is no file.
 pub fn create(path: &Path) -> io::Result<File> {
     match path.symlink_metadata() {
         Ok(there) if !there.is_file() => {

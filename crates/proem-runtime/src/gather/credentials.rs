@@ -1,14 +1,14 @@
 //! Credentials by shape in what was gathered: nobody asked for them to be sent.
 //!
-//! They go before anything else is done with a text, so that what is sent, counted, shown and kept is one
-//! text. What a caller passes is not gathered and stays.
+//! They go before anything else is done with a text, so that one and the same text is sent, counted, shown and kept. A
+//! caller's own text is not gathered and stays.
 
 use proem_agents::assemble::gathered::{CommandFact, Gap, GitHead, PlaceFacts, RememberedEntry, RuleText};
 use proem_guard::{Untrusted, credential};
 
 use crate::gaps::gap;
 
-/// Takes them out of every text; a gap says of how many.
+/// Takes them out of every text. A gap says of how many.
 pub(super) fn cut_credentials(gathered: &mut PlaceFacts) {
     let mut count = 0_usize;
     if let Some(git) = &mut gathered.git {

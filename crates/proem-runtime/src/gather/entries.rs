@@ -1,8 +1,8 @@
 //! Reads memories and activity.
 //!
-//! A file holds one JSON object a line: `{"text": …, "kind": …, "time": …}`, the kind left out for a note,
-//! the time left out or given in RFC 3339 or as whole seconds since 1970. A line that can't be read is left out, counted
-//! and named; it doesn't spoil the others.
+//! A file holds one JSON object a line: `{"text": …, "kind": …, "time": …}`, the kind left out for a note, the time
+//! left out or given in RFC 3339 or as whole seconds since 1970. A line that can't be read is left out, counted and
+//! named. It doesn't spoil the others.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ use crate::{
 /// How many unreadable lines a gap names.
 const NAMED: usize = 5;
 
-/// What an entry is that doesn't say.
+/// The kind of an entry that has none.
 const NOTE: &str = "note";
 
 /// A file of entries.

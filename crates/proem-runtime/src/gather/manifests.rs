@@ -1,7 +1,7 @@
 //! Finds the commands that a repository's files say, and its outline.
 //!
-//! Invariants: only regular files beneath the root are read, no link is followed; bytes, files and commands are bounded;
-//! what is read depends on nothing but the files.
+//! Invariants: only regular files beneath the root are read, no link is followed. Bytes, files and commands are
+//! bounded; what is read depends on nothing but the files.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -48,7 +48,7 @@ pub(super) fn commands_of(root: &Path, gaps: &mut Vec<Gap>) -> Vec<CommandFact> 
     for (path, kind) in fixed.chain(workflows) {
         let Some(text) = read_manifest(root, &path, gaps) else { continue };
         for found in commands(kind, &text, &beside) {
-            // What a target runs stands behind the command that calls it; two ways to call one thing are two.
+            // The command that calls a target comes before the one that it runs. Two ways to call one thing are two.
             if !seen.insert(found.command.clone()) {
                 continue;
             }
@@ -92,9 +92,9 @@ fn workflows(root: &Path) -> Vec<String> {
     names.into_iter().take(MAX_WORKFLOWS).map(|name| format!("{WORKFLOWS}/{name}")).collect()
 }
 
-/// Whose files an outline is of.
+/// The source of an outline's files.
 pub(super) enum OutlineOf<'a> {
-    /// What git tracks.
+    /// The files that git tracks.
     Tracked(&'a GitProgram, &'a Path, Duration),
     /// All below a folder.
     Folder(&'a Path),
@@ -127,7 +127,7 @@ pub(super) fn outline_of(of: &OutlineOf<'_>, gaps: &mut Vec<Gap>) -> Vec<Untrust
         .collect()
 }
 
-/// The files below a folder, without hidden folders; `None` if there are too many to be a project.
+/// The files below a folder, without hidden folders. `None` if there are too many to be a project.
 fn walk_project(root: &Path) -> Option<Vec<PathBuf>> {
     let (mut paths, mut open, mut seen) = (Vec::new(), vec![PathBuf::new()], 0usize);
     while let Some(relative) = open.pop() {

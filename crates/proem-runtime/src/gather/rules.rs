@@ -95,7 +95,7 @@ fn rule_file(
     options: &GatherOptions,
     gaps: &mut Vec<Gap>,
 ) -> Option<RuleFile> {
-    // A gap's words are ours: what somebody else named a folder stands beside them.
+    // A gap's words are ours: what somebody else named a folder is beside them.
     let is_known = RULE_FILES.iter().any(|(known, _)| *known == name);
     let what = if is_known { name } else { "a rule file" };
     let about = |gap: Gap| match is_known {
@@ -197,7 +197,7 @@ fn real_path(root: &Path, path: &Path) -> Result<PathBuf, RuleFileProblem> {
         return Err(RuleFileProblem::Leads("it is a link to a file outside the repository; replace it with the file"));
     };
     let in_git = inside.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git"));
-    // What is no link was found under a known name, whatever its ending.
+    // A path that is no link was found under a known name, whatever its ending.
     let is_link = real != root.join(path.strip_prefix(&root).unwrap_or(path));
     let markdown = !is_link || inside.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"));
     if in_git || !markdown {

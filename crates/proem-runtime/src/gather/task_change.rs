@@ -1,8 +1,8 @@
 //! Reads the change that a task is about, as differences of files.
 //!
 //! Invariants: git runs nothing of the repository for it (no external difference, no text conversion, no filter of its
-//! own configuration); a name of a revision is resolved before it is used and is never an option; files, lines and
-//! bytes are bounded, and what is cut is said; no difference holds a credential that is told by its shape.
+//! own configuration). A name of a revision is resolved before it is used and is never an option. Files, lines and
+//! bytes are bounded, and what is cut is said. No difference holds a credential that is told by its shape.
 
 use std::path::Path;
 
@@ -49,18 +49,18 @@ const OPTIONS: [&str; 8] = [
 /// A change with its subject, if it is a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadChange {
-    /// What changed.
+    /// The change.
     pub change: FoundChange,
     /// The commit's first line behind the beginning of its id.
     pub subject: Option<Untrusted<String>>,
 }
 
-/// The change that is wanted of the repository around `folder`; `None` where there is none, with the reason among
-/// the gaps.
+/// The change that is wanted of the repository around `folder`. `None` where there is none, with the reason among the
+/// gaps.
 ///
 /// # Errors
 ///
-/// What stops gathering; everything else is a gap.
+/// The error that stops gathering. Every other one is a gap.
 pub fn task_change(
     folder: &Path,
     wanted: &ChangeWanted,
@@ -135,7 +135,7 @@ fn commit_change(session: &Session<'_>, name: &str, of: &str) -> Result<Option<R
     Ok(Some((format!("{of}, {short}"), Some(subject), text, extent)))
 }
 
-/// The id of a commit; `None` if git knows none by that name.
+/// The id of a commit. `None` if git knows none by that name.
 fn resolve_commit(session: &Session<'_>, name: &str) -> Result<Option<String>, Error> {
     let wanted = format!("{name}^{{commit}}");
     let options = ["rev-parse", "--verify", "--quiet", "--end-of-options"];

@@ -16,15 +16,15 @@ use crate::{
 /// The most bytes of one answer that is remembered.
 const LONGEST: usize = 64 << 20;
 
-/// What git answered during one piece of work, shared by all that ask for it, in any thread.
+/// Git's answers during one piece of work, shared by all that ask for them, in any thread.
 ///
-/// Who asks what is being asked already waits for that answer, as long as the one that asks may wait. What changes in a
-/// repository meanwhile isn't seen, so that everything that was read belongs to one moment; memories are made for one
+/// A question that is already being asked waits for that answer, as long as the one that asks may wait. Changes of a
+/// repository meanwhile aren't seen, so that everything that was read belongs to one moment. Memories are made for one
 /// answer of Proem's and dropped with it. Only whole answers are remembered, and no refusal.
 #[derive(Debug, Clone, Default)]
 pub struct GitAnswers(Arc<Mutex<BTreeMap<Question, Slot>>>);
 
-/// What is asked, where, and under which overrides of the configuration.
+/// A question, its folder, and the overrides of the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Question {
     folder: PathBuf,
@@ -33,7 +33,7 @@ struct Question {
     attributes: Option<&'static str>,
 }
 
-/// The place of one answer; locked while it is asked for.
+/// The place of one answer. Locked while it is asked for.
 type Slot = Arc<Mutex<Option<Remembered>>>;
 
 #[derive(Debug, Clone)]
@@ -54,11 +54,11 @@ impl GitAnswers {
         Self(Arc::new(Mutex::new(known.iter().map(copied).collect())))
     }
 
-    /// What is remembered of a question of `session`, or what `ask` answers to it now.
+    /// The remembered answer to a question of `session`, or the present answer of `ask`.
     ///
     /// # Errors
     ///
-    /// What `ask` reports.
+    /// The errors of `ask`.
     pub(super) fn or_ask(
         &self,
         session: &Session<'_>,

@@ -1,9 +1,9 @@
 //! Writes the git commands that a person is advised to run: the one place that does.
 //!
-//! What git runs in a repository that somebody else made is chosen by that repository, also when a person runs it:
-//! hooks, a file system monitor, a pager, `gpg`. A command that is advised carries what switches those
-//! off. None is advised that compares files' contents or writes the index (`status`, `diff`, `add`, `rm`), for those
-//! run the filters that the repository configures under names of its own.
+//! A repository that somebody else made chooses programs for git to run, also when a person runs git: hooks, a file
+//! system monitor, a pager, `gpg`. A command in our advice switches those off. We advise none that compares files'
+//! contents or writes the index (`status`, `diff`, `add`, `rm`), because those run the filters that the repository
+//! configures under names of its own.
 
 /// The command `git ARGS`, which looks at what is there, with what makes it safe in a repository that somebody else made.
 ///
@@ -20,7 +20,7 @@ pub(crate) fn by_hand(args: &str) -> String {
     )
 }
 
-/// What helps to see why `command` wrote too much.
+/// A command that helps to see why `command` wrote too much.
 pub(crate) fn look_at(command: &str) -> String {
     match command {
         "status" | "diff" | "diff-files" | "diff-index" => {

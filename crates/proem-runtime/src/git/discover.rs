@@ -24,13 +24,14 @@ const PATHS: usize = 64 * 1024;
 pub struct Repository {
     /// The absolute path of the git folder that all linked work trees share.
     pub common_dir: PathBuf,
-    /// Where its files are.
+    /// The kind of its place.
     pub place: RepositoryKind,
-    /// What Proem itself wrote into the work tree; as long as nobody edits or commits it, it is no change.
+    /// The files that Proem itself wrote into the work tree. As long as nobody edits or commits them, they are no
+    /// change.
     pub set_up: BTreeSet<TrustedFile>,
 }
 
-/// Where the files of a repository are.
+/// The place of a repository's files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RepositoryKind {
     /// Below this absolute path, the root of the work tree.
@@ -39,7 +40,7 @@ pub enum RepositoryKind {
     Bare,
 }
 
-/// Finds the repository around `folder`; `None` outside one.
+/// Finds the repository around `folder`. `None` outside one.
 ///
 /// # Errors
 ///
@@ -79,7 +80,7 @@ pub fn discover_repository_around(
     let paths = PrintedPaths::of(paths, &session)?;
     let common_dir = paths.common_dir.clone();
     if !common_dir.is_absolute() {
-        // What git doesn't know as an option it prints.
+        // Git prints an option that it doesn't know.
         return Err(Error::GitTooOld);
     }
     let place = match [bare, in_git_dir, in_work_tree].map(|answer| answer == b"true") {
@@ -99,11 +100,11 @@ fn broken_dot_git(folder: &Path) -> Option<PathBuf> {
     folder.ancestors().map(|ancestor| ancestor.join(".git")).find(|path| path.symlink_metadata().is_ok())
 }
 
-/// What git prints of where a folder lies.
+/// Git's output about the place of a folder.
 struct PrintedPaths {
     common_dir: PathBuf,
     git_dir: PathBuf,
-    /// The folder's path below the root of the work tree; empty at the root, and outside a work tree.
+    /// The folder's path below the root of the work tree. Empty at the root, and outside a work tree.
     below: PathBuf,
 }
 

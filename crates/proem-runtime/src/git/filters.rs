@@ -27,8 +27,8 @@ const PROBE: &str = "proem.probe";
 pub(crate) fn overrides(session: &mut Session<'_>) -> Result<(), Error> {
     let listing = configuration(session)?;
     let entries = parse_config(&listing).ok_or(Error::GitAnswer { command: "config" })?;
-    // An old git ignores what it doesn't know in the environment and says nothing; then the overrides would be
-    // ignored too, and filters run.
+    // An old git ignores what it doesn't know in the environment and says nothing. Then the overrides would be ignored
+    // too, and filters run.
     if !entries.iter().any(|entry| entry.scope == b"command" && entry.key == PROBE.as_bytes()) {
         return Err(Error::GitTooOld);
     }
@@ -48,8 +48,8 @@ pub(crate) fn is_partial(session: &Session<'_>) -> Result<bool, Error> {
     Ok(entries.iter().any(leaves_objects_behind))
 }
 
-/// Whether an entry says that objects were left at a remote. Older versions of git write one of these keys, newer ones the
-/// others; capitals are in the middle of a key alone.
+/// Whether an entry says that objects were left at a remote. Older versions of git write one of these keys, newer ones
+/// the others. Capitals are in the middle of a key alone.
 fn leaves_objects_behind(entry: &ConfigEntry<'_>) -> bool {
     let of_remote = entry.key.strip_prefix(b"remote.");
     let says_so = entry.key == b"extensions.partialclone"
@@ -57,7 +57,7 @@ fn leaves_objects_behind(entry: &ConfigEntry<'_>) -> bool {
     says_so && entry.value != Some(b"false")
 }
 
-/// What makes git say that it takes configuration from the environment.
+/// The variables that make git report whether it takes configuration from the environment.
 fn probe() -> Vec<(OsString, OsString)> {
     vec![(OsString::from(PROBE), OsString::from("1"))]
 }
@@ -80,7 +80,7 @@ struct ConfigEntry<'a> {
     value: Option<&'a [u8]>,
 }
 
-/// Reads `git config --list -z --show-scope`; `None` if it isn't pairs of scope and entry.
+/// Reads `git config --list -z --show-scope`. `None` if it isn't pairs of scope and entry.
 fn parse_config(bytes: &[u8]) -> Option<Vec<ConfigEntry<'_>>> {
     if bytes.is_empty() {
         return Some(Vec::new());

@@ -5,13 +5,12 @@ use std::time::Duration;
 /// Bounds on every git that is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GitLimits {
-    /// The time for a question, such as what HEAD is or what is uncommitted. Who reads more than that is looked
-    /// at when nothing came for so long.
+    /// The time for a question, such as the state of HEAD or of uncommitted files. A longer reading is looked into when
+    /// nothing came for this long.
     pub question: Duration,
     /// The time for reading history, or the contents of many files.
     pub history: Duration,
-    /// The memory of its own that one git may have, in bytes; enforced on Linux. What it maps of packs is bounded
-    /// by its settings.
+    /// The memory of its own that one git may have, in bytes. Enforced on Linux. Its settings bound the mapped packs.
     pub memory: u64,
 }
 

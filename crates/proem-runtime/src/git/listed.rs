@@ -17,13 +17,13 @@ use crate::{
 /// More than the paths of the largest public repositories, in bytes.
 const PATHS: usize = 256 * 1024 * 1024;
 
-/// What the index has below the folder: modes, ids, stages and paths from there.
+/// The entries of the index below the folder: modes, ids, stages and paths from there.
 pub(crate) const INDEX_ENTRIES: [&str; 3] = ["ls-files", "-s", "-z"];
 
-/// What is neither tracked nor ignored below the folder: paths from there.
+/// The files below the folder that are neither tracked nor ignored: paths from there.
 pub(crate) const UNTRACKED_PATHS: [&str; 4] = ["ls-files", "-o", "-z", "--exclude-standard"];
 
-/// What a tracked path is.
+/// The kind of a tracked path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrackedKind {
     /// A regular file.
@@ -38,7 +38,7 @@ pub enum TrackedKind {
 ///
 /// # Errors
 ///
-/// Whatever kept git from answering.
+/// Any reason that git gave no answer.
 pub fn tracked_below(git: &GitProgram, folder: &Path, limit: Duration) -> Result<Vec<(PathBuf, TrackedKind)>, Error> {
     let session = Session::new(git, folder, Deadline::after(limit), PATHS);
     let listing = session.ask_whole(&INDEX_ENTRIES, &[0])?;
@@ -55,7 +55,7 @@ pub fn tracked_below(git: &GitProgram, folder: &Path, limit: Duration) -> Result
 ///
 /// # Errors
 ///
-/// Whatever kept git from answering.
+/// Any reason that git gave no answer.
 pub fn count_untracked_below(git: &GitProgram, folder: &Path, limit: Duration) -> Result<usize, Error> {
     let session = Session::new(git, folder, Deadline::after(limit), PATHS);
     let listing = session.ask_whole(&UNTRACKED_PATHS, &[0])?;

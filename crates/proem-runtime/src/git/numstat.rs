@@ -1,14 +1,14 @@
 //! Reads `git diff --numstat -z`.
 //!
-//! A record is `added TAB removed TAB path NUL`, or `added TAB removed TAB NUL from NUL to NUL`
-//! for a rename; both counts are `-` where git counts no lines (git-diff(1), "Other diff formats").
+//! A record is `added TAB removed TAB path NUL`, or `added TAB removed TAB NUL from NUL to NUL` for a rename. Both
+//! counts are `-` where git counts no lines (git-diff(1), "Other diff formats").
 
 use crate::{
     Extent,
     git::status::{decimal_number, nul_field, split_at_byte},
 };
 
-/// What a numstat listing says.
+/// The contents of a numstat listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NumstatListing {
     /// The changed paths, in git's order.
@@ -20,9 +20,9 @@ pub struct NumstatListing {
 /// The changes of one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NumstatEntry {
-    /// Its bytes, as whoever made the repository chose them; after a rename, the new ones.
+    /// Its bytes, as whoever made the repository chose them. After a rename, the new ones.
     pub path: Vec<u8>,
-    /// Lines added and removed; `None` for a binary file.
+    /// Lines added and removed. `None` for a binary file.
     pub lines: Option<(u64, u64)>,
 }
 

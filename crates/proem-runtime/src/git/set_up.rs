@@ -47,7 +47,7 @@ impl<'s> SetUp<'s> {
                 let hash = hex::encode_hex(Sha256::digest(&bytes));
                 written.iter().any(|file| file.hash == hash)
             }
-            // What can't be read is not known to be ours.
+            // An unreadable file counts as somebody else's.
             _ => false,
         }
     }

@@ -14,7 +14,7 @@ use std::{
 
 use crate::{Environment, files};
 
-/// How deep included files may include others; git goes as far (`MAX_INCLUDE_DEPTH` in its `config.c`).
+/// How deep included files may include others. Git goes as far (`MAX_INCLUDE_DEPTH` in its `config.c`).
 const MOST_DEPTH: usize = 10;
 
 /// The most files that are read.
@@ -23,7 +23,7 @@ const MOST_FILES: usize = 1_000;
 /// The most bytes of a file that are read: more than any configuration has.
 const MOST_BYTES: u64 = 4 << 20;
 
-/// The settings that name a file which git opens, in lower case; those of commands that never run here among them.
+/// The settings that name a file which git opens, in lower case. Those of commands that never run here among them.
 const NAMING: [(&str, &str); 8] = [
     ("blame", "ignorerevsfile"),
     ("commit", "template"),
@@ -79,7 +79,7 @@ impl<E> SettingsReader<'_, E> {
     fn read(&mut self, file: &Path, deeper: usize) -> Result<(), E> {
         (self.check)(file)?;
         let is_new = self.seen.len() < MOST_FILES && self.seen.insert(file.to_path_buf());
-        // What can't be read, git itself speaks of.
+        // Git itself reports a file that can't be read.
         let (true, Some(text)) = (is_new, read_git_settings(file)) else { return Ok(()) };
         for setting in parse_settings(&text) {
             if matches!(setting.section.as_slice(), b"include" | b"includeif") && setting.key == b"path" {
@@ -94,7 +94,7 @@ impl<E> SettingsReader<'_, E> {
         Ok(())
     }
 
-    /// A value as a path; `None` where it begins with what only git resolves (`~user/`, `%(prefix)/`).
+    /// A value as a path. `None` where it begins with what only git resolves (`~user/`, `%(prefix)/`).
     fn path(&self, value: &[u8], base: &Path) -> Option<PathBuf> {
         if let Some(below) = value.strip_prefix(b"~/") {
             return self.home.map(|home| home.join(OsStr::from_bytes(below)));
@@ -158,7 +158,7 @@ fn parse_settings(text: &[u8]) -> Vec<Setting> {
     settings
 }
 
-/// Goes on behind the bracket that ends a heading; one in quotes ends none.
+/// Goes on behind the bracket that ends a heading. One in quotes ends none.
 fn skip_heading(bytes: &mut impl Iterator<Item = u8>) {
     let mut is_quoted = false;
     while let Some(byte) = bytes.next() {

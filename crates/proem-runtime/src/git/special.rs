@@ -1,10 +1,10 @@
 //! Finds what git would wait for: named pipes and devices where it opens files.
 //!
-//! Git opens its configuration, attributes, excludes, mailmap, alternates, references and packs without asking
-//! what they are; a named pipe there keeps it waiting for somebody to write, and `/dev/zero` never ends.
+//! Git opens its configuration, attributes, excludes, mailmap, alternates, references and packs without asking what
+//! they are. A named pipe there keeps it waiting for somebody to write, and `/dev/zero` never ends.
 //! [`refuse_special_files`] looks at what has a fixed place, and at what configuration names, before git runs, and
-//! [`waited_for`] at everything, once git has said nothing for too long. `/dev/null` ends at once and is how
-//! people switch such a file off.
+//! [`waited_for`] at everything, once git has said nothing for too long. `/dev/null` ends at once and is how people
+//! switch such a file off.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -35,10 +35,10 @@ const DEEP_IN_GIT: [&str; 7] = ["logs", "refs", "reftable", "rebase-apply", "reb
 /// The most entries of them that are looked at before git runs; what is beyond is found once git says nothing.
 const FIRST_ENTRIES: usize = 20_000;
 
-/// How deep alternates of alternates are followed; git goes as far (`alternates` in gitrepository-layout(5)).
+/// How deep alternates of alternates are followed. Git goes as far (`alternates` in gitrepository-layout(5)).
 const MOST_ALTERNATES: usize = 5;
 
-/// Where the descriptors of a process are.
+/// The places of a process's descriptors.
 const DESCRIPTORS: [&str; 2] = ["/dev/fd", "/proc"];
 
 /// How many links are followed, as Linux does (`path_resolution(7)`).
@@ -61,7 +61,7 @@ pub(super) fn refuse_special_files(folder: &Path, environment: &Environment) -> 
     checked_repository(folder, environment).map(|_| ())
 }
 
-/// What git may have waited for in the repository around `folder`, as an error; `None` if nothing is found.
+/// The entry that git may have waited for in the repository around `folder`, as an error. `None` if there is none.
 pub(super) fn waited_for(folder: &Path, environment: &Environment) -> Option<Error> {
     let found = match checked_repository(folder, environment) {
         Ok(found) => found?,

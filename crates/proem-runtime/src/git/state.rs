@@ -1,6 +1,6 @@
 //! Finds out the state of a repository.
 //!
-//! Whatever git doesn't answer in time, in full or at all is `None` with a gap, never a zero.
+//! An answer that git doesn't give in time or in full is `None` with a gap, never a zero.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -38,9 +38,9 @@ pub struct StateLimits {
 /// The state of a repository and what is missing of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RepositoryState {
-    /// What was found out.
+    /// The state.
     pub git: Git,
-    /// What could not be found out, and why.
+    /// The gaps, with their reasons.
     pub gaps: Vec<Gap>,
 }
 
@@ -51,8 +51,8 @@ pub struct RepositoryState {
 ///
 /// # Errors
 ///
-/// Whatever kept git from saying what HEAD is, and [`Error::NotRegular`] if it waited for a named pipe or a device.
-/// What else is missing of the rest is a gap.
+/// Any reason that git gave no state of HEAD, and [`Error::NotRegular`] if it waited for a named pipe or a device.
+/// Other missing parts are gaps.
 pub fn repository_state(
     git: &GitProgram,
     repository: &Repository,
@@ -103,7 +103,7 @@ fn object_id(line: &[u8]) -> Option<String> {
     (hexadecimal && matches!(id.len(), 40 | 64)).then(|| id.to_owned())
 }
 
-/// What changed between HEAD, the index and the work tree, and how far the branch is from its upstream.
+/// The differences between HEAD, the index and the work tree, and the branch's distance from its upstream.
 pub(crate) const STATUS: [&str; 8] = [
     "status",
     "--porcelain=v2",
@@ -159,7 +159,7 @@ fn read_work_tree(
     Ok((upstream, work_tree))
 }
 
-/// What an error leaves out is a gap, unless git waited for a named pipe: it would again the next time.
+/// The part that an error leaves out is a gap, unless git waited for a named pipe: it would wait again.
 fn note_missing(what: &str, error: Error, gaps: &mut Vec<Gap>) -> Result<(), Error> {
     if let Error::NotRegular { .. } = error {
         return Err(error);
@@ -267,7 +267,7 @@ fn read_untracked(
     match session.ask(&UNTRACKED_PATHS, &[0]) {
         Ok(answer) => {
             let mut paths: Vec<Vec<u8>> = answer.stdout.split(|&byte| byte == 0).map(<[u8]>::to_vec).collect();
-            // What follows the last NUL is empty, or a path that was cut.
+            // The text after the last NUL is empty, or a path that was cut.
             paths.pop();
             if answer.extent == Extent::Cut {
                 let why = format!("there are more than {}; add irrelevant files to `.gitignore`", paths.len());

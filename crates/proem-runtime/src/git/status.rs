@@ -5,10 +5,10 @@
 
 use crate::Extent;
 
-/// What a status listing says.
+/// The contents of a status listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatusListing {
-    /// What it says about the branch's upstream.
+    /// The branch's upstream.
     pub upstream: Upstream,
     /// The changed paths, in git's order.
     pub entries: Vec<StatusEntry>,
@@ -16,7 +16,7 @@ pub struct StatusListing {
     pub extent: Extent,
 }
 
-/// What a branch follows.
+/// The upstream of a branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Upstream {
     /// The branch follows no other.
@@ -35,18 +35,18 @@ pub enum Upstream {
 /// One path that git has something to say about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatusEntry {
-    /// What happened to it.
+    /// The kind of change.
     pub kind: StatusKind,
     /// Its bytes, as whoever made the repository chose them.
     pub path: Vec<u8>,
-    /// Where it was before it was renamed or copied.
+    /// Its path before it was renamed or copied.
     pub from: Option<Vec<u8>>,
 }
 
-/// What happened to a path.
+/// The change of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatusKind {
-    /// Tracked; one letter of git's for HEAD to index, one for index to work tree, `.` for no change.
+    /// Tracked. One letter of git's for HEAD to index, one for index to work tree, `.` for no change.
     Tracked {
         /// The letter for what happened from HEAD to the index.
         staged: u8,
@@ -123,7 +123,7 @@ fn status_letters(fields: &[u8]) -> Option<StatusKind> {
     }
 }
 
-/// What follows `count` fields; the last part of a record may hold spaces.
+/// The text behind `count` fields. The last part of a record may hold spaces.
 fn nth_field(fields: &[u8], count: usize) -> Option<&[u8]> {
     fields.splitn(count.checked_add(1)?, |&byte| byte == b' ').nth(count)
 }
@@ -133,14 +133,14 @@ pub(crate) fn nul_field(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     split_at_byte(bytes, 0)
 }
 
-/// What comes before and after the first `separator`.
+/// The bytes before and after the first `separator`.
 pub(crate) fn split_at_byte(bytes: &[u8], separator: u8) -> Option<(&[u8], &[u8])> {
     let at = bytes.iter().position(|&byte| byte == separator)?;
     let (before, after) = bytes.split_at_checked(at)?;
     Some((before, after.get(1..)?))
 }
 
-/// A number in decimal digits; more than a `u64` holds is none.
+/// A number in decimal digits. More than a `u64` holds is none.
 pub(crate) fn decimal_number(digits: &[u8]) -> Option<u64> {
     let plain = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
     plain.then(|| std::str::from_utf8(digits).ok()?.parse().ok())?

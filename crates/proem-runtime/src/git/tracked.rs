@@ -19,7 +19,7 @@ const PATHS: usize = 4 * 1024 * 1024;
 ///
 /// # Errors
 ///
-/// Whatever kept git from answering; nothing is known about the paths then.
+/// Any reason that git gave no answer. Nothing is known about the paths then.
 pub fn tracked_paths(git: &GitProgram, root: &Path, paths: &[&str], limit: Duration) -> Result<Vec<bool>, Error> {
     let session = Session::new(git, root, Deadline::after(limit), PATHS);
     let listing = session.ask_whole(&["ls-files", "-z", "--", ":(top,icase).proem"], &[0])?;

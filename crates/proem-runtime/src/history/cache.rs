@@ -1,7 +1,7 @@
 //! Keeps a history from one reading to the next.
 //!
-//! A file is what it was read for, a line each, and the history behind a NUL. A reader sees one whole file or
-//! none; of two writers the last one wins, and either wrote a history that is right.
+//! A file is what it was read for, a line each, and the history behind a NUL. A reader sees one whole file or none. Of
+//! two writers the last one wins, and either wrote a history that is right.
 
 use std::path::{Path, PathBuf};
 
@@ -24,11 +24,11 @@ const BEFORE: &[u8] = b"proem history 1\n";
 /// The most that a kept history may have, in bytes.
 const LARGEST: usize = 2 << 30;
 
-/// What a kept history depends on besides the commits.
+/// The dependencies of a kept history besides the commits.
 pub(super) struct HistoryCacheKey {
     /// The name of the file.
     name: String,
-    /// What must be the same.
+    /// The lines that must be the same.
     lines: String,
 }
 
@@ -68,7 +68,7 @@ impl<'a> HistoryCache<'a> {
         Self { folder, key }
     }
 
-    /// What was kept; `None` if there is nothing of use, with a note if that is news.
+    /// The kept history. `None` if there is none of use, with a note if that is news.
     pub(super) fn read(&self, notes: &mut Vec<String>) -> Option<CachedHistory> {
         let path: PathBuf = self.folder.join(&self.key.name);
         let bytes = match read_regular(&path, LARGEST) {

@@ -1,8 +1,8 @@
 //! Takes the answer of `git log --raw -z` apart, piece by piece.
 //!
-//! With `-z` and the format below, a commit is seven fields that end in NUL, the last of them empty; then
-//! come its files, each a field that begins with a colon (behind a line feed, for the first) and one or two
-//! paths. No field can hold a NUL, so nothing that a commit says can be taken for something else.
+//! With `-z` and the format below, a commit is seven fields that end in NUL, the last of them empty. Then come its
+//! files, each a field that begins with a colon (behind a line feed, for the first) and one or two paths. No field can
+//! hold a NUL, so nothing that a commit says can be taken for something else.
 
 use std::collections::BTreeSet;
 
@@ -37,8 +37,8 @@ pub(super) const LOG: [&str; 15] = [
 /// How many fields a commit has, without the empty one.
 const FIELDS: usize = 6;
 
-/// The most that is kept of a field, in bytes. The rest of a longer message is not looked at; anything else
-/// that is longer is an error.
+/// The most that is kept of a field, in bytes. The rest of a longer message is not looked at. Anything else that is
+/// longer is an error.
 const LONGEST: usize = 1 << 20;
 
 /// How many commits are read between two reports of progress.
@@ -49,22 +49,22 @@ const STEP: u64 = 1000;
 pub(super) enum Parents {
     /// Every one: a merge has several.
     All,
-    /// The first: a merge stands for all that it brought.
+    /// The first: a merge represents all that it brought.
     First,
 }
 
-/// What the next field is.
+/// The kind of the next field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Expected {
     /// So many fields of a commit have been read.
     Field(usize),
     /// The empty one that ends a commit's own fields.
     Empty,
-    /// What a file is, or the id of the next commit.
+    /// A file's raw line, or the id of the next commit.
     FileOrCommit,
     /// A path of a touched file.
     Path(FileStatus),
-    /// The path before a rename; the one after it follows.
+    /// The path before a rename. The one after it follows.
     From,
 }
 
@@ -72,7 +72,7 @@ enum Expected {
 pub(super) struct Log<'p> {
     builder: HistoryBuilder,
     mailmap: Mailmap,
-    /// What tells documentation from the product.
+    /// The rules that distinguish documentation from the product.
     rules: PathRules,
     progress: &'p dyn Fn(u64),
     parents: Parents,
@@ -232,7 +232,7 @@ impl<'p> Log<'p> {
     }
 }
 
-/// What follows the modes and ids of a file: `:100644 100644 ID ID M` (git-diff(1), "Raw output format").
+/// The field behind the modes and ids of a file: `:100644 100644 ID ID M` (git-diff(1), "Raw output format").
 fn what(file: &[u8]) -> Result<Expected, Error> {
     let letter = file.rsplit(|&byte| byte == b' ').next().and_then(|word| word.first());
     Ok(match letter {

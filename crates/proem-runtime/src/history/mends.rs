@@ -1,4 +1,4 @@
-//! What a commit says about mending.
+//! A commit's claim of mending.
 
 use proem_risk::history::{ListedTouch, Mends};
 use proem_risk::path::{FileRole, GitAttributes, PathRules, path_role};
@@ -85,10 +85,10 @@ const FAULTS: [&str; 12] = [
     "regressions",
 ];
 
-/// What may stand behind "fix version" that is still about its number: "fix version in setup.py".
+/// The words behind "fix version" that still refer to its number: "fix version in setup.py".
 const OF_VERSIONS: [&str; 7] = ["bump", "for", "in", "number", "numbers", "of", "string"];
 
-/// What a message says about mending, by itself: [`is_described`] says whether the touched files can be a fix.
+/// A message's claim of mending, by itself: [`is_described`] says whether the touched files can be a fix.
 ///
 /// That an issue is closed says nothing: features close theirs too. A commit that reverts a revert brings
 /// something back: it mends nothing.

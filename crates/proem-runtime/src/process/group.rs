@@ -1,8 +1,8 @@
 //! Runs a child with all that it starts within bounds.
 //!
 //! Invariants: the child leads a process group of its own, and the group is killed when the child has ended, wrote too
-//! much, ran out of time or is not wanted any more, so that what it started neither holds the caller up nor stays.
-//! What leaves the group on purpose (`setsid`) stays; its output is not waited for.
+//! much, ran out of time or is not wanted any more, so that its own children neither hold the caller up nor stay. A
+//! process that leaves the group on purpose (`setsid`) stays. Its output is not waited for.
 
 use std::io::{self, Read};
 use std::process::{Child, Command, Stdio};
@@ -25,7 +25,7 @@ const PIECE_BYTES: usize = 64 << 10;
 pub(crate) struct GroupBounds<'b> {
     /// When it must have ended.
     pub(crate) deadline: Deadline,
-    /// The memory of its own that each process may have, in bytes; enforced on Linux.
+    /// The memory of its own that each process may have, in bytes. Enforced on Linux.
     pub(crate) memory: u64,
     /// The most bytes of output.
     pub(crate) output: usize,
@@ -112,7 +112,7 @@ fn pump(child: &mut Child, input: Vec<u8>) -> io::Result<mpsc::Receiver<Streamed
     Ok(receiver)
 }
 
-/// Sends all of `from` as it comes; ends early once nobody listens.
+/// Sends all of `from` as it comes. Ends early once nobody listens.
 fn read_pieces(mut from: impl Read, to: &SyncSender<Streamed>, piece: impl Fn(Vec<u8>) -> Streamed) {
     let mut buffer = vec![0; PIECE_BYTES];
     // A stream that can't be read has ended.
@@ -122,7 +122,7 @@ fn read_pieces(mut from: impl Read, to: &SyncSender<Streamed>, piece: impl Fn(Ve
             return;
         }
     }
-    // Whoever is gone needs no end.
+    // A receiver that is gone needs no end.
     let _ = to.send(Streamed::End);
 }
 
@@ -134,7 +134,7 @@ impl Group {
         i32::try_from(self.0.id()).ok().and_then(Pid::from_raw)
     }
 
-    /// Whether the child has ended; it keeps its number.
+    /// Whether the child has ended. It keeps its number.
     fn has_ended(&self) -> io::Result<bool> {
         let Some(id) = self.id() else { return Ok(true) };
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;

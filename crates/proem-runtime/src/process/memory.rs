@@ -12,7 +12,7 @@ use std::{io, process::Child};
 ///
 /// # Errors
 ///
-/// What the system says, unless the child has ended already or the system has no such limit.
+/// The system's error, unless the child has ended already or the system has no such limit.
 #[cfg(target_os = "linux")]
 pub(crate) fn confine(child: &Child, bytes: u64) -> io::Result<()> {
     use rustix::{
@@ -20,7 +20,7 @@ pub(crate) fn confine(child: &Child, bytes: u64) -> io::Result<()> {
         process::{Pid, Resource, Rlimit, getrlimit, prlimit},
     };
     let Some(id) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) else { return Ok(()) };
-    // A child has its parent's limits; nobody may raise what was lowered for all.
+    // A child has its parent's limits. Nobody may raise what was lowered for all.
     let inherited = getrlimit(Resource::Data);
     let least = |inherited: Option<u64>| Some(inherited.map_or(bytes, |inherited| inherited.min(bytes)));
     let limit = Rlimit { current: least(inherited.current), maximum: least(inherited.maximum) };

@@ -1,7 +1,7 @@
 //! Makes characters of bytes.
 //!
-//! Invariants: every input makes a text; what stands for no character is U+FFFD in it, and counted.
-//! A byte-order mark decides over what a header declares, as in browsers and mail programs.
+//! Invariants: every input makes a text; what represents no character is U+FFFD in it, and counted. A byte-order mark
+//! decides over what a header declares, as in browsers and mail programs.
 
 use std::{borrow::Cow, str};
 
@@ -11,11 +11,11 @@ use mail_parser::decoders::charsets::map::charset_decoder;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct CharsetDecoding {
     pub(crate) text: String,
-    /// The number of bytes before the text if it stands in the bytes as it is.
+    /// The number of bytes before the text if it is in the bytes as it is.
     pub(super) verbatim_from: Option<usize>,
     /// How many U+FFFD were put into it.
     pub(super) replaced: usize,
-    /// The declared character set, if nobody knows it; read as UTF-8 then.
+    /// The declared character set, if nobody knows it. Read as UTF-8 then.
     pub(super) unknown: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What a reader finds, within bounds.
+//! The collector of a reader's findings, within bounds.
 
 use proem_guard::Untrusted;
 use proem_text::{Label, Source};
@@ -36,7 +36,7 @@ impl<'a> Collector<'a> {
         self.fields.len() < self.limits.fields
     }
 
-    /// Adds a field; `at` is where in the file the text stands as it is. A field too many is a gap.
+    /// Adds a field. `at` is where in the file the text is as it is. A field too many is a gap.
     pub(super) fn push(&mut self, name: String, text: String, at: Option<usize>) {
         if text.is_empty() {
             return;
@@ -62,7 +62,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// The text of bytes, with gaps for what is wrong with it; `None` if it is none.
+    /// The text of bytes, with gaps for what is wrong with it. `None` if it is none.
     pub(super) fn decode(&mut self, field: &str, bytes: &[u8], declared: Option<&str>) -> Option<CharsetDecoding> {
         let decoded = charset::decode_charset(bytes, declared);
         if charset::is_binary(bytes, &decoded) {
@@ -83,7 +83,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Adds a gap for what stands for no character.
+    /// Adds a gap for what represents no character.
     pub(super) fn replaced(&mut self, field: &str, count: usize) {
         let noun = if count == 1 { "character" } else { "characters" };
         self.gap(GapReason::Replaced, field, format!("{count} invalid {noun}; read as U+FFFD"));
@@ -99,7 +99,7 @@ impl<'a> Collector<'a> {
     }
 }
 
-/// Finds lines and columns; in constant time for each byte as long as offsets rise.
+/// Finds lines and columns. In constant time for each byte as long as offsets rise.
 #[derive(Debug)]
 struct LineFinder<'a> {
     bytes: &'a [u8],

@@ -2,7 +2,7 @@
 
 use super::{collect::Collector, push_whole};
 
-/// Where a page must declare its character set (HTML, section 4.2.5.4), in bytes.
+/// The bytes within which a page must declare its character set (HTML, section 4.2.5.4).
 const DECLARED_WITHIN: usize = 1024;
 
 /// Adds the page's source as one field.

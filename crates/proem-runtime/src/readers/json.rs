@@ -12,10 +12,10 @@ use walk::{FaultKind, JsonFault, JsonString, JsonStringRole, JsonWalk};
 /// The longest name of a field in bytes; what is longer is told apart by its number.
 const LONGEST_NAME: usize = 200;
 
-/// How deep values may stand in one another when a file is only recognised.
+/// How deep values may be in one another when a file is only recognised.
 const DEPTH: usize = 128;
 
-/// Adds the strings of a file; one that isn't JSON, or is too deep, is one text with a gap.
+/// Adds the strings of a file. One that isn't JSON, or is too deep, is one text with a gap.
 pub(super) fn read_json_strings(bytes: &[u8], collector: &mut Collector<'_>) {
     let Some(decoded) = collector.decode("", bytes, None) else { return };
     let fault = match check_json(&decoded.text, collector.limits().depth) {

@@ -1,4 +1,4 @@
-//! What a file is: by its name, else by how it begins.
+//! The kind of a file: by its name, else by its beginning.
 
 use std::path::Path;
 
@@ -11,9 +11,9 @@ use super::{json, mail, syntax, unnamed_syntax};
 pub enum DocumentKind {
     /// One text, read as it is.
     Text,
-    /// One text; the guard knows what Markdown hides.
+    /// One text. The guard knows what Markdown hides.
     Markdown,
-    /// One text in its source; the guard tells what is shown from what is not.
+    /// One text in its source. The guard tells what is shown from what is not.
     Html,
     /// Headers, bodies and attachments (RFC 5322, RFC 2045).
     Mail,
@@ -86,7 +86,7 @@ fn kind_by_ending(name: &Path) -> Option<DocumentKind> {
     })
 }
 
-/// Documents that are no Markdown, and settings, are one text; all else with a known name is source.
+/// Documents that are no Markdown, and settings, are one text. All else with a known name is source.
 fn by_syntax(name: &Path) -> Option<DocumentKind> {
     Some(match syntax(name)? {
         LanguageFamily::Plain | LanguageFamily::Document => DocumentKind::Text,

@@ -4,9 +4,8 @@
 //! undone, and the names of attachments, which the sender chooses like everything else. A part that
 //! is no text is a gap.
 //!
-//! The parts are told apart here (RFC 2046), since that has to be bounded before it is done: a mail
-//! may hold a hundred thousand mails, one in another. What stands in a header or in a part is
-//! decoded by the library.
+//! The parts are separated here (RFC 2046), because that has to be bounded before it is done: a mail may hold a hundred
+//! thousand mails, one in another. The library decodes headers and parts.
 
 mod encoded_words;
 mod headers;
@@ -21,7 +20,7 @@ use super::{GapReason, bytes_in_words, charset, collect::Collector, html};
 use headers::{MimeEntity, MimeHeaders};
 use parts::{Chunk, MultipartBody};
 
-/// How deep parts may stand in one another, whatever the limit says: each level recurses.
+/// How deep parts may be in one another, whatever the limit says: each level recurses.
 const DEPTH: usize = 32;
 
 /// Whether a file begins like a mail.
@@ -29,11 +28,11 @@ pub(super) fn looks_like_one(bytes: &[u8]) -> bool {
     headers::looks_like_some(without_envelope(Chunk::whole(bytes)).bytes)
 }
 
-/// What a mail's headers say of the mail itself, in their order; nothing of it is decoded.
+/// The headers about the mail itself, in their order. Nothing of them is decoded.
 ///
-/// Names are `message-id`, `date`, `from`, `in-reply-to`, `references`, `x-unsent` and `authentication-results`. At most 64 of each
-/// name are read, of each 64 KiB; the number says how many more there are. An `authentication-results` with a blank
-/// before its colon is empty.
+/// Names are `message-id`, `date`, `from`, `in-reply-to`, `references`, `x-unsent` and `authentication-results`. At
+/// most 64 of each name are read, of each 64 KiB. The number says how many more there are. An `authentication-results`
+/// with a blank before its colon is empty.
 #[must_use]
 pub fn mail_envelope(bytes: &[u8], source: Source) -> (Vec<(&'static str, Untrusted<String>)>, usize) {
     let label = Label::from_source(source);
@@ -68,7 +67,7 @@ struct MailNaming {
     messages: usize,
 }
 
-/// What a part is if it doesn't say (RFC 2046, section 5.1.5).
+/// The type of a part without a declaration (RFC 2046, section 5.1.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Implied {
     Text,
@@ -196,7 +195,7 @@ impl MailNaming {
         let of_page = || html::declared_charset(chunk.bytes).filter(|_| is_page);
         let declared = headers.charset().map(str::to_owned).or_else(of_page);
         if headers.is_text() {
-            // What says that it is text keeps its place, whatever can be read of it.
+            // A declared text keeps its place, whatever can be read of it.
             let says_type = headers.content_type.is_some();
             push_text(name, chunk, declared.as_deref(), says_type, collector);
         } else if looks_like_text(chunk.bytes) {
@@ -218,7 +217,7 @@ impl MailNaming {
     }
 }
 
-/// Adds a text; bytes that nobody can read stand there as escapes, so that two such texts differ.
+/// Adds a text. Bytes that nobody can read are there as escapes, so that two such texts differ.
 fn push_text(name: String, chunk: Chunk<'_>, declared: Option<&str>, says_type: bool, collector: &mut Collector<'_>) {
     let decoded = charset::decode_charset(chunk.bytes, declared);
     let is_unreadable = charset::is_binary(chunk.bytes, &decoded) || (decoded.unknown && decoded.replaced > 0);
@@ -252,13 +251,13 @@ fn names_a_page(file: &str) -> bool {
 
 /// A content type of several parts.
 struct MultipartType {
-    /// What stands between them; empty if the header names none.
+    /// The boundary between them. Empty if the header names none.
     boundary: Vec<u8>,
-    /// What each of them is unless it says so itself.
+    /// The type of each of them without a declaration.
     default: Implied,
 }
 
-/// What a part's headers make of it.
+/// The kind of a part by its headers.
 enum PartKind {
     Several(MultipartType),
     Message,

@@ -1,8 +1,8 @@
 //! One run that is kept.
 //!
-//! Invariants: what stands in one transaction is complete of itself — a run's line comes with or before
-//! everything that refers to it; an attempt that was booked is settled, by us or when this process is
-//! gone; a store that fails after something was sent takes no answer from anybody.
+//! Invariants: what is in one transaction is complete of itself — a run's line comes with or before everything that
+//! refers to it. An attempt that was booked is settled, by us or when this process is gone. A store that fails after
+//! something was sent takes no answer from anybody.
 
 mod clean;
 mod passing;
@@ -48,28 +48,28 @@ pub enum RecordDepth {
 /// The ledger's part of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ledger {
-    /// What may not be exceeded; empty if no budget is configured.
+    /// The caps. Empty if no budget is configured.
     pub caps: Vec<Cap>,
     /// Whether the model's price is known.
     pub priced: Pricing,
 }
 
-/// What all runs of a command have in common.
+/// The common part of all runs of a command.
 #[derive(Debug)]
 pub struct RecordingContext<'k> {
-    /// Where they are written.
+    /// The store that they are written to.
     pub store: &'k Store,
     /// The key that states are sealed with.
     pub seal: &'k SealKey,
     /// How much is kept.
     pub keeping: RecordDepth,
-    /// What bounds what they may cost.
+    /// The ledger that bounds their cost.
     pub ledger: &'k Ledger,
     /// Credentials that must not be written.
     pub secrets: &'k [Secret],
-    /// Whose runs they are.
+    /// The project of the runs.
     pub project: &'k Project,
-    /// Who started them.
+    /// The actor that started them.
     pub actor: &'k Actor,
 }
 
@@ -84,11 +84,11 @@ pub struct Start<'s> {
     pub kind: &'s str,
     /// The prompt that it asks with, or asks first.
     pub prompt: &'s proem_engine::assembly::PromptId,
-    /// What was asked for, such as `small`.
+    /// The requested role, such as `small`.
     pub role: &'s str,
-    /// The model that stands behind it.
+    /// The model that is behind it.
     pub model: &'s str,
-    /// The endpoint; empty where none is asked.
+    /// The endpoint. Empty where none is asked.
     pub endpoint: &'s str,
     /// The line of a batch.
     pub line: Option<u32>,
@@ -102,7 +102,7 @@ pub struct Start<'s> {
     pub policy: &'s str,
     /// The profiles that its prompts show.
     pub profiles: Option<Profiles>,
-    /// The account of its only request; `None` where it has several, each with a prompt of its own.
+    /// The account of its only request. `None` where it has several, each with a prompt of its own.
     pub report: Option<&'s Report>,
     /// The tokens of the prompt that lists everything.
     pub monolithic_tokens: Option<u64>,
@@ -112,8 +112,8 @@ pub struct Start<'s> {
 
 /// One run that is kept: the driver's journal and the caller's gate.
 ///
-/// What the driver says is held until the first attempt of a call passes the gate; then all of it is
-/// written with the attempt's booking, in one transaction.
+/// The driver's notes are held until the first attempt of a call passes the gate. Then all of them are written with the
+/// attempt's booking, in one transaction.
 #[derive(Debug)]
 pub struct Recording<'k> {
     kept: &'k RecordingContext<'k>,
@@ -127,7 +127,7 @@ pub struct Recording<'k> {
     held: Mutex<PendingRecords>,
 }
 
-/// What is not written yet, and what of the run is.
+/// The unwritten part, and the written part of the run.
 #[derive(Debug)]
 struct PendingRecords {
     begins: Option<Box<NewRun>>,
@@ -139,9 +139,9 @@ struct PendingRecords {
     called: BTreeSet<EffectId>,
     /// Whether the last step asked for one effect, whose settlement can wait for what follows at once.
     alone: bool,
-    /// What became of the last attempt, to be written with what follows.
+    /// The outcome of the last attempt, to be written with the next lines.
     settles: Option<Box<Settlement>>,
-    /// Where every token of a call's request went, where each has an account of its own.
+    /// The account of every token of a call's request, if each call has an account of its own.
     accounts: BTreeMap<EffectId, HashedContent>,
     /// Attempts that are at the gate or behind it.
     passes: BTreeMap<AttemptKey, Pass>,
@@ -152,7 +152,7 @@ struct PendingRecords {
 }
 
 impl<'k> Recording<'k> {
-    /// A recording of a run; nothing is written yet.
+    /// A recording of a run. Nothing is written yet.
     #[must_use]
     pub fn new(kept: &'k RecordingContext<'k>, start: &Start<'_>) -> Self {
         let cleaner = Cleaner::new(kept.secrets, kept.keeping);
@@ -200,7 +200,7 @@ impl<'k> Recording<'k> {
         };
         let RunEnd { at, outcome, assembly, numbers, evaluations } = ended;
         let (how, because, value) = rows::run_end(&outcome, asked, &self.cleaner);
-        // A call keeps its assembly itself; a run that was resumed may have called in another process.
+        // A call keeps its assembly itself. A run that was resumed may have called in another process.
         let assembly = assembly.filter(|_| self.held().called.is_empty() && !self.resumed);
         let assembly = assembly.map(|assembly| {
             let mut made = rows::assembly(&assembly, None, &self.common, &self.cleaner);
@@ -227,7 +227,7 @@ impl<'k> Recording<'k> {
         let settles = finish.settles.clone();
         if let Err(error) = self.kept.store.finish(finish).await {
             self.remember(&error.to_string());
-            // What was used is worth a try of its own, unless that is to wait for somebody else once more.
+            // The usage is worth a try of its own, unless that means waiting for somebody else once more.
             if let Some(settlement) = settles
                 && !matches!(error, proem_store::Error::Unusable(Unusable::Busy { .. }))
                 && let Err(error) = self.kept.store.settle(*settlement).await
@@ -241,7 +241,7 @@ impl<'k> Recording<'k> {
     ///
     /// # Errors
     ///
-    /// [`proem_store::Error`] if it can't be written; the run must not go on with the answer then.
+    /// [`proem_store::Error`] if it can't be written. The run must not go on with the answer then.
     pub async fn answered(&self, questions: &[Question], answers: &[QuestionAnswer]) -> Result<(), proem_store::Error> {
         if questions.len() != answers.len() {
             let (asked, given) = (questions.len(), answers.len());
@@ -267,7 +267,7 @@ impl<'k> Recording<'k> {
         self.kept.store.approve(questions.iter().zip(answers).map(approval).collect()).await
     }
 
-    /// What could not be written, in our words: the user gets what came back all the same, and must know.
+    /// The part that could not be written, in our words: the user gets the answer all the same, and must know.
     #[must_use]
     pub fn trouble(&self) -> Option<String> {
         self.held().trouble.clone()
@@ -288,8 +288,7 @@ impl<'k> Recording<'k> {
         held.trouble.get_or_insert_with(|| format!("{what} could not be recorded: {why}"));
     }
 
-    /// The texts of requests that are kept with their call, with their hashes; none that is
-    /// kept otherwise than it is.
+    /// The texts of requests that are kept with their call, with their hashes. None that is kept otherwise than it is.
     fn kept_texts<'s>(&self, effects: &'s [(EffectId, Effect)]) -> Vec<(&'s str, String)> {
         let requests = effects.iter().filter_map(|(_, effect)| match effect {
             Effect::Call { request } => Some(request),
@@ -305,7 +304,7 @@ impl<'k> Recording<'k> {
         sections.filter_map(text).collect()
     }
 
-    /// The state, sealed; nothing where a run is not to be resumed.
+    /// The state, sealed. Nothing where a run is not to be resumed.
     fn sealed(&self, machine: Json, waits: Waits<'_>, step: u32) -> Result<Option<Snapshot>, proem_engine::Error> {
         // A state holds every text of the run, sealed or not.
         if self.kept.keeping == RecordDepth::Hashes {
@@ -390,11 +389,11 @@ impl Journal for Recording<'_> {
             self.held().snapshot = snapshot;
         }
         if effects.iter().any(|(_, effect)| matches!(effect, Effect::Tool { .. })) {
-            // What the run did before is written at once, so that each intent of a call is small.
+            // The run's earlier steps are written at once, so that each intent of a call is small.
             let written = self.intend_free_tools(effects).await;
             return written.map_err(|error| unwritable(&error));
         }
-        // What is no call passes no gate: an answer that is held must not wait for one.
+        // An effect that is no call passes no gate: a held answer must not wait for one.
         if !effects.iter().any(|(_, effect)| matches!(effect, Effect::Call { .. })) {
             self.put_down(step).await;
         }
@@ -462,7 +461,7 @@ impl Recording<'_> {
         let mut held = self.held();
         held.begins = None;
         held.settles = None;
-        // Events may have come while the transaction was written; they and a newer state wait for the next one.
+        // Events may have come while the transaction was written. They and a newer state wait for the next one.
         held.steps.retain(|kept| kept.step >= step);
         held.snapshot.take_if(|snapshot| snapshot.step <= step);
     }
@@ -473,7 +472,7 @@ pub(super) fn replayed_end(outcome: &proem_engine::run::Outcome) -> (RunOutcome,
     rows::run_end(outcome, SendState::Something, &Cleaner::new(&[], RecordDepth::Content))
 }
 
-/// What counted a run's tokens.
+/// The counter of a run's tokens.
 fn counter(start: &Start<'_>) -> String {
     start.report.map_or_else(String::new, |report| report.counter.name.clone())
 }
@@ -481,7 +480,7 @@ fn counter(start: &Start<'_>) -> String {
 /// Why an assembly without a call can't be replayed, or gone on with.
 pub const ASSEMBLED_ONLY: &str = "it called no model, and the state of its folder was not recorded";
 
-/// The line and the end of an assembly without a call, so that it is kept too; [`Store::finish`] writes them.
+/// The line and the end of an assembly without a call, so that it is kept too. [`Store::finish`] writes them.
 #[must_use]
 pub fn assembly_record(
     kept: &RecordingContext<'_>,
@@ -493,7 +492,7 @@ pub fn assembly_record(
     let common = CallContext { report: cleaner.serialised(&start.report), monolithic_tokens: start.monolithic_tokens };
     let mut made = rows::assembly(assembly, None, &common, &cleaner);
     made.counter = counter(start);
-    // What the texts held is known by now.
+    // The contents of the texts are known by now.
     let begins = Box::new(rows::new_run_row(kept, start, &cleaner));
     Some(RunFinish {
         settles: None,

@@ -1,7 +1,7 @@
 //! Runs once more, without sending: from the record alone, to the first difference.
 //!
-//! Invariants: nothing is performed and no gate is passed; the machine sees the recorded events and
-//! nothing else; the first difference ends the replay.
+//! Invariants: nothing is performed and no gate is passed. The machine sees the recorded events and nothing else. The
+//! first difference ends the replay.
 
 use std::collections::BTreeMap;
 
@@ -30,42 +30,41 @@ const AROUND: usize = 40;
 /// The longest line of forks that is followed back.
 const MOST_PARENTS: usize = 100;
 
-/// Where a replay differs from the record.
+/// The difference between a replay and the record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Difference {
-    /// At which call, from 0; the number of calls for what comes after the last.
+    /// At which call, from 0. The number of calls for what comes after the last.
     pub call: u32,
     /// In what: `section NAME`, `body`, `request`, `event`, `outcome`.
     pub what: String,
     /// The first byte that differs, in the section's text, the body, or the value.
     pub byte: Option<usize>,
-    /// What the record has there, shortened; a JSON string, so that it is safe to look at. The versions that it
-    /// was made with, where others are the reason.
+    /// The record's value there, shortened. A JSON string, so that it is safe to look at. It is the versions that the
+    /// record was made with, if others are the reason.
     pub recorded: String,
-    /// What there is today.
+    /// Today's value there.
     pub found: String,
 }
 
-/// What a replay gave.
+/// The result of a replay.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReplayReport {
     /// How many calls were rebuilt.
     pub calls: u32,
     /// How many bytes of requests are the same.
     pub bytes: u64,
-    /// The first difference; `None` if there is none.
+    /// The first difference. `None` if there is none.
     pub difference: Option<Difference>,
-    /// What the run ended with, this time, as a record has it.
+    /// The end of the run, this time, as a record has it.
     pub outcome: Option<Outcome>,
 }
 
-/// Feeds a run's recorded events to its machine, and compares every request and the end with the
-/// record, byte for byte. A run that has not ended is replayed as far as it came; a fork with what
-/// its parents did before.
+/// Feeds a run's recorded events to its machine, and compares every request and the end with the record, byte for byte.
+/// A run that has not ended is replayed as far as it came. A fork with what its parents did before.
 ///
-/// `machine` is made today from the recorded inputs, prompts, profile and settings, and has taken no event;
-/// `models` are the recorded ones, the run's own first. `as_kept` says what a record has of the machine's outcome.
+/// `machine` is made today from the recorded inputs, prompts, profile and settings, and has taken no event. `models`
+/// are the recorded ones, the run's own first. `as_kept` says what a record has of the machine's outcome.
 ///
 /// # Errors
 ///
@@ -118,7 +117,7 @@ pub async fn replay<M: Machine>(
                 replayed.outcome = Some(outcome);
                 replayed.difference = replayed.difference.or(difference);
             }
-            // What a person answered, and that the time was up, are events of the record themselves.
+            // A person's answer and the end of the time are events of the record themselves.
             Step::Ask(_) | Step::Wait { .. } => {}
         }
         if replayed.difference.is_some() || replayed.outcome.is_some() {
@@ -177,11 +176,11 @@ fn unreadable_parent(fork: &RunId, parent: &RunId, error: proem_store::Error) ->
 struct ReplayedCall<'r> {
     effect: EffectId,
     request: &'r Request,
-    /// The recorded event after it, which says what came of the call; `None` where the record ends.
+    /// The recorded event after it, which says what came of the call. `None` where the record ends.
     next: Option<&'r Event>,
 }
 
-/// What is recorded of a run and its parents.
+/// The record of a run and its parents.
 struct RunRecord {
     run: String,
     events: Vec<Event>,
@@ -197,8 +196,8 @@ impl RunRecord {
         let mut tools: BTreeMap<EffectId, ToolCallRow> = BTreeMap::new();
         let (mut run, mut before) = (detail.clone(), u32::MAX);
         for _ in 0..MOST_PARENTS {
-            // A fork has the events from its beginning on; those before are its parent's, or that one's parent's. What
-            // a parent took after the fork began is none of the fork's.
+            // A fork has the events from its beginning on. Earlier ones are its parent's, or that one's parent's.
+            // Events of a parent after the fork began are none of the fork's.
             let first = run.steps.iter().map(|(step, ..)| *step).min().unwrap_or(before).min(before);
             steps.extend(run.steps.into_iter().filter(|(step, ..)| *step < before).map(|(step, _, hash)| (step, hash)));
             for call in run.calls.into_iter().filter(|call| !call.body.is_empty()) {
@@ -302,7 +301,7 @@ impl RunRecord {
         Ok(())
     }
 
-    /// Compares a call of a tool with the recorded one; it is not made.
+    /// Compares a call of a tool with the recorded one. It is not made.
     fn compare_tool(&self, replayed: &mut ReplayReport, effect: EffectId, call: &ToolUse, next: Option<&Event>) {
         let number = replayed.calls;
         replayed.calls = number.saturating_add(1);
@@ -421,7 +420,7 @@ fn hashes_in_pieces(pieces: &Json, hashes: &mut Vec<String>) {
     }
 }
 
-/// The first byte in which two texts differ, with what stands around it in each.
+/// The first byte in which two texts differ, with what is around it in each.
 fn first_difference(recorded: &str, found: &str) -> (usize, String, String) {
     let same = recorded.bytes().zip(found.bytes()).take_while(|(one, other)| one == other).count();
     let around = |text: &str| {

@@ -24,7 +24,7 @@ use super::sealed::{SealBinding, SealKey, SealedState, open_sealed_state};
 use crate::Error;
 use crate::driver::{DriveEnd, DriveStart, Journal as _, PauseReason, Perform, RunBounds, go_on};
 
-/// What a snapshot holds: a machine's state with what it waits for.
+/// The contents of a snapshot: a machine's state with its pending effects.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SnapshotState {
     /// The machine's own state.
@@ -37,7 +37,7 @@ pub struct SnapshotState {
     pub until: Option<Time>,
 }
 
-/// What a machine waits for.
+/// The pending effects of a machine.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Waits<'w> {
     pub(super) effects: &'w [(EffectId, Effect)],
@@ -46,8 +46,8 @@ pub(super) struct Waits<'w> {
 }
 
 impl Waits<'_> {
-    /// The JSON of the [`SnapshotState`] of a machine that waits for this; the machine's own is not copied, for
-    /// every text of a request stands in it.
+    /// The JSON of the [`SnapshotState`] of a machine that waits for this. The machine's own is not copied, for every
+    /// text of a request is in it.
     pub(super) fn of(self, machine: Json) -> serde_json::Result<Json> {
         let fields = [
             ("machine", machine),
@@ -81,7 +81,7 @@ impl FoldedState {
         Self { pieces: folded.pieces, texts: folded.texts.into_iter().map(text).collect() }
     }
 
-    /// The state; `None` if one of its texts is gone or changed.
+    /// The state. `None` if one of its texts is gone or changed.
     fn state(&self, kept: &BTreeMap<String, Vec<u8>>) -> Option<Json> {
         let text = |hash: &str| {
             let text = match self.texts.get(hash) {
@@ -97,13 +97,13 @@ impl FoldedState {
 /// A run that can go on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResumableRun {
-    /// What is kept of it.
+    /// Its record.
     pub detail: RunDetail,
     /// How many events it had taken.
     pub step: u32,
     /// The state that it goes on from.
     pub state: SnapshotState,
-    /// What is known already of the effects that it waits for.
+    /// The known results of its pending effects.
     pub known: BTreeMap<EffectId, EffectResult>,
 }
 
@@ -116,7 +116,7 @@ impl ResumableRun {
         attempts.filter(|attempt| !matches!(attempt.state.as_str(), "reported" | "unsent")).count()
     }
 
-    /// What the run waits for; `answers` are those to its questions, if it asked any.
+    /// The start of the run's continuation. `answers` are those to its questions, if it asked any.
     #[must_use]
     pub fn onward(&self, answers: Vec<QuestionAnswer>) -> DriveStart {
         match self.state.until {
@@ -126,15 +126,15 @@ impl ResumableRun {
         }
     }
 
-    /// Goes on to the run's end. What it asks `ask` has a person answer; what was answered is written down
-    /// before the run goes on with it.
+    /// Goes on to the run's end. `ask` puts its questions to a person. Answers are written down before the run goes on
+    /// with them.
     ///
-    /// What it asked before is written down once more first: who gives no answer leaves a run that asks, as
-    /// it was, and a fork is there to be answered.
+    /// Its earlier questions are written down once more first: a run without an answer keeps asking, and a fork is
+    /// there to be answered.
     ///
     /// # Errors
     ///
-    /// Those of [`go_on`], of [`check_answers`] and of `ask`; [`proem_store::Error`] if an answer can't be written.
+    /// Those of [`go_on`], of [`check_answers`] and of `ask`. [`proem_store::Error`] if an answer can't be written.
     pub async fn to_the_end<M: Machine + Sync, E>(
         &self,
         machine: &mut M,
@@ -166,23 +166,23 @@ impl ResumableRun {
     }
 }
 
-/// What a run that is kept is driven with.
+/// The context for driving a recorded run.
 #[derive(Debug)]
 pub struct DriveContext<'r, W> {
     /// Performs its effects.
     pub world: &'r W,
     /// How long it may take from here, and who may end it.
     pub bounds: &'r RunBounds,
-    /// Where it is written down: under its own id, or a fork's.
+    /// The recording: under its own id, or a fork's.
     pub recording: &'r Recording<'r>,
 }
 
-/// Drives a run that is kept from there to its end. What it asks `ask` has a person answer; what was answered is
-/// written down before the run goes on with it.
+/// Drives a recorded run from there to its end. `ask` puts its questions to a person. Answers are written down before
+/// the run goes on with them.
 ///
 /// # Errors
 ///
-/// Those of [`go_on`], of [`check_answers`] and of `ask`; [`proem_store::Error`] if an answer can't be written.
+/// Those of [`go_on`], of [`check_answers`] and of `ask`. [`proem_store::Error`] if an answer can't be written.
 pub async fn drive_to_the_end<M: Machine + Sync, E>(
     machine: &mut M,
     mut from: DriveStart,
@@ -227,7 +227,7 @@ impl<W: Perform + Sync> Perform for RememberedWorld<'_, W> {
 pub enum ResumeIdentity {
     /// Under its own: its record goes on.
     On,
-    /// Under a fork's; the run itself stays as it is.
+    /// Under a fork's. The run itself stays as it is.
     Apart,
 }
 
@@ -271,9 +271,9 @@ fn resume_refusal(run: &RunId, why: String) -> Error {
 ///
 /// # Errors
 ///
-/// [`Error::Records`] if there is no such run, it has ended, its process is alive, or no state of it is
-/// kept; [`Error::NotResumable`] if it is another project's, or its state was not sealed by this
-/// installation for this run, prompt and rules.
+/// [`Error::Records`] if there is no such run, it has ended, its process is alive, or no state of it is kept.
+/// [`Error::NotResumable`] if it is another project's, or its state was not sealed by this installation for this run,
+/// prompt and rules.
 pub async fn resume(store: &Store, seal: &SealKey, request: ResumeRequest<'_>) -> Result<ResumableRun, Error> {
     let ResumeRequest { run, identity, project, policy } = request;
     let detail = store.run(run).await?;
@@ -312,8 +312,8 @@ pub async fn resume(store: &Store, seal: &SealKey, request: ResumeRequest<'_>) -
     Ok(ResumableRun { detail, step: snapshot.step, state, known })
 }
 
-/// The recorded answers to what a state waits for; none of a run of whose texts something was taken
-/// out, since its answers may not be what was answered.
+/// The recorded answers to what a state waits for. None of a run of whose texts something was taken out, since its
+/// answers may not be what was answered.
 async fn recorded_answers(
     store: &Store,
     detail: &RunDetail,

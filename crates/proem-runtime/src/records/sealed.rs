@@ -17,7 +17,7 @@ const FORM: u8 = 1;
 
 const NONCE_BYTES: usize = 24;
 
-/// The key that states are sealed with; derived from the installation's.
+/// The key that states are sealed with. Derived from the installation's.
 pub struct SealKey([u8; 32]);
 
 impl fmt::Debug for SealKey {
@@ -33,7 +33,7 @@ impl SealKey {
         Self(key.seal("state of a run", b""))
     }
 
-    /// The key of the installation whose key file is at `path`; both are made on first use.
+    /// The key of the installation whose key file is at `path`. Both are made on first use.
     ///
     /// # Errors
     ///
@@ -43,7 +43,7 @@ impl SealKey {
     }
 }
 
-/// What a sealed state is bound to: it opens for nothing else.
+/// The binding of a sealed state: it opens for nothing else.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SealBinding<'b> {
     /// The id of the project that the run belongs to.
@@ -59,7 +59,7 @@ pub struct SealBinding<'b> {
 }
 
 impl SealBinding<'_> {
-    /// The binding in bytes; each text stands behind its length, so that no two bindings are alike.
+    /// The binding in bytes. Each text is behind its length, so that no two bindings are alike.
     fn bytes(&self) -> Vec<u8> {
         let mut bytes = vec![FORM];
         for text in [self.project, self.run, self.definition, self.policy] {
@@ -89,7 +89,7 @@ pub fn seal(key: &SealKey, binding: &SealBinding<'_>, state: &[u8]) -> Result<Se
     Ok(SealedState([&[FORM], nonce.as_slice(), &text].concat()))
 }
 
-/// Opens a sealed state; `None` if it was made elsewhere, for something else, or changed.
+/// Opens a sealed state. `None` if it was made elsewhere, for something else, or changed.
 #[must_use]
 pub fn open_sealed_state(key: &SealKey, binding: &SealBinding<'_>, sealed: &SealedState) -> Option<Vec<u8>> {
     let (&form, rest) = sealed.0.split_first()?;

@@ -5,7 +5,7 @@ use proem_engine::ledger::{Cap, CapPeriod, CapScope, CapUnit};
 /// Whether a run could do without its records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Necessity {
-    /// Configuration asks for them; the caller may leave them out.
+    /// Configuration asks for them. The caller may leave them out.
     Configured,
     /// It goes on in them.
     Required,
@@ -25,7 +25,7 @@ pub fn unsent_reason(why: &str, necessity: Necessity, caps: &[Cap]) -> String {
     format!("{why}; {rest}")
 }
 
-/// Where a cap is declared.
+/// The place of a cap's declaration.
 fn cap_declaration(cap: &Cap) -> String {
     let scope = match cap.scope {
         CapScope::User => "user",
@@ -40,7 +40,7 @@ fn cap_declaration(cap: &Cap) -> String {
         (CapPeriod::Month, CapUnit::Tokens) => "month_tokens",
         (CapPeriod::Run, CapUnit::Tokens) => "run_tokens",
     };
-    // What a caller allows one run is a cap of its project's.
+    // A caller's limit for one run counts as a cap of its project.
     let option = if (scope, key) == ("project", "run") { ", or what the run itself may cost" } else { "" };
     format!("`budget.{scope}.{key}`{option}")
 }

@@ -22,8 +22,8 @@ use crate::task_vectors::MAX_DIMENSION;
 
 /// The most bytes of an answer that is no success.
 const MAX_REFUSAL_BYTES: usize = 64 * 1024;
-/// What one number of a vector may take in an answer: sign, digits and exponent of a double, a comma, a
-/// line break and its indentation.
+/// The bytes that one number of a vector may take in an answer: sign, digits and exponent of a double, a comma, a line
+/// break and its indentation.
 const NUMBER_BYTES: usize = 40;
 /// The numbers of a vector where nobody said how many: the most of the public models
 /// (<https://developers.openai.com/api/docs/guides/embeddings>).
@@ -42,7 +42,7 @@ pub(super) struct EmbeddingClient {
     sent: Arc<AtomicUsize>,
 }
 
-/// What was heard of an attempt, whether it failed or not.
+/// The trace of an attempt, whether it failed or not.
 #[derive(Debug, Default)]
 struct AttemptTrace {
     head: Option<ResponseHead>,
@@ -136,7 +136,7 @@ impl EmbeddingClient {
             let chunk = match answer.chunk().await {
                 Ok(Some(chunk)) => chunk,
                 Ok(None) => break,
-                // What a server says before it breaks off is more exact than that it did.
+                // A server's last words before it breaks off are more exact than the fact that it did.
                 Err(_) if !is_answer => break,
                 Err(failure) => return Err(CallFailure { status: Some(status), ..failure }),
             };

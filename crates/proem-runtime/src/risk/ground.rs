@@ -1,5 +1,5 @@
-//! What one change is assessed with besides its past: the files with it in them, measured coverage by their
-//! paths, and the past commits that it is compared with.
+//! The ground of one change's assessment besides its past: the files with it in them, measured coverage by their paths,
+//! and the past commits for comparison.
 //!
 //! Each change has its own, as if it were assessed alone; what several have in common is read once.
 
@@ -22,7 +22,7 @@ use crate::structure::{SourceGap, Structure, StructureFile, StructureReader, Tre
 /// How many grounds are held, so that whoever looks at a change again needn't read them again.
 const HELD: usize = 8;
 
-/// Where a change stands.
+/// The place of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ChangeKey {
     kind: ChangeKind,
@@ -42,14 +42,14 @@ impl From<&ResolvedChange> for ChangeKey {
     }
 }
 
-/// What one change is assessed with besides its past.
+/// The ground of one change's assessment besides its past.
 #[derive(Debug, Default)]
 pub(super) struct AssessmentGround {
-    /// The files with the change in them; `None` if they can't be read.
+    /// The files with the change in them. `None` if they can't be read.
     pub(super) tree: Option<FileTree>,
     pub(super) coverage: Option<Coverage>,
     pub(super) sample: Sample,
-    /// What is missing, in our words.
+    /// The gaps, in our words.
     pub(super) notes: Vec<String>,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct GroundReader {
     pub(super) git: GitProgram,
     pub(super) repository: Repository,
     pub(super) structures: StructureReader,
-    /// The commits that any of the changes is compared with; `None` if they can't be looked at.
+    /// The commits that any of the changes is compared with. `None` if they can't be looked at.
     pub(super) drawn: Option<Vec<DrawnCommit>>,
     pub(super) coverage: Option<Coverage>,
     rows: Mutex<Vec<SampleRows>>,
@@ -81,11 +81,11 @@ impl GroundReader {
         Self { git, repository, structures, drawn, coverage, rows, held }
     }
 
-    /// The ground of a change that stands on `past`. `told` hears how many of how many sources were read.
+    /// The ground of a change that is on `past`. `told` hears how many of how many sources were read.
     ///
     /// # Errors
     ///
-    /// What keeps git from telling the attributes of the base.
+    /// If git can't tell the attributes of the base.
     pub(super) fn of(
         &self,
         stand: &ChangeKey,
@@ -173,7 +173,7 @@ pub(super) fn picked_commits(past: &Past<'_>) -> Vec<ObjectId> {
     newest_commits(past, MOST).into_iter().filter_map(id).collect()
 }
 
-/// What is behind a lock is whole whenever a thread ends.
+/// A value behind a lock is whole whenever a thread ends.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -23,20 +23,20 @@ pub struct Measures<'m, W> {
 }
 
 impl<'m, W> Measures<'m, W> {
-    /// Measures by looking at a change; calls are made by `calls` and given up after `each`.
+    /// Measures by looking at a change. Calls are made by `calls` and given up after `each`.
     #[must_use]
     pub const fn new(look: ChangeView<'m>, calls: W, each: Duration) -> Self {
         Self { look, calls, each }
     }
 
-    /// What calls were made by.
+    /// The performer of the calls.
     #[must_use]
     pub fn into_calls(self) -> W {
         self.calls
     }
 
-    /// What came of a call that was told to end. Nobody cancelled it unless the run is: its time was up, and the
-    /// run goes on with what there is.
+    /// The result of a call that was told to end. It was cancelled only if the run is: otherwise its time was up, and
+    /// the run goes on without it.
     fn given_up(&self, performed: EffectResult, stop: &CancellationToken) -> EffectResult {
         match performed {
             EffectResult::Failed { failure } if failure.kind == FailureKind::Cancelled && !stop.is_cancelled() => {
@@ -59,14 +59,14 @@ impl<'m, W> Measures<'m, W> {
     }
 }
 
-/// What is to be measured.
+/// The requested measurement.
 #[derive(Debug, Serialize, Deserialize)]
 struct MeasureRequest {
     metric: MetricName,
     file: u32,
 }
 
-/// Whose neighbours are wanted.
+/// The file or commit whose neighbours are requested.
 #[derive(Debug, Serialize, Deserialize)]
 struct Around {
     file: u32,

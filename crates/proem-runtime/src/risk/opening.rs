@@ -20,7 +20,7 @@ use crate::git::{GitProgram, Repository};
 use crate::history::{HistoryWanted, read_repository_history};
 use crate::structure::{StructureLimits, StructureReader};
 
-/// What an assessor is made for.
+/// The options of an assessor.
 #[derive(Debug, Clone)]
 pub struct AssessorOptions {
     /// The changes that will be looked at, newest first.
@@ -35,7 +35,7 @@ pub struct AssessorOptions {
     pub cache: Option<PathBuf>,
     /// The values at which metrics become MEDIUM and HIGH.
     pub thresholds: Thresholds,
-    /// What decides the level.
+    /// The rules for the level.
     pub level_rules: LevelRules,
     /// Incidents of the caller's.
     pub incidents: Option<Vec<Incident>>,
@@ -71,7 +71,7 @@ impl Assessor {
     ///
     /// # Errors
     ///
-    /// What [`read_repository_history`] reports, and what keeps git from telling the attributes of the newest change's base;
+    /// The errors of [`read_repository_history`], and of git for the attributes of the newest change's base.
     /// [`Error::Assessment`] and [`Error::Score`] if the shipped data are damaged.
     pub fn open(
         git: &GitProgram,
@@ -111,7 +111,7 @@ impl Assessor {
     }
 }
 
-/// What is read, and how.
+/// The reading for an assessor.
 struct AssessorReading<'r> {
     git: &'r GitProgram,
     repository: &'r Repository,
@@ -120,7 +120,7 @@ struct AssessorReading<'r> {
 }
 
 impl AssessorReading<'_> {
-    /// The history that all changes stand in.
+    /// The history that all changes are in.
     fn history(&self, about: &mut AssessorAccount) -> Result<History, Error> {
         let options = self.options;
         let tips: Vec<ObjectId> = options.changes.iter().filter_map(|change| change.id.or(change.base)).collect();
@@ -143,8 +143,8 @@ impl AssessorReading<'_> {
         Ok(read.history)
     }
 
-    /// The commits that any of the changes is compared with; `None` with a note if they can't be looked at:
-    /// without them a change has no percentile, which is unknown, and the rest can be known.
+    /// The commits that any of the changes is compared with. `None` with a note if they can't be looked at: without
+    /// them a change has no percentile, which is unknown, and the rest can be known.
     fn drawn(&self, history: &History, about: &mut AssessorAccount) -> Option<Vec<DrawnCommit>> {
         let pasts = self.options.changes.iter().map(|change| past_of(history, change.base.as_ref()));
         let ids: BTreeSet<ObjectId> = pasts.flat_map(|past| picked_commits(&past)).collect();
@@ -160,7 +160,7 @@ impl AssessorReading<'_> {
     }
 }
 
-/// What happened up to a commit; nothing without one, or if it is not known.
+/// The past up to a commit. Nothing without one, or if it is unknown.
 pub(super) fn past_of<'h>(history: &'h History, base: Option<&ObjectId>) -> Past<'h> {
     let base = base.and_then(|base| history.find(base));
     base.map_or_else(|| history.nothing(), |base| history.past(base))

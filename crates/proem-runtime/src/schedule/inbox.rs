@@ -4,8 +4,8 @@
 //! when it was changed last, so a file that is renamed in the folder is not new, and one that grows is.
 //!
 //! Invariants: a file is handed out only after it stayed as it is for the time to settle, as far as was seen or by when
-//! it was changed last; one that was handed out is
-//! not handed out again unless it changes or whoever had it asks for it; links and what is no file are never handed out.
+//! it was changed last. One that was handed out is not handed out again unless it changes or whoever had it asks for
+//! it. Links and what is no file are never handed out.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
@@ -29,7 +29,7 @@ pub struct WatchedFolder {
     overfull: bool,
 }
 
-/// What a file is told apart by: its device and its number on it.
+/// The identity of a file: its device and its number on it.
 type FileIdentity = (u64, u64);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,19 +64,19 @@ pub enum LeftAlone {
 /// A file that can be read now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettledFile {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
     /// How long it has been as it is.
     pub settled: Duration,
     identity: FileIdentity,
 }
 
-/// What a look found.
+/// The result of a look.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct FolderNews {
     /// Files that can be read now, by name.
     pub settled: Vec<SettledFile>,
-    /// What is left alone, each once.
+    /// The files that are left alone, each once.
     pub left: Vec<(PathBuf, LeftAlone)>,
 }
 
@@ -109,7 +109,7 @@ impl WatchedFolder {
             if is_passed_over(&path) {
                 continue;
             }
-            // What went away meanwhile is nobody's loss.
+            // A file that went away meanwhile is nobody's loss.
             let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
             match self.why_left(&path, &metadata) {
                 None => {
@@ -216,7 +216,7 @@ mod tests {
             fs::write(self.folder.path().join(name), text).unwrap();
         }
 
-        /// What a look finds so many seconds later: the names of files, and of what is left alone.
+        /// The result of a look this many seconds later: the names of files, and of those that are left alone.
         fn look(&mut self, seconds: u64) -> (Vec<String>, Vec<(String, LeftAlone)>) {
             self.now += Duration::from_secs(seconds);
             let news = self.watched.look(self.now, SystemTime::now()).unwrap();

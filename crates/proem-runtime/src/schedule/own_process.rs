@@ -1,8 +1,9 @@
 //! This program once more, as a process of its own, from a clean environment.
 //!
-//! What reads texts from outside holds no credential (T7): what needs one is started beside it, and finds it by itself.
-//! The process gets nothing of the environment but what tells where the user's folders and the programs are, and belongs
-//! to no terminal's group, so that a ^C that ends its starter does not end it in the middle of a delivery.
+//! A process that reads texts from outside holds no credential (T7): a process that needs one is started beside it, and
+//! finds it by itself. That process gets only the parts of the environment that locate the user's folders and the
+//! programs, and belongs to no terminal's group, so that a ^C that ends its starter does not end it in the middle of a
+//! delivery.
 
 use std::ffi::OsString;
 use std::io::{self, Read as _};
@@ -30,13 +31,13 @@ const HANDED_ON: [&str; 15] = [
     "PROEM_CLOCK",
     "SystemRoot",
 ];
-/// How much of what it says is kept of each stream, in bytes; the rest is read and thrown away.
+/// How much of what it says is kept of each stream, in bytes. The rest is read and thrown away.
 const MOST: u64 = 4 * 1024 * 1024;
 
 /// The most memory of a process that is started for its own sake, in bytes.
 const APART_MEMORY: u64 = 2 << 30;
 
-/// What is started.
+/// The program to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnProgram {
     /// The program.
@@ -56,11 +57,11 @@ pub struct OwnProcess {
 /// How a process ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessEnd {
-    /// Its exit code; `None` if a signal ended it.
+    /// Its exit code. `None` if a signal ended it.
     pub code: Option<i32>,
-    /// What it wrote to standard output.
+    /// Its standard output.
     pub output: Vec<u8>,
-    /// What it wrote to standard error.
+    /// Its standard error.
     pub error: Vec<u8>,
 }
 
@@ -73,11 +74,11 @@ impl OwnProgram {
     /// If the system starts no process.
     pub fn start_apart(&self) -> io::Result<()> {
         let mut command = self.command();
-        // Where it was started may be a folder that is to be removed.
+        // It may have been started in a folder that is to be removed.
         command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn()?;
         crate::process::confine(&child, APART_MEMORY)?;
-        // Whoever started it may go on for long, and is to leave no dead process behind.
+        // Its starter may run for long, and must leave no dead process behind.
         std::thread::Builder::new().name("proem-process".to_owned()).spawn(move || child.wait())?;
         Ok(())
     }
@@ -112,7 +113,7 @@ impl OwnProgram {
                 let code = child.wait()?.code();
                 Ok(ProcessEnd { code, output, error: error.unwrap_or_default() })
             };
-            // Whoever started it may have ended.
+            // Its starter may have ended.
             _ = said.send(end());
         })?;
         Ok(OwnProcess { id, end })
@@ -122,8 +123,9 @@ impl OwnProgram {
 /// How much less a background process is preferred to others, of at most 19 (setpriority(2)).
 const NICE: i32 = 15;
 
-/// Makes this process one in the background: in a session of its own, so that no terminal is its, and after all others.
-/// What the system refuses of that stays as it is: a shell's own job is the first of its group, and keeps its terminal.
+/// Moves this process into the background: into a session of its own, so that no terminal belongs to it, and behind all
+/// others. If the system refuses a part of that, the process keeps it: a shell's own job is the first of its group, and
+/// keeps its terminal.
 pub fn leave_terminal() {
     _ = rustix::process::setsid();
     _ = rustix::process::nice(NICE);
@@ -169,7 +171,7 @@ mod tests {
         let end = process.end().await.unwrap();
         let said = String::from_utf8(end.output).unwrap();
         let names = said.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name);
-        // What shells set themselves.
+        // The variables that shells set themselves.
         let own = ["PWD", "SHLVL", "_", "OLDPWD"];
         let others: Vec<&str> = names.filter(|name| !HANDED_ON.contains(name) && !own.contains(name)).collect();
         assert!(others.is_empty(), "{others:?}");

@@ -5,7 +5,7 @@ use crate::Error;
 /// The longest line that can be an answer, in bytes: an id in hexadecimal digits, a type and a size.
 const LINE: usize = 256;
 
-/// What git says about one object.
+/// Git's answer about one object.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Object {
     /// A blob's content, as git stores it.
@@ -124,7 +124,7 @@ fn unreadable_cat_file() -> Error {
 mod tests {
     use super::*;
 
-    /// Reads `bytes` in pieces of every length; whether that went well to the end.
+    /// Reads `bytes` in pieces of every length. Whether that went well to the end.
     fn check(bytes: &[u8], expected: &[Object], whole: bool) {
         for length in 1..=bytes.len().max(1) {
             let (mut batch, mut found) = (ObjectCutter::new(4), Vec::new());

@@ -1,9 +1,9 @@
-//! What was read of sources, kept from one run to the next.
+//! The records of sources, kept from one run to the next.
 //!
-//! One file: a mark with the version, a count, entries of key and value with their lengths, and the
-//! CRC-32 of all that, which shows damage: it lies in a folder of the user's own, and every start that
-//! needs it looks. It is replaced as a whole, so a reader sees all of an old one or all of a new
-//! one; of two processes that save at the same time the later one's entries stay.
+//! One file: a mark with the version, a count, entries of key and value with their lengths, and the CRC-32 of all that,
+//! which shows damage: it is in a folder of the user's own, and every start that needs it looks. It is replaced as a
+//! whole, so a reader sees all of an old one or all of a new one. Of two processes that save at the same time the later
+//! one's entries stay.
 
 use std::{
     collections::BTreeMap,
@@ -20,9 +20,9 @@ use crate::{
     structure::{SourceReading, listing::SourceContent, want::Want},
 };
 
-/// The file's name; another form gets another one.
+/// The file's name. Another form gets another one.
 const NAME: &str = "structure-2.bin";
-/// What an earlier version kept, in another form.
+/// The file of an earlier version, in another form.
 const OLDER: &str = "structure-1.bin";
 const MARK: &[u8; 8] = b"proemst2";
 /// The largest file that is read, in bytes: facts take about 500 for each source.
@@ -58,7 +58,7 @@ impl StructureCacheKey {
 pub(super) struct StructureCache {
     folder: Option<PathBuf>,
     entries: BTreeMap<Vec<u8>, Vec<u8>>,
-    /// What this run had use for.
+    /// The entries that this run used.
     used: BTreeMap<Vec<u8>, SourceReading>,
     changed: bool,
     /// Why one that is there isn't used.
@@ -84,12 +84,12 @@ impl StructureCache {
             }
             Err(error) => Some(format!("the stored imports are not used: {error}")),
         };
-        // What is damaged is replaced even if there is nothing new to say.
+        // A damaged file is replaced even without new entries.
         cache.changed = cache.note.is_some();
         cache
     }
 
-    /// Why a cache that is there isn't used; said once.
+    /// Why a cache that is there isn't used. Said once.
     pub(super) fn note(&mut self) -> Option<String> {
         self.note.take()
     }
@@ -124,7 +124,7 @@ impl StructureCache {
         self.changed = true;
     }
 
-    /// Writes what changed; a note says why that was not possible.
+    /// Writes what changed. A note says why that was not possible.
     pub(super) fn save(&mut self) -> Option<String> {
         let folder = self.folder.clone().filter(|_| self.changed)?;
         self.changed = false;
@@ -177,20 +177,20 @@ pub(crate) fn entries_as_bytes<K: AsRef<[u8]>, V: AsRef<[u8]>>(entries: &BTreeMa
     bytes
 }
 
-/// The entries of such a file; `None` for any other bytes.
+/// The entries of such a file. `None` for any other bytes.
 pub(crate) fn parse_kept_entries(bytes: &[u8]) -> Option<BTreeMap<Vec<u8>, Vec<u8>>> {
     let piece = |range: Range<usize>| bytes.get(range).unwrap_or_default().to_vec();
     Some(places(bytes)?.into_iter().map(|place| (piece(place.key), piece(place.value))).collect())
 }
 
-/// Where an entry lies in the bytes of its file.
+/// The place of an entry in the bytes of its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct EntryPlace {
     pub(crate) key: Range<usize>,
     pub(crate) value: Range<usize>,
 }
 
-/// Where the entries of such a file lie, by their keys; `None` for any other bytes.
+/// The places of the entries of such a file, by their keys. `None` for any other bytes.
 pub(crate) fn places(bytes: &[u8]) -> Option<Vec<EntryPlace>> {
     let (body, sum) = bytes.split_last_chunk()?;
     if crc32fast::hash(body) != u32::from_le_bytes(*sum) {

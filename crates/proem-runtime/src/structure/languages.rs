@@ -45,7 +45,7 @@ const ENDINGS: [(&[u8], &str); 41] = [
     (b".zsh", "Shell"),
 ];
 
-/// The name of the language of a source that has no parser; `None` for one that has, and for what is no source.
+/// The name of the language of a source that has no parser. `None` for one that has, and for what is no source.
 pub(crate) fn without_parser(path: &[u8]) -> Option<&'static str> {
     let name = last_path_part(path);
     let dot = name.iter().rposition(|&byte| byte == b'.').filter(|&dot| dot > 0)?;

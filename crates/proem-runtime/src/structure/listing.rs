@@ -26,7 +26,7 @@ pub(super) struct SourceEntry {
     pub(super) content: SourceContent,
 }
 
-/// Where the content of a file is.
+/// The place of a file's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SourceContent {
     /// In the object with this id, in hexadecimal digits.
@@ -45,7 +45,7 @@ pub(super) struct SourceListing {
     submodules: usize,
 }
 
-/// What git has of a path.
+/// The kind of a path in git.
 enum TreeEntryKind {
     File(String),
     Link,
@@ -65,7 +65,7 @@ impl SourceListing {
         listing
     }
 
-    /// What was left out, in our words; links are files that git lists under their own name as well.
+    /// The gaps, in our words. Links are files that git also lists under their own name.
     pub(super) fn gaps(&self) -> Vec<String> {
         let gap = match self.submodules {
             0 => None,
@@ -169,7 +169,7 @@ fn modified_paths(session: &Session<'_>) -> Result<Vec<Vec<u8>>, Error> {
             let is_modified = |kind| matches!(kind, StatusKind::Tracked { unstaged, .. } if unstaged != b'.');
             Ok(status.entries.into_iter().filter(|entry| is_modified(entry.kind)).map(|entry| entry.path).collect())
         }
-        // What is asked here needs no commit, and that may be what git misses.
+        // This question needs no commit, and a missing commit may be git's problem.
         Ok(_) | Err(Error::GitFailed { .. }) => {
             Ok(nul_separated_paths(&session.ask_whole(&["ls-files", "-m", "-z"], &[0])?.stdout).collect())
         }
@@ -182,7 +182,7 @@ fn nul_separated_paths(listed: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     listed.split(|&byte| byte == 0).filter(|path| !path.is_empty()).map(<[u8]>::to_vec)
 }
 
-/// The content of a file in the work tree, of at most `longest` bytes; `None` if there is none, or something else.
+/// The content of a file in the work tree, of at most `longest` bytes. `None` if there is none, or something else.
 fn on_disk(root: &Path, path: &[u8], longest: usize, room: &mut usize) -> Result<Option<SourceContent>, Error> {
     let relative = Path::new(OsStr::from_bytes(path));
     // A folder that is a repository of its own is listed with a slash.

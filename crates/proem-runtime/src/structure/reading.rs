@@ -1,7 +1,7 @@
 //! Reads contents and parses them, several at once.
 //!
-//! One git process streams the contents of all blobs; threads parse what comes. Between them is a
-//! short queue, so that memory stays bounded however fast git is.
+//! One git process streams the contents of all blobs. Threads parse what comes. Between them is a short queue, so that
+//! memory stays bounded however fast git is.
 
 use std::{
     sync::{
@@ -31,7 +31,7 @@ use crate::{
 const QUEUE: usize = 64;
 /// The most threads that parse.
 const THREADS: usize = 8;
-/// What the git command is called in errors.
+/// The git command's name in errors.
 const COMMAND: &str = "cat-file";
 
 /// A content to read. It carries all that its result is for, so that no result can come to the wrong file.
@@ -53,7 +53,7 @@ pub(crate) struct WaitingFile<'a> {
     pub(super) reading: &'a mut Option<SourceResult>,
 }
 
-/// What was read of a content.
+/// The reading of a content.
 #[derive(Debug)]
 pub(crate) enum ContentReading {
     Facts(SourceFacts),
@@ -68,7 +68,7 @@ pub(crate) struct FinishedJob<'a> {
     pub(crate) result: Result<ContentReading, SourceGap>,
 }
 
-/// What bounds a reading.
+/// The bounds of a reading.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ReadingBounds<'l> {
     pub(crate) limits: &'l StructureLimits,
@@ -82,7 +82,7 @@ struct FetchedJob<'a> {
     bytes: Vec<u8>,
 }
 
-/// Does all jobs within their bounds, and returns those that are done; the others were not reached.
+/// Does all jobs within their bounds, and returns those that are done. The others were not reached.
 pub(crate) fn read_sources<'a>(
     session: &Session<'_>,
     jobs: Vec<ReadingJob<'a>>,
@@ -103,7 +103,7 @@ pub(crate) fn read_sources<'a>(
         let mut belt = Belt { queue, done, finished: Vec::new(), total, room, progress };
         let fed = feed_parsers(session, jobs, bounds.limits, &mut belt);
         let Belt { queue, done, mut finished, .. } = belt;
-        // What is in the queue is still parsed; without a sender the threads end.
+        // Entries in the queue are still parsed; without a sender the threads end.
         drop(queue);
         for job in done {
             finished.push(job);
@@ -130,7 +130,7 @@ struct Belt<'a, 'p> {
 }
 
 impl<'a> Belt<'a, '_> {
-    /// Hands a job's content on, and takes what is done; false if there is no room for more.
+    /// Hands a job's content on, and takes what is done. False if there is no room for more.
     fn content(&mut self, job: ReadingJob<'a>, bytes: Vec<u8>) -> bool {
         if self.room == 0 {
             return false;
@@ -189,7 +189,7 @@ fn feed_parsers<'a>(
             Object::TooLarge => belt.finish(FinishedJob { job, result: Err(SourceGap::TooLarge) }),
             Object::Missing => belt.finish(FinishedJob { job, result: Err(SourceGap::Missing) }),
         }
-        // Any error ends git; this one is not reported.
+        // Any error ends git. This one is not reported.
         if full { Err(Error::TooMuchOutput { command: COMMAND, cap: 0 }) } else { Ok(()) }
     };
     let args = [COMMAND, "--batch", "--buffer"];
@@ -203,7 +203,7 @@ fn feed_parsers<'a>(
     }
 }
 
-/// Parses what is fetched until nothing more comes; after the end of the time it is thrown away.
+/// Parses what is fetched until nothing more comes. After the end of the time it is thrown away.
 fn parse_fetched<'a>(
     bounds: ReadingBounds<'_>,
     waiting: &Mutex<Receiver<FetchedJob<'a>>>,

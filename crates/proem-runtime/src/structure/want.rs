@@ -1,24 +1,24 @@
-//! What is wanted of a file, by its path.
+//! The request for a file, by its path.
 
 use proem_imports::{Manifests, SourceLanguage};
 
 use crate::{context::RecordWant, structure::languages};
 
-/// What is wanted of a content.
+/// The request for a content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Want {
-    /// What a source says.
+    /// The facts of a source.
     Facts(SourceLanguage),
     /// How many lines it has.
     Lines,
     /// The bytes of a project file.
     Manifest,
-    /// What a file is made of, for ranking.
+    /// The parts of a file, for ranking.
     Record(RecordWant),
 }
 
 impl Want {
-    /// What is wanted of the file at a path; `None` for what is no source.
+    /// The request for the file at a path. `None` if it is no source.
     pub(super) fn of_path(path: &[u8]) -> Option<Self> {
         if Manifests::wanted(path) {
             return Some(Self::Manifest);

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::{MAX_TASKS, TaskVectorEntry, keepable};
 
-/// The form of the file; another number is another form.
+/// The form of the file. Another number is another form.
 const VERSION: u64 = 1;
 
 /// Hexadecimal digits of a coordinate.
@@ -24,7 +24,7 @@ pub(super) fn write_task_vectors(tasks: &BTreeMap<Sha256Hash, TaskVectorEntry>) 
     format!("{}\n", json::compact(&json!({ "version": VERSION, "tasks": tasks })))
 }
 
-/// Reads the whole file or nothing of it; the error says what it is, as in "the file ERROR".
+/// Reads the whole file or nothing of it. The error says what it is, as in "the file ERROR".
 pub(super) fn read_task_vectors(bytes: &[u8]) -> Result<BTreeMap<Sha256Hash, TaskVectorEntry>, &'static str> {
     let root: Value = serde_json::from_slice(bytes).map_err(|_| "are not valid JSON")?;
     if root.get("version").and_then(Value::as_u64) != Some(VERSION) {

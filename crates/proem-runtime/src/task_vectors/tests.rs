@@ -37,7 +37,7 @@ fn embedder(id: &str) -> Counting {
     Counting { model: model(id), calls: Cell::new(0), answer: by_bytes }
 }
 
-/// A direction of 32 dimensions from a text's bytes; an empty text has none.
+/// A direction of 32 dimensions from a text's bytes. An empty text has none.
 fn by_bytes(model: &ModelId, texts: &[&str]) -> Result<Vec<Option<Vector>>, EngineError> {
     let vector = |text: &&str| {
         let values = (0..32)
@@ -141,7 +141,7 @@ fn the_file_is_private_and_holds_no_word_of_a_task() {
     }
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
-    // What was used last already is no reason to write.
+    // An entry that was already the last used is no reason to write.
     fs::remove_file(&path).unwrap();
     let mut tasks = TaskVectors { changed: false, ..tasks };
     assert_eq!(tasks.embed_task(&embedder("secret-model"), &TEXTS, TASK).unwrap().1, 0);
@@ -235,7 +235,7 @@ fn a_file_that_is_something_else_is_made_anew() {
         tasks.save().unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), good, "{shown}");
     }
-    // Coordinates that are no vector's miss; the greatest number of uses leaves room for more.
+    // Coordinates that are no vector's miss. The greatest number of uses leaves room for more.
     for parts in ["[\"00000000\"]", "[\"3f800000\"]"] {
         fs::write(&path, kept(&u64::MAX.to_string(), parts)).unwrap();
         let mut tasks = open(&path);

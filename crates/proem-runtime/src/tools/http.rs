@@ -1,7 +1,8 @@
 //! Tools that are servers.
 //!
-//! Invariants: what fills a slot changes neither scheme, host and port nor the number of path segments; no redirect is
-//! followed; a host has no private address unless its tool says so, which is judged for the address that is connected to.
+//! Invariants: what fills a slot changes neither scheme, host and port nor the number of path segments. No redirect is
+//! followed. A host has no private address unless its tool says so, which is judged for the address that is connected
+//! to.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -119,7 +120,7 @@ fn address(tool: &HttpTool, arguments: &str) -> Result<String, String> {
     slots::fill_url(&tool.url, &values).map_err(in_words)
 }
 
-/// What an answer says, after RFC 9110, 15: a server behind a gate may have acted before the gate failed.
+/// The meaning of an answer, after RFC 9110, 15: a server behind a gate may have acted before the gate failed.
 fn meaning(answer: HostAnswer, pointer: Option<&str>) -> AttemptEnd {
     match answer.head.status {
         200..=299 => result(answer.body, pointer).map_or_else(AttemptEnd::Doubtful, AttemptEnd::Answered),

@@ -11,7 +11,7 @@ use super::http::check_http;
 use super::recorded::RecordedResults;
 use crate::Environment;
 
-/// Where tools run and what they may be given.
+/// The place where tools run, and their environment.
 #[derive(Debug, Clone, Copy)]
 pub struct ToolPlace<'p> {
     /// The project's root, below which commands run.

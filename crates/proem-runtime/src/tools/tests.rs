@@ -55,7 +55,7 @@ async fn try_once(set: &ToolSet, tool: &str, arguments: &Json) -> String {
     end_words(attempt(ready, &call, "key", &CancellationToken::new()).await)
 }
 
-/// A command that runs a script of the shell; what `{x}` stands for is its first argument.
+/// A command that runs a script of the shell; what `{x}` represents is its first argument.
 fn script(text: &str) -> String {
     format!(
         "effect = false\ntimeout_seconds = 1\ncommand = {{ argv = [\"sh\", \"-c\", '''{text}''', \"sh\", \"{{x}}\"], environment = [\"PATH\"] }}"
@@ -119,7 +119,7 @@ async fn a_command_sees_the_variables_that_it_declares_and_no_other() {
     let set = set(&agent, &[], &[("mail", "hunter2-hunter2-hunter2")]).unwrap();
     let found = try_once(&set, "show", &json!({})).await;
     assert_eq!(found, r#"answered ["","hunter2-hunter2-hunter2","key"]"#);
-    // What goes on to the program and to the record has it no more.
+    // The program and the record get the text without it.
     let performer = ToolPerformer::new(&set, None, policy_hash(&[]));
     let call = tool_use("show", &json!({}), ToolPower::Free);
     let effect = Effect::Tool { call: Box::new(call) };

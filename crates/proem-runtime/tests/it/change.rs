@@ -526,7 +526,7 @@ fn batches_are_listed_newest_first() {
 fn a_commit_without_a_readable_date_is_listed() {
     let fixture = Fixture::committed();
     let [tree, parent] = ["HEAD^{tree}", "HEAD"].map(|name| fixture.git(&["rev-parse", name]).trim().to_owned());
-    // No date, no author, and neither of both; each is what an importer has written.
+    // No date, no author, and neither of both. Each is what an importer has written.
     let lines = ["Ann <ann@x> +0000", "Ann", "", "<> 99999999999999999999 +0000"];
     let mut tip = parent;
     for who in lines {
@@ -585,7 +585,7 @@ fn past_commits_are_read_with_their_lines() {
     let file = fs::read_dir(&cache).unwrap().next().unwrap().unwrap().path();
     let kept = fs::read(&file).unwrap();
     assert_eq!(read(), first);
-    // What is kept is used, and what is damaged is not.
+    // A kept history is used, and a damaged one is not.
     fs::remove_dir_all(fixture.repo.join(".git/objects")).unwrap();
     fs::create_dir(fixture.repo.join(".git/objects")).unwrap();
     assert_eq!(read(), first);

@@ -1,4 +1,4 @@
-//! What is read of a tree's files, and what is left of it within bounds.
+//! The reading of a tree's files, and its limits.
 
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
@@ -144,7 +144,8 @@ fn a_short_look_at_a_history_that_is_not_kept_has_its_newest_commits_and_keeps_n
     assert_eq!(read(2), (5, 5, PastExtent::Whole), "what is kept is used");
 }
 
-/// What git was asked, by the command and its first option behind the settings, which are always the same; with how often.
+/// The questions to git, by the command and its first option behind the settings, which are always the same; with their
+/// counts.
 fn questions(fixture: &Fixture) -> BTreeMap<String, usize> {
     let mut asked = BTreeMap::new();
     for line in fs::read_to_string(fixture.base.join("asked")).unwrap().lines() {
@@ -216,7 +217,7 @@ fn contents_are_those_that_git_has_whatever_lies_in_the_work_tree() {
         let limits = ContextLimits::default();
         let mut reader = ContextReader::open(&git, &repository, None, limits).unwrap();
         let tree = reader.read(TreeState::WorkTree, &|_, _| ()).unwrap();
-        // What changes behind the listing is not what was listed.
+        // A file that changes after the listing is not the listed one.
         fixture.write("edited.rs", "fn edited() {}\n");
         let places: Vec<usize> = (0..tree.files.len()).filter(|at| tree.files[*at].path.ends_with(".rs")).collect();
         let contents = reader.contents(&tree, &places).unwrap();

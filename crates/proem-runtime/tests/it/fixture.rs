@@ -23,12 +23,12 @@ use proem_runtime::{
 };
 use tempfile::TempDir;
 
-/// What plain git leaves undone in a fixture: tidying in a process of its own after each commit, and
-/// waiting for the disk.
+/// The work that plain git leaves undone in a fixture: tidying in a process of its own after each commit, and waiting
+/// for the disk.
 pub(crate) const QUICK: [&str; 4] = ["-c", "maintenance.auto=false", "-c", "core.fsync=none"];
 
-/// Where the path of a child's variables has a program. Looked up here, it can be started without a copy of
-/// this process's tables of memory, which a search by the child would need.
+/// The path of a program by a child's variables. A program that is looked up here can be started without a copy of this
+/// process's page tables, which a search by the child would need.
 pub(crate) fn program(name: &str, variables: &BTreeMap<OsString, OsString>) -> PathBuf {
     let path = variables.get(OsStr::new("PATH")).unwrap();
     let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
@@ -104,7 +104,7 @@ impl Fixture {
         GitProgram::find(&self.environment()).unwrap()
     }
 
-    /// What `program` finds at `repo`.
+    /// The repository that `program` finds at `repo`.
     pub(crate) fn repository(&self) -> Repository {
         discover_repository_around(&self.program(), &self.repo, Duration::from_mins(1)).unwrap().unwrap()
     }
@@ -139,7 +139,7 @@ impl Fixture {
         command.args(["-c", line]).output().unwrap()
     }
 
-    /// Runs plain git in `repo`; it must succeed.
+    /// Runs plain git in `repo`. It must succeed.
     pub(crate) fn git(&self, args: &[&str]) -> String {
         let output = self.try_git(args);
         assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));

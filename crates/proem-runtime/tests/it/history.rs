@@ -278,7 +278,7 @@ fn a_damaged_or_foreign_kept_history_is_read_anew() {
         assert_eq!((read.new, read.notes.len()), (7, 1), "{:?}", read.notes);
     }
     assert_eq!(scene.read_cached("HEAD").notes, [""; 0]);
-    // What an earlier Proem kept is read anew without a word.
+    // A history kept by an earlier Proem is read anew without a word.
     fs::write(scene.kept(), b"proem history 1\n").unwrap();
     let read = scene.read_cached("HEAD");
     assert_eq!((read.new, read.notes.len(), read.history == whole), (7, 0, true));
@@ -374,7 +374,7 @@ fn clone(option: &str) -> Scene {
 fn incomplete_clones_are_labelled() {
     let shallow = clone("--depth=2").read("HEAD");
     assert!(shallow.missing().shallow && !shallow.missing().partial);
-    // What the oldest commits touched is unknown: git compares them with nothing.
+    // The files of the oldest commits are unknown: git compares them with nothing.
     assert_eq!(shown(&shallow), ["an octopus", "Revert \"first\" Deleted:a.txt"]);
     assert!(shown(&clone("--depth=3").read("HEAD")).iter().take(3).all(|commit| !commit.contains(':')));
     let partial = clone("--filter=blob:none");

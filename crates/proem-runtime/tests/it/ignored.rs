@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use proem_runtime::context::IgnorePatterns;
 use proptest::prelude::*;
 
-/// What git says of paths under these patterns.
+/// Git's verdict on paths under these patterns.
 fn git(folder: &std::path::Path, patterns: &str, paths: &[String]) -> Vec<bool> {
     fs::write(folder.join("patterns"), patterns).unwrap();
     let excludes = format!("core.excludesFile={}", folder.join("patterns").display());
@@ -30,16 +30,16 @@ fn git(folder: &std::path::Path, patterns: &str, paths: &[String]) -> Vec<bool> 
     let text = String::from_utf8(output.stdout).unwrap();
     let fields: Vec<&str> = text.split_terminator('\0').collect();
     assert_eq!(fields.len(), paths.len() * 4, "{patterns:?}: {}", String::from_utf8_lossy(&output.stderr));
-    // Source, line, pattern, path; a pattern that takes the path back is named as well.
+    // Source, line, pattern, path. A pattern that takes the path back is named as well.
     fields.chunks(4).map(|row| !row[2].is_empty() && !row[2].starts_with('!')).collect()
 }
 
-/// What is read in a way of its own: classes, a slash in one, one that never ends, a sign behind a backslash.
+/// The patterns with a reading of their own: classes, a slash in one, one that never ends, a sign behind a backslash.
 const ODD: &[&str] =
     &["[ab]", "[!a]", "[b/c]", "[a-c]", "[^b-c]", "[[:alpha:]]", "[]a]", "[b", "\\a", "\\*", "\\/", " "];
 
-/// Patterns of everything that has a meaning, and letters that paths have. Two stars are whole parts: beside letters git
-/// means one star by its manual, and folders where what stands before has been compared already.
+/// Patterns of everything that has a meaning, and letters that paths have. Two stars are whole parts: beside letters
+/// git means one star by its manual, and folders where what is before has been compared already.
 fn pattern() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         4 => "[abc]{1,2}",

@@ -1,4 +1,4 @@
-//! What `proem-runtime` does, seen from outside: one binary, one module for each subject.
+//! The behaviour of `proem-runtime`, seen from outside: one binary, one module for each subject.
 
 mod catalogue;
 mod change;

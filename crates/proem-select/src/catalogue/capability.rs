@@ -15,7 +15,7 @@ use super::name::CatalogueName;
 use super::signature::parameter_signature;
 use super::{MAX_EXAMPLES, MAX_TAGS};
 
-/// Whether an entry's definition may stand in the prefix as a definition.
+/// Whether an entry's definition may be in the prefix as a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Approval {
     /// It is the user's own, trusted, or a person approved its hash.
@@ -43,10 +43,10 @@ pub struct Capability {
     cut: BTreeSet<&'static str>,
 }
 
-/// A definition that a person approved: text that may stand where ours does.
+/// A definition that a person approved: text that may be where ours does.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApprovedDefinition {
-    /// What the entry does.
+    /// The entry's description.
     pub description: String,
     /// The JSON schema of its parameters.
     pub parameters: Option<Json>,
@@ -85,7 +85,7 @@ impl Capability {
         &self.name
     }
 
-    /// What it is.
+    /// Its kind.
     #[must_use]
     pub const fn kind(&self) -> CatalogueEntryKind {
         self.kind
@@ -103,25 +103,25 @@ impl Capability {
         &self.own_name
     }
 
-    /// What it says about itself, with what overlays add.
+    /// Its own definition, with the additions of overlays.
     #[must_use]
     pub const fn definition(&self) -> &Definition {
         &self.definition
     }
 
-    /// Where it was read.
+    /// The place it was read from.
     #[must_use]
     pub const fn origin(&self) -> &EntryLocation {
         &self.origin
     }
 
-    /// Whose words it holds.
+    /// The trust in its words.
     #[must_use]
     pub const fn standing(&self) -> SourceTrust {
         self.standing
     }
 
-    /// All that its author wrote, as canonical JSON on many lines; overlays are not part of it.
+    /// All that its author wrote, as canonical JSON on many lines. Overlays are not part of it.
     #[must_use]
     pub const fn written(&self) -> &Untrusted<String> {
         &self.written
@@ -133,7 +133,7 @@ impl Capability {
         &self.hash
     }
 
-    /// Whether its definition may stand in the prefix.
+    /// Whether its definition may be in the prefix.
     #[must_use]
     pub const fn approval(&self) -> Approval {
         self.approval
@@ -163,7 +163,7 @@ impl Capability {
         &self.cut
     }
 
-    /// The definition as plain text; `None` unless it is approved.
+    /// The definition as plain text. `None` unless it is approved.
     ///
     /// This is the one way in which a definition stops being untrusted.
     #[must_use]
@@ -206,10 +206,9 @@ impl Capability {
 /// The entry's name with the names and types of its parameters, such as
 /// `github__create_issue(title: string, body?: string, labels?: string[])`.
 ///
-/// Descriptions, allowed values and defaults never get into it. Required parameters come first,
-/// then by name; `?` marks optional ones. Parameters whose name is no identifier of at most 64
-/// characters, and those beyond twelve, are counted: `+3 more`. A skill's signature is its name.
-/// It stays untrusted, since its author chose the names.
+/// Descriptions, allowed values and defaults never get into it. Required parameters come first, then by name. `?` marks
+/// optional ones. Parameters whose name is no identifier of at most 64 characters, and those beyond twelve, are
+/// counted: `+3 more`. A skill's signature is its name. It stays untrusted, since its author chose the names.
 #[must_use]
 pub fn signature(capability: &Capability) -> Untrusted<String> {
     let name = capability.name().as_str().to_owned();

@@ -1,9 +1,8 @@
 //! Gives every entry a name of its own.
 //!
-//! Of several entries that want one name, the one that is vouched for best keeps it, if it is the
-//! only one so; all others get a part of their hash behind it. So what a project ships never takes
-//! the name of what the user wrote, and of equals none takes the other's. The same entry in
-//! several files is one entry.
+//! Of several entries that want one name, the one that is vouched for best keeps it, if it is the only one so. All
+//! others get a part of their hash behind it. So what a project ships never takes the name of what the user wrote, and
+//! of equals none takes the other's. The same entry in several files is one entry.
 
 use std::collections::BTreeMap;
 
@@ -105,8 +104,8 @@ fn collision(name: &CatalogueName, group: &[(Sha256Hash, CatalogueEntry)]) -> Ca
     }
 }
 
-/// The entry that has a name for itself. Where a suffix meets a name that somebody chose, the best
-/// vouched for stays and the others are left out.
+/// The entry that has a name for itself. If a suffix meets a name that somebody chose, the best vouched for stays and
+/// the others are left out.
 fn sole_entry(
     name: &CatalogueName,
     mut group: Vec<NamedEntry>,

@@ -23,7 +23,7 @@ pub enum EmbeddingScope {
     All,
 }
 
-/// What embedding did.
+/// The tally of embedding.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EmbeddingTally {
     /// Texts that were embedded.
@@ -65,13 +65,13 @@ fn name_as_words(name: &str) -> String {
     out.to_lowercase()
 }
 
-/// Makes the vectors of a catalogue's texts and keeps them in its manifest; those of other texts
-/// under the same model are removed. `progress` is told how many of how many texts are done.
+/// Makes the vectors of a catalogue's texts and keeps them in its manifest. Those of other texts under the same model
+/// are removed. `progress` is told how many of how many texts are done.
 ///
 /// # Errors
 ///
-/// What the embedder reports, or [`ErrorKind::InvalidVector`] if it answers with another number of
-/// vectors, another model or two dimensions. The manifest is unchanged then.
+/// The embedder's error, or [`ErrorKind::InvalidVector`] if it answers with another number of vectors, another model or
+/// two dimensions. The manifest is unchanged then.
 pub fn vectorise(
     manifest: &mut Manifest,
     catalogue: &Catalogue,

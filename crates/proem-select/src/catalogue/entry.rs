@@ -1,4 +1,4 @@
-//! What a reader finds in a file, before it has a name in the catalogue.
+//! The entry that a reader finds in a file, before it has a name in the catalogue.
 
 use proem_guard::{Untrusted, show};
 use proem_text::json;
@@ -9,7 +9,7 @@ use super::modes::Modes;
 use super::name::CatalogueName;
 use super::problem::{CatalogueProblem, FilePosition};
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CatalogueEntryKind {
     /// A function that a model may ask to have called.
@@ -29,7 +29,7 @@ impl CatalogueEntryKind {
     }
 }
 
-/// Whose words a file holds, weakest first.
+/// The trust in a file's words, weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SourceTrust {
     /// Somebody else's: each definition has to be approved.
@@ -43,27 +43,27 @@ pub enum SourceTrust {
 /// A file as it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceFile {
-    /// Its path as a person would name it, escaped; problems and origins name it so.
+    /// Its path as a person would name it, escaped. Problems and origins name it so.
     pub path: String,
-    /// Whose words it holds.
+    /// The trust in its words.
     pub standing: SourceTrust,
     /// Its text.
     pub text: String,
 }
 
-/// Where an entry stands.
+/// The place of an entry.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EntryLocation {
     /// The file, as a person would name it.
     pub file: String,
-    /// Where in it.
+    /// The place in it.
     pub at: FilePosition,
 }
 
-/// What an entry says about itself.
+/// An entry's own definition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Definition {
-    /// What it does; may be empty.
+    /// Its description. May be empty.
     pub description: Untrusted<String>,
     /// The JSON schema of its parameters.
     pub parameters: Option<Untrusted<Json>>,
@@ -78,7 +78,7 @@ pub struct Definition {
 /// One entry as a file has it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CatalogueEntry {
-    /// What it is.
+    /// Its kind.
     pub kind: CatalogueEntryKind,
     /// The server it belongs to, as configured.
     pub server: Option<String>,
@@ -86,11 +86,11 @@ pub struct CatalogueEntry {
     pub own_name: Untrusted<String>,
     /// The name it wants in the catalogue.
     pub name: CatalogueName,
-    /// What it says about itself.
+    /// Its own definition.
     pub definition: Definition,
-    /// Where it stands.
+    /// Its place.
     pub origin: EntryLocation,
-    /// Whose words it holds.
+    /// The trust in its words.
     pub standing: SourceTrust,
     /// The hash of what belongs to it and is not part of the definition: a skill's body.
     pub body: Option<Sha256Hash>,
@@ -98,7 +98,7 @@ pub struct CatalogueEntry {
     pub cut: Vec<&'static str>,
 }
 
-/// What a file says about an entry that stands elsewhere.
+/// A file's additions to an entry of another file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Overlay {
     /// The entry's name in the catalogue.
@@ -109,9 +109,9 @@ pub struct Overlay {
     pub tags: Vec<CatalogueName>,
     /// More examples.
     pub examples: Vec<Untrusted<String>>,
-    /// Where it stands.
+    /// Its place.
     pub origin: EntryLocation,
-    /// Whose words it holds; somebody else's may only restrict.
+    /// The trust in its words. Somebody else's may only restrict.
     pub standing: SourceTrust,
 }
 
@@ -120,18 +120,18 @@ pub struct Overlay {
 pub struct McpServer {
     /// Its name as configured, of any characters.
     pub name: String,
-    /// Where it is configured.
+    /// The place of its configuration.
     pub origin: EntryLocation,
 }
 
-/// What was read.
+/// The contents that were read.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CatalogueContents {
     /// The entries in the order in which they were read.
     pub entries: Vec<CatalogueEntry>,
     /// The configured servers.
     pub servers: Vec<McpServer>,
-    /// What is said about entries elsewhere.
+    /// The additions to entries of other files.
     pub overlays: Vec<Overlay>,
     /// Everything that was wrong.
     pub problems: Vec<CatalogueProblem>,
@@ -148,7 +148,7 @@ impl CatalogueContents {
 }
 
 impl CatalogueEntry {
-    /// All that it says under `name`, as canonical JSON on many lines; its hash is the entry's.
+    /// All that it says under `name`, as canonical JSON on many lines. Its hash is the entry's.
     ///
     /// Overlays are not part of it: it is what the entry's author wrote.
     pub(super) fn written(&self, name: &str) -> Untrusted<String> {

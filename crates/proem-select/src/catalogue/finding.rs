@@ -1,4 +1,4 @@
-//! What a person should know about an entry before approving it.
+//! The concerns that a person should know about before approving an entry.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,11 +14,11 @@ use super::name::{CatalogueName, JOINER};
 pub struct EntryConcern {
     /// The entry that it is about.
     pub name: CatalogueName,
-    /// What it is.
+    /// Its kind.
     pub kind: EntryConcernKind,
 }
 
-/// What may be the matter with an entry.
+/// The kind of concern about an entry.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EntryConcernKind {
     /// It was approved, and says something else since.
@@ -27,7 +27,7 @@ pub enum EntryConcernKind {
     Markup {
         /// Where: `description`, `parameters` or `examples`.
         place: &'static str,
-        /// What stands there.
+        /// The finding there.
         kind: Noticed,
         /// How often.
         count: usize,
@@ -36,7 +36,7 @@ pub enum EntryConcernKind {
     Steering {
         /// Where: `description`, `parameters` or `examples`.
         place: &'static str,
-        /// What the words try.
+        /// The attempt of the words.
         kind: Noticed,
         /// The guard's rule that found it.
         rule: &'static str,
@@ -59,7 +59,7 @@ pub enum EntryConcernKind {
     NoDescription,
     /// It is larger than a limit, and was cut.
     OverLimit {
-        /// What was cut.
+        /// The part that was cut.
         what: &'static str,
     },
 }
@@ -101,7 +101,7 @@ impl EntryConcernKind {
     }
 }
 
-/// Looks at every entry; by name, the gravest first. Without a guard, words are not looked at.
+/// Looks at every entry. By name, the gravest first. Without a guard, words are not looked at.
 #[must_use]
 pub fn findings(catalogue: &Catalogue, guard: Option<&Guard>) -> Vec<EntryConcern> {
     let others = Others::of(catalogue);
@@ -140,8 +140,8 @@ fn texts_by_place(entry: &Capability) -> [(&'static str, Vec<Untrusted<String>>)
     ]
 }
 
-/// What rules say about the words of the entry's texts. A description of a tool speaks about using
-/// it, so requests for tools count for nothing here, and a learned score of prose neither.
+/// The rules' findings in the entry's texts. A description of a tool speaks about using it, so requests for tools count
+/// for nothing here, and neither does a learned score of prose.
 fn steering(entry: &Capability, guard: &Guard) -> BTreeSet<EntryConcernKind> {
     let mut found = BTreeSet::new();
     for (place, texts) in texts_by_place(entry) {
@@ -157,7 +157,7 @@ fn steering(entry: &Capability, guard: &Guard) -> BTreeSet<EntryConcernKind> {
     found
 }
 
-/// What containment would have to neutralise in the entry's texts.
+/// The parts of the entry's texts that containment would have to neutralise.
 fn markup(entry: &Capability) -> Vec<EntryConcernKind> {
     let mut found = Vec::new();
     for (place, texts) in texts_by_place(entry) {
@@ -174,7 +174,7 @@ fn markup(entry: &Capability) -> Vec<EntryConcernKind> {
 }
 
 fn noticed_in(text: &Untrusted<String>) -> Vec<Noticed> {
-    // Only what is found matters; the result is thrown away, so any key does.
+    // Only what is found matters. The result is thrown away, so any key does.
     let Some(tag) = Tag::new("catalogue") else { return Vec::new() };
     let contained = contain(&[ContainmentPart::Outside(text)], &tag, &InstallationKey::new([0; 32]));
     contained.findings().iter().map(|finding| finding.kind).collect()

@@ -2,10 +2,10 @@
 
 /// The text as plain JSON: comments and trailing commas are spaces, so every place stays the same.
 ///
-/// A text that is not JSON stays none; the parser then says where.
+/// A text that is not JSON stays none. The parser then says where.
 pub(super) fn strip_comments(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    // Where the last comma stands in `out`, as long as nothing but space and comments follow it.
+    // The place of the last comma in `out`, as long as nothing but space and comments follow it.
     let mut comma = None;
     let mut rest = text.strip_prefix('\u{feff}').unwrap_or(text);
     while let Some(c) = rest.chars().next() {

@@ -1,7 +1,7 @@
 //! JSON lines: one entry a line.
 //!
-//! `{"name", "description", "parameters"?, "examples"?, "modes"?, "tags"?, "kind"?}`; other keys are
-//! ignored. Names are taken as they are, of any characters up to 200 bytes.
+//! `{"name", "description", "parameters"?, "examples"?, "modes"?, "tags"?, "kind"?}`. Other keys are ignored. Names are
+//! taken as they are, of any characters up to 200 bytes.
 
 use serde_json::Value as Json;
 
@@ -9,7 +9,7 @@ use super::entry::{CatalogueContents, CatalogueEntryKind, SourceFile, SourceTrus
 use super::problem::{FilePosition, quote_foreign};
 use super::reading::{EntryCollector, entry_draft};
 
-/// Reads a text that a person named; its entries are from outside.
+/// Reads a text that a person named. Its entries are from outside.
 #[must_use]
 pub fn parse_lines(path: &str, text: &str) -> CatalogueContents {
     parse_json_lines(&SourceFile { path: path.to_owned(), standing: SourceTrust::Outside, text: text.to_owned() })

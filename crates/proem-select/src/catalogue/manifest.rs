@@ -1,7 +1,7 @@
 //! The catalogue as it was last looked at, with its vectors: a cache.
 //!
-//! It holds no approval and no definition, so nothing that somebody writes into it widens
-//! anything; texts in it are untrusted when read. What can't be read is made anew.
+//! It holds no approval and no definition, so nothing that somebody writes into it widens anything. Texts in it are
+//! untrusted when read. An unreadable file is made anew.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use super::{Catalogue, MAX_ENTRIES, MAX_EXAMPLE_BYTES, MAX_EXAMPLES, MAX_TAGS};
 use crate::embedding::{ModelId, Vector};
 use proem_engine::error::{Error, ErrorKind};
 
-/// The form of the file; another number is another form.
+/// The form of the file. Another number is another form.
 const VERSION: u64 = 1;
 
 /// The largest manifest that is read, in bytes.
@@ -31,14 +31,14 @@ const MAX_MODELS: usize = 16;
 /// A vector with one byte for each coordinate, which is `value × scale`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QuantisedVector {
-    /// What one step stands for; positive and finite.
+    /// The size of one step. Positive and finite.
     pub scale: f32,
     /// The steps, −127 to 127.
     pub values: Vec<i8>,
 }
 
 impl QuantisedVector {
-    /// The nearest steps; the largest coordinate is 127 of them.
+    /// The nearest steps. The largest coordinate is 127 of them.
     #[must_use]
     pub fn of(vector: &Vector) -> Self {
         let most = vector.values().iter().fold(0f32, |most, value| most.max(value.abs()));
@@ -67,7 +67,7 @@ fn round_half_away(value: f32) -> f32 {
 /// One entry as it was.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ManifestEntry {
-    /// What it is.
+    /// Its kind.
     pub kind: CatalogueEntryKind,
     /// The hash of all that its author wrote.
     pub hash: Sha256Hash,
@@ -81,7 +81,7 @@ pub struct ManifestEntry {
     pub origin: Untrusted<String>,
 }
 
-/// What differs between two looks at a catalogue, by name.
+/// The differences between two looks at a catalogue, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Changes {
     /// Entries that weren't there.
@@ -106,8 +106,7 @@ impl Manifest {
         &self.entries
     }
 
-    /// The vectors of one model by the hash of the embedded text; `None` for a text that says
-    /// nothing to the model.
+    /// The vectors of one model by the hash of the embedded text. `None` for a text that says nothing to the model.
     #[must_use]
     pub fn vectors(&self, model: &ModelId) -> Option<&BTreeMap<Sha256Hash, Option<QuantisedVector>>> {
         self.vectors.get(model)
@@ -162,8 +161,7 @@ impl Manifest {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidFile`] if another version wrote it or it is not of this form; it is to be
-    /// rebuilt then.
+    /// [`ErrorKind::InvalidFile`] if another version wrote it or it is not of this form. It is to be rebuilt then.
     pub fn read(text: &str) -> Result<Self, Error> {
         let wrong =
             |why: &str| Error::new(ErrorKind::InvalidFile, format!("the stored catalogue {why}; it is rebuilt"));

@@ -15,7 +15,7 @@ impl Modes {
     /// No mode: the entry can't be used.
     pub const NONE: Self = Self([false; 3]);
 
-    /// These modes; none named is any.
+    /// These modes. None named is any.
     #[must_use]
     pub fn of(modes: &[Mode]) -> Self {
         if modes.is_empty() { Self::ANY } else { Self(Mode::ALL.map(|mode| modes.contains(&mode))) }

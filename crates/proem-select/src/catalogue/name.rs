@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::hash::Sha256Hash;
 
-/// What stands between a server's name and its tool's.
+/// The separator of a server's name and its tool's.
 ///
 /// Two underscores, as in the `mcp__server__tool` of several clients: one may be part of either
 /// name. Server names are reduced so that they hold no two in a row, so the first pair always
@@ -22,7 +22,7 @@ const DIGITS: usize = 10;
 pub struct CatalogueName(String);
 
 impl CatalogueName {
-    /// Takes a name as it is; `None` if it doesn't match the rule.
+    /// Takes a name as it is. `None` if it doesn't match the rule.
     #[must_use]
     pub fn new(name: &str) -> Option<Self> {
         let fits = !name.is_empty() && name.len() <= MAX && name.bytes().all(is_name_byte);
@@ -31,8 +31,8 @@ impl CatalogueName {
 
     /// The name of `own`, prefixed by its server if it has one.
     ///
-    /// Characters outside the rule become `_`. What is longer than the rule allows, or has no
-    /// letter or digit left, ends in a part of its hash.
+    /// Characters outside the rule become `_`. A name that is longer than the rule allows, or has no letter or digit
+    /// left, ends in a part of its hash.
     #[must_use]
     pub fn joined(server: Option<&str>, own: &str) -> Self {
         let full = match server {

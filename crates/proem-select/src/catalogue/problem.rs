@@ -1,4 +1,4 @@
-//! What was wrong with a file of the catalogue.
+//! The problems of a catalogue's file.
 
 use core::fmt;
 
@@ -16,7 +16,7 @@ const REMEDY: &str = "correct those above and run the command again";
 /// The longest piece of somebody's text in a message, in characters.
 const MAX_QUOTED: usize = 60;
 
-/// Where in a file.
+/// The place in a file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FilePosition {
     /// The file as a whole.
@@ -37,11 +37,11 @@ pub enum FilePosition {
 pub struct CatalogueProblem {
     /// The file, as a person would name it, escaped.
     pub file: String,
-    /// Where in it.
+    /// The place in it.
     pub at: FilePosition,
-    /// What is wrong: lower case, no full stop; others' words in it are quoted, escaped and cut.
+    /// The problem: lower case, no full stop. Others' words in it are quoted, escaped and cut.
     pub message: String,
-    /// What to do about it.
+    /// The remedy.
     pub remedy: String,
 }
 
@@ -93,7 +93,7 @@ impl FileProblems {
     }
 }
 
-/// The problems in order, each once, and at most [`MAX_OF_FILE`] of one file; the others are counted.
+/// The problems in order, each once, and at most [`MAX_OF_FILE`] of one file. The others are counted.
 pub(super) fn limit_problems(mut problems: Vec<CatalogueProblem>) -> Vec<CatalogueProblem> {
     problems.sort();
     problems.dedup();

@@ -1,4 +1,4 @@
-//! What every reader does with an entry: check it, cut it to the limits, label it.
+//! The common steps of every reader for an entry: check it, cut it to the limits, label it.
 
 use proem_guard::Untrusted;
 use proem_text::{Label, Source, json};
@@ -27,7 +27,7 @@ pub(super) struct EntryDraft {
     pub(super) body: Option<Sha256Hash>,
 }
 
-/// What all entries of one file share.
+/// The common part of all entries of one file.
 pub(super) struct EntryCollector<'f> {
     pub(super) file: &'f SourceFile,
     pub(super) server: Option<&'f str>,
@@ -54,7 +54,7 @@ impl<'f> EntryCollector<'f> {
         }
     }
 
-    /// Checks an entry and adds it; limits cut, and every cut is a problem.
+    /// Checks an entry and adds it. Limits cut, and every cut is a problem.
     pub(super) fn add(&mut self, kind: CatalogueEntryKind, own_name: &str, draft: EntryDraft, at: FilePosition) {
         if self.entries.len() >= MAX_ENTRIES {
             self.over = self.over.saturating_add(1);
@@ -224,7 +224,7 @@ pub(super) fn entry_draft(fields: &Map<String, Json>, at: &FilePosition, problem
     EntryDraft { description, parameters: fields.get("parameters").cloned(), examples, modes, tags, body: None }
 }
 
-/// The modes that a list names; one that is unknown restricts to those that are known.
+/// The modes that a list names. One that is unknown restricts to those that are known.
 pub(super) fn modes_of_list(value: Option<&Json>, at: &FilePosition, problems: &mut FileProblems) -> Option<Modes> {
     let (names, odd) = texts_of_array(value);
     let known: Vec<_> = names.iter().filter_map(|name| Modes::named(name)).collect();

@@ -16,13 +16,13 @@ pub use super::entry::McpServer;
 /// How a configuration file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConfigSyntax {
-    /// JSON; comments and trailing commas are taken everywhere, since several programs write them.
+    /// JSON. Comments and trailing commas are taken everywhere, since several programs write them.
     Json,
     /// TOML.
     Toml,
 }
 
-/// Where a configuration file is looked for.
+/// The root of a configuration file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConfigRoot {
     /// Below the project's root.
@@ -36,7 +36,7 @@ pub enum ConfigRoot {
 /// A file in which a program keeps its servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServerConfigFile {
-    /// Where its path starts.
+    /// The start of its path.
     pub base: ConfigRoot,
     /// Its path below that.
     pub path: &'static str,
@@ -94,7 +94,7 @@ pub const PLACES: [ServerConfigFile; 22] = [
     json_server_file(ConfigRoot::Config, "opencode/opencode.json", "mcp"),
 ];
 
-/// The longest name of a server, in bytes; a longer one is no name.
+/// The longest name of a server, in bytes. A longer one is no name.
 const MAX_NAME_BYTES: usize = 250;
 /// The most servers of one file.
 const MAX_SERVERS: usize = 1000;
@@ -170,7 +170,7 @@ fn from_toml(text: &str, key: &'static str) -> Result<ServersValue, FilePosition
     ServerTableVisitor { key }.deserialize(deserializer).map_err(|error| place(&error))
 }
 
-/// What stands under the key.
+/// The value under the key.
 #[derive(Debug)]
 enum ServersValue {
     Absent,

@@ -1,4 +1,4 @@
-//! What code says about the parameters of an entry that nobody approved: their names and types.
+//! The code's own account of the parameters of an unapproved entry: their names and types.
 
 use serde_json::Value as Json;
 
@@ -13,9 +13,9 @@ const MAX_DEPTH: usize = 3;
 
 /// The names and types of the parameters that a schema allows.
 ///
-/// Descriptions, allowed values and defaults never get into it. Required parameters come first,
-/// then by name; `?` marks optional ones. Parameters whose name is no identifier of at most 64
-/// characters, and those beyond twelve, are counted: `+3 more`.
+/// Descriptions, allowed values and defaults never get into it. Required parameters come first, then by name. `?` marks
+/// optional ones. Parameters whose name is no identifier of at most 64 characters, and those beyond twelve, are
+/// counted: `+3 more`.
 pub(super) fn parameter_signature(schema: &Json) -> String {
     let Some(properties) = schema.get("properties").and_then(Json::as_object) else { return String::new() };
     let required: Vec<&str> =

@@ -24,7 +24,7 @@ pub const HOME_FOLDERS: [&str; 2] = [".claude/skills", ".agents/skills"];
 /// The largest front matter, in bytes.
 const MAX_FRONT_BYTES: usize = 64 * 1024;
 
-/// Reads one skill; `folder` is the name of the folder it stands in.
+/// Reads one skill. `folder` is the name of the folder it is in.
 #[must_use]
 pub fn parse_skill(file: &SourceFile, folder: &str) -> CatalogueContents {
     let mut reading = EntryCollector::new(file, None);

@@ -1,7 +1,7 @@
 //! A server's saved answer to `tools/list`.
 //!
-//! The tools are those of the Model Context Protocol (revision 2025-11-25, server/tools). What a
-//! server says about itself in `annotations` may only restrict: it is a hint by whoever wrote it.
+//! The tools are those of the Model Context Protocol (revision 2025-11-25, server/tools). A server's own statements in
+//! `annotations` may only restrict: they are hints by its author.
 
 use serde_json::{Map, Value as Json};
 
@@ -83,7 +83,7 @@ fn add_tool(tool: &Map<String, Json>, at: FilePosition, reading: &mut EntryColle
     }
     let text = |key: &str| tool.get(key).and_then(Json::as_str);
     let says_something = |text: &&str| !text.trim().is_empty();
-    // A title repeats the name in other words; it stands in where nothing else says what it does.
+    // A title repeats the name in other words. It is in where nothing else says what it does.
     let description = text("description").filter(says_something).or_else(|| text("title").filter(says_something));
     let description = description.or_else(|| text("description")).unwrap_or_default().to_owned();
     let parameters = tool.get("inputSchema").or_else(|| tool.get("input_schema")).cloned();
@@ -96,7 +96,7 @@ fn add_tool(tool: &Map<String, Json>, at: FilePosition, reading: &mut EntryColle
     reading.add(CatalogueEntryKind::Tool, name, draft, at);
 }
 
-/// A tool that says that it changes something is for acting; one that says nothing is for any mode.
+/// A tool that says that it changes something is for acting. One that says nothing is for any mode.
 fn annotated_modes(annotations: Option<&Json>) -> Modes {
     let hint = |name: &str| annotations.and_then(|hints| hints.get(name)).and_then(Json::as_bool);
     let changes = hint("destructiveHint") == Some(true) || hint("readOnlyHint") == Some(false);

@@ -1,9 +1,9 @@
 //! Whether a task is about the code of a repository at all: "order more coffee beans" is not, though some source has the
 //! word `order`.
 //!
-//! Selective classification calls it to abstain (Chow, *On Optimum Recognition Error and Reject Tradeoff*, 1970). Two things
-//! tell: how many of the task's words the repository has ever used, and whether such words are said of software or in
-//! everyday life. Both are joined by logistic regression; `cargo lab train abstention` learns it.
+//! Selective classification calls it to abstain (Chow, *On Optimum Recognition Error and Reject Tradeoff*, 1970). Two
+//! things tell: how many of the task's words the repository has ever used, and whether such words are said of software
+//! or in everyday life. Both are joined by logistic regression. `cargo lab train abstention` learns it.
 
 use super::corpus::Corpus;
 use super::place::is_named_by;
@@ -35,7 +35,7 @@ pub const TASK_SIGNAL_NAMES: [&str; TASK_SIGNALS] = [
     "common among commits",
 ];
 
-/// What tells of one task whether it is about code.
+/// The signals of one task on whether it is about code.
 pub type TaskSignals = [f32; TASK_SIGNALS];
 
 /// How many of the likeliest sources are looked at.
@@ -52,7 +52,7 @@ pub(super) const FEW_FILES: usize = 200;
 const MOST_WORDS: usize = 16;
 const MOST_UNKNOWN: usize = 8;
 
-/// How telling the words of the task are that stand in one source, in its path and in the names that it defines.
+/// How telling the words of the task are that are in one source, in its path and in the names that it defines.
 #[derive(Debug, Clone, Copy, Default)]
 struct SourceWords {
     telling: f32,
@@ -60,9 +60,9 @@ struct SourceWords {
     defined: f32,
 }
 
-/// What tells whether a task is about code; `None` if that can't be said, for it names a file or a definition, has too few
-/// words or one that a small repository is about, or there is no model that says what its words are about. `best` are the
-/// [`LIKELIEST`] sources.
+/// The signals on whether a task is about code. `None` if that can't be decided, because it names a file or a
+/// definition, has too few words or one that a small repository is about, or there is no model for the meaning of its
+/// words. `best` are the [`LIKELIEST`] sources.
 pub(super) fn task_signals(
     evidence: &Evidence<'_>,
     task: &ContextTask,

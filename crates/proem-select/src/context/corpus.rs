@@ -1,4 +1,4 @@
-//! What is ranked: the files of a repository, and the commits that touched them.
+//! The corpus to rank: the files of a repository, and the commits that touched them.
 
 use core::fmt;
 use std::collections::BTreeSet;
@@ -7,7 +7,7 @@ use super::record::FileRecord;
 use super::words::{Term, WordForm, each_word};
 use crate::embedding::Embedder;
 
-/// What a file is for.
+/// The purpose of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FilePurpose {
     /// Code that runs in production.
@@ -27,9 +27,9 @@ pub enum FilePurpose {
 pub struct CorpusFile<'c> {
     /// Its path from the root, lossy where it isn't UTF-8.
     pub path: &'c str,
-    /// What it is for.
+    /// Its purpose.
     pub used_for: FilePurpose,
-    /// What it is made of; `None` if it was not read.
+    /// Its record. `None` if it was not read.
     pub record: Option<&'c FileRecord>,
     /// Whether the work tree differs from the last commit there.
     pub changed: bool,
@@ -48,7 +48,7 @@ pub struct CorpusCommit<'c> {
     pub is_own: bool,
 }
 
-/// A commit touches as many files at most to say something of them; a wider one is a clean-up.
+/// A commit touches as many files at most to say something of them. A wider one is a clean-up.
 pub const MOST_TOUCHED: usize = 40;
 
 /// Files and commits.
@@ -58,12 +58,12 @@ pub struct Corpus<'c> {
     pub files: Vec<CorpusFile<'c>>,
     /// The commits, newest first, none of them wider than [`MOST_TOUCHED`].
     pub commits: Vec<CorpusCommit<'c>>,
-    /// What says how near the task and a commit's subject are in meaning, if there is such a model. Weights were learned
+    /// The model for the closeness of the task and a commit's subject in meaning, if there is one. Weights were learned
     /// with the one that ships with Proem.
     pub meaning: Option<SubjectModel<'c>>,
 }
 
-/// Where a word has to stand for a repository to have it.
+/// The place that a word must have for a repository to have it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WordPlace {
     /// In the code or the path of a file of code. Comments and texts are left out, for the texts of a program may have been
@@ -141,7 +141,7 @@ pub(super) fn name_parts(text: &str) -> Vec<Term> {
     parts
 }
 
-/// What a name says without `test` and its like.
+/// The subject of a name, without `test` and its like.
 fn subject_of(stem: &str) -> Option<Term> {
     let lower = stem.to_ascii_lowercase();
     let mut bare = lower.as_str();

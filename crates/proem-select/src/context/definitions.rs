@@ -2,8 +2,8 @@
 //!
 //! A definition is scored by the task's words in its name, its documentation and its body, weighed by how telling they
 //! are among the definitions looked at, by how likely its file is, and by its length, for a long function is changed
-//! more often; how much each counts was learned ([`ContextWeights::definitions`]). A name or line that the task writes
-//! comes first, and what stands in tests last: tests have the words of every task, and seldom what it is about.
+//! more often. How much each counts was learned ([`ContextWeights::definitions`]). A name or line that the task writes
+//! comes first, and what is in tests last: tests have the words of every task, and seldom what it is about.
 
 use proem_engine::workers::{self, Workers};
 
@@ -37,7 +37,7 @@ pub struct DefinitionSource<'c> {
     pub file: usize,
     /// How likely the task is about it, 0 to 1.
     pub probability: f32,
-    /// What it is made of.
+    /// Its record.
     pub record: &'c FileRecord,
     /// Its content.
     pub content: &'c [u8],
@@ -56,30 +56,30 @@ pub struct RankedDefinition {
     pub score: f32,
 }
 
-/// What a word of the task counts in a name, beside 1 in a body.
+/// The weight of a word of the task in a name, beside 1 in a body.
 const IN_NAME: f32 = 3.0;
-/// What it counts in documentation and signature.
+/// Its weight in documentation and signature.
 const IN_HEAD: f32 = 1.5;
-/// What a definition has whose name or line the task writes: more than all signals can add up to.
+/// The bonus of a definition whose name or line the task writes: more than all signals can add up to.
 const NAMED: f32 = 1_000.0;
-/// What it has if the task writes its name with other capitals: `Query` comes before `query`.
+/// The bonus if the task writes its name with other capitals: `Query` comes before `query`.
 const NAMED_OTHERWISE: f32 = 500.0;
-/// What it has more for each name that the task writes of what it belongs to, so that of two members called alike that of
-/// the type which is named as well comes first.
+/// The further bonus for each owner's name that the task writes, so that of two members of the same name the one of the
+/// named type comes first.
 const OWNED: f32 = 100.0;
-/// What it has if a sentence of the task has its name with a capital: about as much as its strongest signal.
+/// The bonus if a sentence of the task has its name with a capital: about as much as its strongest signal.
 const WRITTEN: f32 = 1.0;
 /// The most names of owners that count.
 const MOST_OWNERS: u8 = 4;
 
-/// What a definition loses that stands among the tests of its file, unless the task is about tests: more than all signals.
+/// The penalty of a definition among the tests of its file, unless the task is about tests: more than all signals.
 const AMONG_TESTS: f32 = 100.0;
 /// Parts of words that say that a task is about tests.
 const TEST_WORDS: [&str; 3] = ["test", "tests", "testing"];
-/// What modules of tests are called.
+/// The names of modules of tests.
 const TEST_MODULES: [&str; 2] = ["test", "tests"];
 
-/// What the logarithm of a probability is divided by, and of a length, to be of the size of 1.
+/// The divisor of the logarithm of a probability, and of a length, that makes it of the size of 1.
 const LOG_SIZE: f32 = 5.0;
 
 /// A definition with what speaks for it.
@@ -89,20 +89,20 @@ pub struct DefinitionLook {
     pub file: usize,
     /// Its place in the file's record.
     pub symbol: usize,
-    /// What speaks for it.
+    /// The evidence for it.
     pub signals: DefinitionSignals,
-    /// How the task names it; a line of it is as good as its name.
+    /// How the task names it. A line of it is as good as its name.
     pub naming: Naming,
     /// How many names the task writes of what it belongs to.
     pub named_owners: u8,
-    /// Whether it is a test, or stands among those of its file.
+    /// Whether it is a test, or is among those of its file.
     pub is_in_tests: bool,
 }
 
 /// One definition with the words of the task that it has.
 struct WordLook {
     look: DefinitionLook,
-    /// What each word of the task counts in all of it, and in its name.
+    /// The weight of each word of the task in all of it, and in its name.
     counts: Vec<(f32, f32)>,
     lines: f32,
 }
@@ -173,7 +173,7 @@ pub fn definition_looks(
     looks.into_iter().map(|look| look.look).collect()
 }
 
-/// The best definitions, at most `most`; containers stand behind their members, which say more.
+/// The best definitions, at most `most`. Containers are behind their members, which say more.
 #[must_use]
 pub fn rank_definitions(
     sources: &[DefinitionSource<'_>],
@@ -237,7 +237,7 @@ fn line_numbered<'c>(lines: &[&'c [u8]], number: u32) -> Option<&'c [u8]> {
     usize::try_from(number.checked_sub(1)?).ok().and_then(|at| lines.get(at)).copied()
 }
 
-/// What holds others is shown by its members.
+/// A definition that holds others is shown by its members.
 const fn is_leaf_symbol(symbol: &CodeSymbol) -> bool {
     match symbol.kind {
         SymbolKind::Module | SymbolKind::Extension => false,

@@ -6,10 +6,10 @@ use super::record::RecordParts;
 use super::symbol::CodeSymbol;
 use super::words::{Term, WordForm, each_word};
 
-/// The most bytes of a content whose words are counted; of a longer one the beginning is.
+/// The most bytes of a content whose words are counted. Of a longer one the beginning is.
 pub const MOST_BYTES: usize = 512 * 1024;
 
-/// The most different words of a file that are kept; generated tables have more.
+/// The most different words of a file that are kept. Generated tables have more.
 const MOST_TERMS: usize = 20_000;
 
 /// Within how many lines a file says that a program wrote it.
@@ -28,7 +28,7 @@ pub enum CommentStyle {
     Prose,
 }
 
-/// How often a word stands in a file, by where.
+/// How often a word is in a file, by where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TermCount {
     /// The word.
@@ -106,7 +106,7 @@ pub(super) fn counts_of(source: &[u8], style: CommentStyle, terms: &[Term]) -> R
     }
 }
 
-/// What a source looks like from afar.
+/// The appearance of a source from afar.
 struct Shape {
     bytes: u32,
     lines: u32,
@@ -163,7 +163,7 @@ pub fn import_terms<'p>(paths: impl Iterator<Item = &'p str>) -> Vec<Term> {
     terms
 }
 
-/// Cuts a source into pieces of code and of prose. What is cut wrongly counts in the other field, nothing more.
+/// Cuts a source into pieces of code and of prose. A wrong cut counts in the other field, nothing more.
 struct Pieces<'s> {
     rest: &'s [u8],
     style: CommentStyle,
@@ -174,7 +174,7 @@ impl<'s> Pieces<'s> {
         Self { rest: source, style }
     }
 
-    /// How long the prose is that begins here, with its marks; `None` where code goes on.
+    /// How long the prose is that begins here, with its marks. `None` where code goes on.
     fn prose_here(&self, at: &'s [u8]) -> Option<usize> {
         let until = |mark: &[u8], from: usize| {
             let body = at.get(from..).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What whoever asks knows already: the files and folders that they changed themselves, and commits that mean the same in other
+//! The asker's own knowledge: the files and folders that this person changed, and commits that mean the same in other
 //! words.
 
 use std::collections::{BTreeMap, BTreeSet};

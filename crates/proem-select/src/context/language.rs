@@ -7,16 +7,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proem_text::normalise::without_accents;
 
-/// The table; its first lines say how it is built.
+/// The table. Its first lines say how it is built.
 const TABLE: &str = include_str!("../../data/terms.tsv");
 
-/// What its line of function words begins with.
+/// The beginning of its line of function words.
 const FUNCTION_WORDS: &str = "@";
 
 /// The shortest stem that may match the beginning of a word, in bytes: four letters.
 const SHORTEST_STEM: usize = 4;
 
-/// The longest word that is looked up, in bytes; a longer one is data.
+/// The longest word that is looked up, in bytes. A longer one is data.
 const LONGEST: usize = 64;
 
 /// The longest stem of the table, in bytes, so that a long word costs no more than its length times that.
@@ -108,9 +108,9 @@ impl TaskLanguage {
 
 /// The language of a text if it is likely none of English. `words` are its words as [`fold_word`] gives them.
 ///
-/// Scripts tell Russian, Japanese and Chinese; a few such words in an English sentence don't. Function words tell the others,
-/// of which there have to be twice as many as English ones, with a word of the table that no English name has: `die`, `red`,
-/// `pour`, `chat` and `de facto` tell nothing. Texts without any need two such words.
+/// Scripts tell Russian, Japanese and Chinese. A few such words in an English sentence don't. Function words tell the
+/// others, of which there have to be twice as many as English ones, with a word of the table that no English name has:
+/// `die`, `red`, `pour`, `chat` and `de facto` tell nothing. Texts without any need two such words.
 pub(super) fn language_of(text: &str, words: &[String]) -> Option<TaskLanguage> {
     let function_words = FunctionWords::new();
     let english = function_words.count(0, words);
@@ -239,7 +239,7 @@ impl TermColumn {
         distinct.into_iter().filter(|word| is_foreign(word) && !self.entries(word).is_empty()).count()
     }
 
-    /// The lines of the table for one word; of a compound for its parts in their order.
+    /// The lines of the table for one word. Of a compound for its parts in their order.
     pub(super) fn entries(&self, word: &str) -> Vec<EnglishForms> {
         if !(2..=LONGEST).contains(&word.len()) {
             return Vec::new();
@@ -288,8 +288,8 @@ impl TermColumn {
         ends.find_map(|(end, start)| Some((self.stems.get(start)?.as_slice(), end)))
     }
 
-    /// What a run of a text without spaces begins with: the longest form, its lines, and its length in bytes. A function
-    /// word has no lines.
+    /// The beginning of a run of a text without spaces: the longest form, its lines, and its length in bytes. A
+    /// function word has no lines.
     pub(super) fn first_of_run(&self, run: &str) -> Option<(&[EnglishForms], usize)> {
         let ends = run.char_indices().map(|(at, c)| at.saturating_add(c.len_utf8())).take(LONGEST_UNSPACED);
         let ends: Vec<usize> = ends.collect();

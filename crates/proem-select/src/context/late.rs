@@ -1,5 +1,5 @@
-//! What speaks for a file once the best of a first ranking are known: how much of its folder fits, what changed together
-//! with them, and what they import or are imported by.
+//! The evidence for a file once the best of a first ranking are known: the fitting part of its folder, the files that
+//! changed together with them, and the files that they import or are imported by.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -73,7 +73,7 @@ impl Evidence<'_> {
         counts
     }
 
-    /// What imports the best files, and what they import, by names.
+    /// The importers of the best files, and their imports, by names.
     fn imports(&mut self, best: &[(usize, BTreeMap<usize, usize>)]) {
         let record = |file: usize| self.corpus.files.get(file).and_then(|file| file.record);
         let subject = |file: usize| self.paths.get(file).and_then(|path| path.subject);

@@ -2,7 +2,7 @@
 //!
 //! Read as Rust's panics and rustc's arrows write them (`src/a.rs:10:5`), Python's tracebacks (`File "a.py", line 3`),
 //! the JVM's (`at a.B.c(B.java:7)`), Go's, V8's and gcc's. Invariants: what is read is bounded by [`MOST_BYTES`] and
-//! [`MOST_PLACES`]; every place comes once, in the order of the task.
+//! [`MOST_PLACES`]. Every place comes once, in the order of the task.
 
 /// The most bytes of a task that are looked at for places: ten thousand lines of a trace.
 pub(super) const MOST_BYTES: usize = 1024 * 1024;
@@ -16,7 +16,7 @@ const LONGEST: usize = 300;
 /// A file that a task names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PlaceMention {
-    /// The path or name as it stands there, with `/` between its parts.
+    /// The path or name as it is there, with `/` between its parts.
     pub path: String,
     /// The line, counted from 1.
     pub line: Option<u32>,
@@ -63,7 +63,7 @@ fn place_of_word(word: &str) -> Option<PlaceMention> {
     is_file.then_some(PlaceMention { path, line })
 }
 
-/// What the names of files end with that people write without a line.
+/// The endings of file names that people write without a line.
 const ENDINGS: [&str; 50] = [
     "rs", "py", "pyi", "js", "ts", "tsx", "jsx", "mjs", "cjs", "java", "go", "c", "h", "cc", "cpp", "hpp", "cs", "rb",
     "php", "kt", "kts", "scala", "swift", "groovy", "gradle", "md", "rst", "txt", "toml", "yaml", "yml", "json", "xml",

@@ -15,13 +15,13 @@ use super::weights::ContextWeights;
 pub struct RankedFile {
     /// Its place in [`Corpus::files`].
     pub file: usize,
-    /// The sum of its weighted signals; higher is better.
+    /// The sum of its weighted signals. Higher is better.
     pub score: f32,
     /// How likely the task is about it, 0 to 1.
     pub probability: f32,
     /// Its signals.
     pub signals: FileSignals,
-    /// What speaks for it, strongest first.
+    /// The evidence for it, strongest first.
     pub evidence: Vec<FileEvidence>,
 }
 
@@ -38,9 +38,9 @@ pub enum FileEvidence {
         /// The definitions, by their places in the file's record.
         symbols: Vec<usize>,
     },
-    /// The task's words stand in its path.
+    /// The task's words are in its path.
     PathWords,
-    /// The task's words stand in it.
+    /// The task's words are in it.
     Words {
         /// How many of them.
         matched: u32,
@@ -64,7 +64,7 @@ pub enum FileEvidence {
     },
     /// It imports a file that fits, or is imported by one.
     Imports,
-    /// Whoever asks changed it lately.
+    /// The asker changed it lately.
     Own {
         /// How many commits ago.
         commits: u32,
@@ -99,7 +99,7 @@ impl Default for FileRanking {
     }
 }
 
-/// The signals of every file, in the corpus' order; empty for a task without words.
+/// The signals of every file, in the corpus' order. Empty for a task without words.
 #[must_use]
 pub fn file_signals(corpus: &Corpus<'_>, task: &ContextTask, weights: &ContextWeights) -> Vec<FileSignals> {
     weigh_files(corpus, task, weights, &Sequential).map_or_else(Vec::new, |weighed| weighed.evidence.signals)
@@ -123,13 +123,13 @@ impl Weighed<'_> {
     }
 }
 
-/// What tells whether a task is about the code of a repository at all; `None` if nothing does.
+/// The signals on whether a task is about the code of a repository at all. `None` if there are none.
 #[must_use]
 pub fn signals_of_task(corpus: &Corpus<'_>, task: &ContextTask, weights: &ContextWeights) -> Option<TaskSignals> {
     weigh_files(corpus, task, weights, &Sequential)?.task_signals(task, weights)
 }
 
-/// The places of all files, likeliest first, by what is known of them; in the corpus' order for a task without words.
+/// The places of all files, likeliest first, by what is known of them. In the corpus' order for a task without words.
 #[must_use]
 pub fn likeliest_files(
     corpus: &Corpus<'_>,
@@ -162,7 +162,7 @@ fn weigh_files<'c>(
     Some(Weighed { evidence, best, scores })
 }
 
-/// Ranks all files; at most `most` of each use are returned. Foreign files are code that comes last.
+/// Ranks all files. At most `most` of each use are returned. Foreign files are code that comes last.
 #[must_use]
 pub fn rank_files(
     corpus: &Corpus<'_>,
@@ -198,7 +198,7 @@ pub fn rank_files(
     }
 }
 
-/// The files that count, best first; equal ones in the order of their paths.
+/// The files that count, best first. Equal ones in the order of their paths.
 fn best_first(scores: &[f32], counts: impl Fn(usize) -> bool, most: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..scores.len()).filter(|file| counts(*file)).collect();
     let of = |file: usize| scores.get(file).copied().unwrap_or(f32::MIN);
@@ -213,7 +213,7 @@ fn log_sum(values: impl Iterator<Item = f32> + Clone) -> f32 {
     most + libm::logf(values.map(|value| libm::expf(value - most)).sum::<f32>().max(f32::MIN_POSITIVE))
 }
 
-/// What is newer than so many commits was lately.
+/// The number of commits within which a change is recent.
 const LATELY: u32 = 50;
 
 /// Whether whoever asks wrote a commit.
@@ -234,7 +234,7 @@ fn about_the_same(evidence: &Evidence<'_>, touched: &[u32]) -> Vec<u32> {
     found
 }
 
-/// What speaks for a file, by what its signals add to its score.
+/// The evidence for a file, by its signals' contributions to its score.
 fn file_evidence(
     evidence: &Evidence<'_>,
     task: &ContextTask,

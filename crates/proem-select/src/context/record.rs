@@ -1,12 +1,12 @@
-//! What a file is made of, as ranking needs it: its words by where they stand, its definitions, what it imports.
+//! The record of a file, for ranking: its words by place, its definitions, its imports.
 //!
 //! A record is made once for a content and kept by the content's hash. It holds numbers of words and names of
-//! definitions, no text. It is read where it lies: a repository of thousands of files has millions of words, and a task
-//! looks for twenty. All numbers have four bytes, the lowest first, and a word of a file two more, how often it stands in
+//! definitions, no text. It is read where it is: a repository of thousands of files has millions of words, and a task
+//! looks for twenty. All numbers have four bytes, the lowest first, and a word of a file two more, how often it is in
 //! code and in prose.
 //!
-//! Invariants: [`FileRecord::from_bytes`] takes bytes whose lengths add up, and [`FileRecord::as_bytes`] gives them back;
-//! whoever keeps records sees to it that they are the bytes that were written; no bytes make reading panic.
+//! Invariants: [`FileRecord::from_bytes`] takes bytes whose lengths add up, and [`FileRecord::as_bytes`] gives them
+//! back; whoever keeps records sees to it that they are the bytes that were written. No bytes make reading panic.
 
 use core::fmt;
 use core::ops::Range;
@@ -23,13 +23,13 @@ const NUMBER: usize = 4;
 /// The fewest bytes of a definition: kind, depth, four lines, and the length of its name.
 const LEAST_SYMBOL: usize = 22;
 
-/// What a record is written from.
+/// The sources of a record.
 #[derive(Debug, Clone)]
 pub(super) struct RecordParts {
     pub(super) lines: u32,
     pub(super) bytes: u32,
     pub(super) is_machine_made: bool,
-    /// How many words stand in code and in prose; `None` if [`Self::terms`] are all of them.
+    /// How many words are in code and in prose. `None` if [`Self::terms`] are all of them.
     pub(super) words: Option<(u32, u32)>,
     /// Sorted by number.
     pub(super) terms: Vec<TermCount>,
@@ -40,26 +40,26 @@ pub(super) struct RecordParts {
     pub(super) symbols: Vec<CodeSymbol>,
 }
 
-/// Bytes that several records lie in.
+/// Bytes that several records are in.
 #[derive(Clone)]
 pub struct SharedSlice {
     all: Arc<Vec<u8>>,
     range: Range<usize>,
 }
 
-/// What a file is made of.
+/// The record of a file.
 #[derive(Clone)]
 pub struct FileRecord {
     bytes: SharedSlice,
     heading: RecordHeading,
 }
 
-/// What stands in front.
+/// The heading.
 #[derive(Debug, Clone, Copy)]
 struct RecordHeading {
     lines: u32,
     size: u32,
-    /// How many words stand in code and in prose.
+    /// How many words are in code and in prose.
     words: (u32, u32),
     terms: usize,
     imports: usize,
@@ -107,7 +107,7 @@ impl fmt::Debug for SharedSlice {
 }
 
 impl SharedSlice {
-    /// A part of `all`; `None` if it hasn't got it.
+    /// A part of `all`. `None` if it hasn't got it.
     #[must_use]
     pub fn within(all: &Arc<Vec<u8>>, range: Range<usize>) -> Option<Self> {
         all.get(range.clone())?;
@@ -176,7 +176,7 @@ impl FileRecord {
         Self { bytes: out.into(), heading }
     }
 
-    /// The record that these bytes are; `None` where lengths don't add up.
+    /// The record that these bytes are. `None` where lengths don't add up.
     #[must_use]
     pub fn from_bytes(bytes: SharedSlice) -> Option<Self> {
         let heading = RecordHeading::read(bytes.as_slice())?;
@@ -219,7 +219,7 @@ impl FileRecord {
         self.heading.words
     }
 
-    /// How often a word stands in it.
+    /// How often a word is in it.
     #[must_use]
     pub fn count(&self, term: Term) -> Option<TermCount> {
         let rows = self.part(Some(RecordHeading::BYTES), self.heading.imports_at());
@@ -255,7 +255,7 @@ impl FileRecord {
         row_of::<NUMBER>(self.part(self.heading.defined_at(), self.heading.symbols_at()), term).is_some()
     }
 
-    /// What it defines, in the order of the source.
+    /// Its definitions, in the order of the source.
     #[must_use]
     pub fn symbols(&self) -> Vec<CodeSymbol> {
         let mut rest = self.symbol_reader();
@@ -304,7 +304,7 @@ fn read_term_count(row: &[u8; COUNTED]) -> Option<TermCount> {
 /// Takes bytes apart.
 struct RecordReader<'b>(&'b [u8]);
 
-/// A definition where it lies.
+/// A definition where it is.
 struct SymbolEntry<'b> {
     kind: SymbolKind,
     depth: u8,

@@ -1,6 +1,6 @@
 //! How well the words of a task fit the fields of files, by BM25 and by shares; and how scores are compared.
 //!
-//! Okapi BM25 is of Robertson and others (1994); `proem-score` has its formula.
+//! Okapi BM25 is of Robertson and others (1994). `proem-score` has its formula.
 
 use super::task::{ContextTask, QueryTerm};
 
@@ -61,7 +61,7 @@ struct FieldCounts {
     with: usize,
 }
 
-/// The BM25 scores of one field; `counts` says how often a term stands in a file, by their places.
+/// The BM25 scores of one field. `counts` says how often a term is in a file, by their places.
 pub(super) fn field_scores(terms: &[QueryTerm], lengths: &[f32], counts: impl Fn(usize, usize) -> f32) -> Vec<f32> {
     let mean = lengths.iter().sum::<f32>() / count_to_f32(lengths.len().max(1));
     let mut scores = vec![0.0_f32; lengths.len()];

@@ -1,8 +1,8 @@
-//! What speaks for each file: weak signals, each from 0 to about 1 within one task.
+//! The evidence for each file: weak signals, each from 0 to about 1 within one task.
 //!
-//! Words are scored by BM25 (`proem-score` has its formula) by the field that they stand in; only the task's words are
-//! looked up, in each file's sorted list, so that no inverted index has to be loaded. What a commit says counts for the
-//! files that it touched. Signals that need a first ranking are made in `late`.
+//! Words are scored by BM25 (`proem-score` has its formula) by their field. Only the task's words are looked up, in
+//! each file's sorted list, so that no inverted index has to be loaded. A commit's message counts for the files that it
+//! touched. Signals that need a first ranking are made in `late`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -125,7 +125,7 @@ pub(super) enum Signal {
 }
 
 /// Signals that count differently where a task says little, each with what it adds for a short one. Twenty words say
-/// together what a file is about, and what was changed lately settles what they leave open; of two words one may be the
+/// together what a file is about, and what was changed lately settles what they leave open. Of two words one may be the
 /// file's name, and then nothing else matters.
 pub(super) const OF_SHORT: [(Signal, Signal); 8] = [
     (Signal::Words, Signal::ShortWords),
@@ -153,10 +153,10 @@ pub(super) const BEST: usize = 6;
 /// How much less a commit counts that has so many newer ones.
 const HALF_LIFE: f32 = 250.0;
 
-/// What makes one signal of all files.
+/// The function that makes one signal of all files.
 type Column<'c> = &'c (dyn Fn() -> Vec<f32> + Sync);
 
-/// What is known before the late signals.
+/// The evidence before the late signals.
 #[derive(Debug)]
 pub(super) struct Evidence<'c> {
     pub(super) corpus: &'c Corpus<'c>,
@@ -169,13 +169,14 @@ pub(super) struct Evidence<'c> {
     pub(super) similar: Vec<(u32, f32)>,
     /// The commits that are most alike in meaning, best first.
     pub(super) alike: Vec<u32>,
-    /// Which words of the task stand in each file.
+    /// Which words of the task are in each file.
     pub(super) words_in: Vec<TaskWords>,
-    /// Which of them stand in the subject of each commit, a bit for each, by their places.
+    /// Which of them are in the subject of each commit, a bit for each, by their places.
     pub(super) said: Vec<u64>,
 }
 
-/// Which words of the task stand in a file, in its path and in the names that it defines: a bit for each, by their places in [`ContextTask::terms`].
+/// Which words of the task are in a file, in its path and in the names that it defines: a bit for each, by their places
+/// in [`ContextTask::terms`].
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct TaskWords {
     pub(super) text: u64,
@@ -205,12 +206,12 @@ fn set_signal(signals: &mut [FileSignals], file: usize, signal: Signal, value: f
     }
 }
 
-/// The folder that a file lies in; empty for the root.
+/// The folder that a file is in. Empty for the root.
 pub(super) fn folder_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// Where one word of the task stands in one file.
+/// The places of one word of the task in one file.
 #[derive(Debug, Clone, Copy, Default)]
 struct TermPlaces {
     /// How often in code, and in prose.
@@ -279,7 +280,7 @@ impl<'c> Evidence<'c> {
         }
     }
 
-    /// How many words of the task stand in a file.
+    /// How many words of the task are in a file.
     pub(super) fn matched(&self, file: usize) -> u32 {
         self.words_in.get(file).map_or(0, |words| words.text.count_ones())
     }
@@ -318,7 +319,7 @@ impl<'c> Evidence<'c> {
         let name_lengths: Vec<f32> = self.paths.iter().map(|path| count_to_f32(path.name.len())).collect();
         let anywhere = |file: usize, number: usize| {
             let (code, prose) = at(file, number);
-            // A word of the path counts as if it stood in the file a few times more.
+            // A word of the path counts as if it was in the file a few times more.
             code + prose + 4.0 * path(file, number)
         };
         let first_line = |query: &QueryTerm| {
@@ -403,7 +404,7 @@ impl<'c> Evidence<'c> {
         self.fill(Signal::BestCommit, &best);
     }
 
-    /// What was changed lately and often is changed again.
+    /// Recently and often changed files are changed again.
     fn habits(&mut self) {
         let all = count_to_f32(self.corpus.commits.len().max(2));
         let most = self.touched_by.iter().map(Vec::len).max().unwrap_or(0);

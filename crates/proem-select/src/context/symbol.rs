@@ -5,7 +5,7 @@
 pub struct LineSpan {
     /// The first.
     pub first: u32,
-    /// The last; not before the first.
+    /// The last. Not before the first.
     pub last: u32,
 }
 
@@ -41,7 +41,7 @@ impl LineSpan {
     }
 }
 
-/// What kind of thing a definition is.
+/// The kind of a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SymbolKind {
     /// A function that belongs to no type.
@@ -89,7 +89,7 @@ impl SymbolKind {
         }
     }
 
-    /// Whether other definitions stand inside it.
+    /// Whether other definitions are inside it.
     #[must_use]
     pub const fn holds_others(self) -> bool {
         matches!(self, Self::Type | Self::Interface | Self::Extension | Self::Module)
@@ -101,7 +101,7 @@ impl SymbolKind {
         matches!(self, Self::Function | Self::Method | Self::Macro)
     }
 
-    /// The number that stands for it in records.
+    /// The number that represents it in records.
     #[must_use]
     pub fn code(self) -> u8 {
         Self::ALL.iter().position(|kind| *kind == self).and_then(|at| u8::try_from(at).ok()).unwrap_or(u8::MAX)
@@ -119,13 +119,13 @@ impl SymbolKind {
 pub struct CodeSymbol {
     /// Its name, as it is written.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: SymbolKind,
-    /// How many others it stands inside.
+    /// How many others it is inside.
     pub depth: u8,
     /// From the first line of its documentation to its last line.
     pub lines: LineSpan,
-    /// The line on which its name stands.
+    /// The line on which its name is.
     pub own_line: u32,
     /// The last line of its signature.
     pub signature_line: u32,
@@ -138,7 +138,7 @@ impl CodeSymbol {
         self.name.rsplit("::").next().unwrap_or(&self.name)
     }
 
-    /// What it belongs to by its own name, outermost first: `Table` of `Table::get`.
+    /// The owners in its own name, outermost first: `Table` of `Table::get`.
     pub(super) fn owners(&self) -> impl Iterator<Item = &str> {
         self.name.rsplit_once("::").into_iter().flat_map(|(owners, _)| owners.split("::"))
     }

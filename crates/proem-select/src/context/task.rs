@@ -42,7 +42,7 @@ pub struct QueryTerm {
     pub form: WordForm,
 }
 
-/// What is looked for.
+/// The search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContextTask {
     /// Its words, each once, sorted by number.
@@ -51,21 +51,21 @@ pub struct ContextTask {
     pub places: Vec<PlaceMention>,
     /// The words of the part of the project that its first line names in front: `parser: …`, `fix(parser): …`, `[parser] …`.
     pub scope: Vec<Term>,
-    /// Names that it writes as code does, in its order: `only_matching`, `Replacer`, `f()`, whatever stands in backticks.
+    /// Names that it writes as code does, in its order: `only_matching`, `Replacer`, `f()`, whatever is in backticks.
     pub names: Vec<String>,
     /// Words with a capital in the middle of its sentences, which may be names of types: `Query`.
     pub written: Vec<String>,
     /// The words of its first line, sorted and distinct: the line says what it is about, and what follows explains.
     pub first_line: Vec<Term>,
-    /// That line as it stands.
+    /// That line as it is.
     pub subject: String,
-    /// Words that follow each other in one of its lines, without those that say nothing; sorted and distinct.
+    /// Words that follow each other in one of its lines, without those that say nothing. Sorted and distinct.
     pub neighbours: Vec<(Term, Term)>,
     /// Its first words without those that say nothing of what it is about.
     pub content: String,
     /// The language that [`Self::in_words_of`] found it to be written in, if that is none of English.
     pub language: Option<TaskLanguage>,
-    /// Whether at most a third of its words in that language are known to be said of programming or stand in the code.
+    /// Whether at most a third of its words in that language are known to be said of programming or are in the code.
     pub is_hardly_understood: bool,
 }
 
@@ -236,7 +236,7 @@ impl ContextTask {
     }
 }
 
-/// Words with a capital that no sentence begins with; the first of a line or behind a full stop or colon says nothing.
+/// Words with a capital that no sentence begins with. The first of a line or behind a full stop or colon says nothing.
 fn written_names(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for line in text.lines() {

@@ -1,7 +1,7 @@
 //! Puts a task in another language into the English words that code is written in.
 //!
-//! Invariants: an English task stays as it is, byte for byte; what the repository's code has itself is not replaced; names,
-//! paths and whatever is quoted as code stay. The work is linear in the task's length.
+//! Invariants: an English task stays as it is, byte for byte; what the repository's code has itself is not replaced.
+//! Names, paths and whatever is quoted as code stay. The work is linear in the task's length.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ use super::words::{Term, WordForm, distinct_words, each_word, term_of_name};
 const USUAL: f32 = 0.7;
 const FURTHER: f32 = 0.35;
 
-/// What joins words to one form: `mot de passe`, `file d'attente`, `time-out`.
+/// The signs that join words to one form: `mot de passe`, `file d'attente`, `time-out`.
 const JOINTS: [char; 4] = [' ', '\'', '’', '-'];
 
 /// A task in the words of a repository.
@@ -108,14 +108,14 @@ struct KnownWords {
     anywhere: BTreeSet<Term>,
 }
 
-/// A word of a task, or what stands between two.
+/// A word of a task, or what is between two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct TaskPiece<'t> {
     text: &'t str,
     is_word: bool,
 }
 
-/// A task's words and what stands between them; whatever is written as code is does stands between words.
+/// A task's words and what is between them; whatever is written as code is does is between words.
 fn task_pieces(text: &str) -> Vec<TaskPiece<'_>> {
     let mut pieces: Vec<TaskPiece<'_>> = Vec::new();
     let mut is_quoted = false;
@@ -147,7 +147,7 @@ fn is_code_token(token: &str) -> bool {
             || ["_", "/", "::", "()", "@"].iter().any(|m| core.contains(m)))
 }
 
-/// The words of one token; characters that are written without spaces are runs of their own.
+/// The words of one token. Characters that are written without spaces are runs of their own.
 fn words_within(token: &str) -> Vec<TaskPiece<'_>> {
     let class = |c: char| match c {
         _ if is_written_unspaced(c) => 2_u8,
@@ -289,7 +289,7 @@ impl Translation {
         self.add_between(&mut between, known);
     }
 
-    /// Adds what stands between forms of a run; endings in hiragana and single signs say nothing.
+    /// Adds what is between forms of a run. Endings in hiragana and single signs say nothing.
     fn add_between(&mut self, between: &mut String, known: &KnownWords) {
         let is_ending = between.chars().all(|c| matches!(c, '\u{3041}'..='\u{309f}')) || between.chars().count() < 2;
         self.text.push(' ');

@@ -1,6 +1,7 @@
-//! What was learned: how much each signal counts, and what a score is worth.
+//! The learned weights: of each signal, and of a score.
 //!
-//! Made by `cargo lab train context` and, whether a task is about code at all, by `cargo lab train abstention`; the data card stands beside the scores under `evals/context`.
+//! Made by `cargo lab train context` and, whether a task is about code at all, by `cargo lab train abstention`. The
+//! data card is beside the scores under `evals/context`.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -28,7 +29,7 @@ pub struct ContextWeights {
     pub abstention: AbstentionWeights,
 }
 
-/// What tells a task about code from one about anything else, by logistic regression.
+/// The weights that tell a task about code from any other, by logistic regression.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AbstentionWeights {
     /// Of what is known of a task, in the order of [`TASK_SIGNAL_NAMES`](super::TASK_SIGNAL_NAMES).
@@ -37,7 +38,7 @@ pub struct AbstentionWeights {
     pub offset: f32,
     /// A task is about code at this probability, 0 to 1.
     pub least: f32,
-    /// Below this one, at or above [`Self::least`], that is doubtful; see [`Self::is_doubtful`].
+    /// Below this one, at or above [`Self::least`], that is doubtful. See [`Self::is_doubtful`].
     pub doubtful: f32,
     /// Which directions of meaning are those of software, for the model that ships; 256 numbers.
     pub software: Vec<f32>,
@@ -73,7 +74,7 @@ impl AbstentionWeights {
 }
 
 impl ContextWeights {
-    /// What ships.
+    /// The shipped weights.
     ///
     /// # Errors
     ///

@@ -1,9 +1,9 @@
 //! Words of code and of tasks, as numbers.
 //!
-//! A name counts as itself and as its parts, each cut to its stem: `only_matching`, `onlyMatching` and `--only-matching`
-//! share one whole and two parts. Words are 32-bit hashes, so that nothing of a repository's text stands in an index;
-//! among 100,000 words of a repository one in 40,000 shares its number with another, which changes no rank that anybody
-//! would notice.
+//! A name counts as itself and as its parts, each cut to its stem: `only_matching`, `onlyMatching` and
+//! `--only-matching` share one whole and two parts. Words are 32-bit hashes, so that nothing of a repository's text is
+//! in an index. Among 100,000 words of a repository one in 40,000 shares its number with another, which changes no rank
+//! that anybody would notice.
 
 use proem_text::normalise::without_accents;
 use proem_text::words::search_words as words_of_any_script;
@@ -13,7 +13,7 @@ use crate::select::word_stem;
 /// A word's number.
 pub type Term = u32;
 
-/// What a number stands for.
+/// The meaning of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WordForm {
     /// A word, or a part of a name.
@@ -22,7 +22,7 @@ pub enum WordForm {
     Whole,
 }
 
-/// The longest run of letters that is taken for a name, in bytes; a longer one is data.
+/// The longest run of letters that is taken for a name, in bytes. A longer one is data.
 const LONGEST: usize = 64;
 
 /// The fewest bytes of a word of ASCII letters.
@@ -88,8 +88,8 @@ pub(super) fn term_number(bytes: &[u8]) -> Term {
     term
 }
 
-/// What bytes are: a small letter, something else that words have (capitals, digits, what joins names, and whatever isn't
-/// ASCII), or what stands between words.
+/// The classes of bytes: a small letter, another sign of words (capitals, digits, signs that join names, and everything
+/// outside ASCII), or a sign between words.
 const SMALL_LETTER: u8 = 1;
 const OTHER_OF_WORD: u8 = 2;
 const OF_NO_WORD: u8 = 0;
@@ -145,7 +145,7 @@ fn each_of_run(run: &[u8], take: &mut dyn FnMut(Term, WordForm)) {
     }
 }
 
-/// The most parts of a name that are told apart; the last one has the rest.
+/// The most parts of a name that are told apart. The last one has the rest.
 const MOST_PARTS: usize = 16;
 
 /// Bytes of a name in lower case, on the stack: a source has thousands of names.
@@ -171,7 +171,7 @@ impl Buffer {
     }
 }
 
-/// Where the parts of a name are: cut at `_`, at changes of case, and between letters and digits.
+/// The places of a name's parts: cut at `_`, at changes of case, and between letters and digits.
 fn cut_name_parts(run: &[u8], parts: &mut [(usize, usize); MOST_PARTS]) -> usize {
     let mut count = 0;
     let mut start = 0;
@@ -260,7 +260,7 @@ mod tests {
             prop_assert_eq!(all, each);
         }
 
-        /// Whatever else stands in the text, and be it no UTF-8.
+        /// With any other text around, even if it is no UTF-8.
         #[test]
         fn a_text_is_read_run_by_run(
             text in prop::collection::vec(prop::sample::select(b"abcXY_09 .\xc3\xa9\xff".to_vec()), 0..200),

@@ -1,8 +1,7 @@
 //! A task, cut into clauses of words.
 //!
-//! Invariants: code, quoted words, paths and traces are no words, so they can't tell a mode; at most
-//! [`MOST`] bytes of a task are looked at from its beginning and as many from its end, since what
-//! people paste stands between their words.
+//! Invariants: code, quoted words, paths and traces are no words, so they can't tell a mode. At most [`MOST`] bytes of
+//! a task are looked at from its beginning and as many from its end, since what people paste is between their words.
 
 use super::phrases::fold_phrase;
 
@@ -29,7 +28,7 @@ impl ClauseEnd {
 /// A word of a clause.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ClauseWord {
-    /// Folded; [`CODE`] stands for what is no word.
+    /// Folded. [`CODE`] represents what is no word.
     pub(super) text: String,
     /// Whether it begins with a capital letter.
     pub(super) capital: bool,
@@ -109,7 +108,7 @@ impl ClauseList {
             } else if !fenced {
                 mask_quotes(trimmed).split_whitespace().for_each(|chunk| self.chunk(chunk));
             }
-            // An item of a list and a title end with their line; a wrapped sentence loses little.
+            // An item of a list and a title end with their line. A wrapped sentence loses little.
             self.close(ClauseEnd::Sentence);
         }
     }
@@ -150,7 +149,7 @@ impl ClauseList {
             return;
         }
         let capital = core.starts_with(char::is_uppercase);
-        // `fix(parser)` is two clauses' words; `don't` and `peux-tu` are one's.
+        // `fix(parser)` is two clauses' words. `don't` and `peux-tu` are one's.
         for (place, part) in core.split([',', ':', ';', '(', ')', '!', '?', '…', '—', '–']).enumerate() {
             if place > 0 {
                 self.close(ClauseEnd::Comma);
@@ -166,7 +165,7 @@ impl ClauseList {
             let words = std::mem::take(&mut self.open);
             self.clauses.push(Clause { words, end });
         } else if let Some(last) = self.clauses.last_mut() {
-            // In `why ?` and `why?!` the mark stands apart.
+            // In `why ?` and `why?!` the mark is apart.
             if last.end.goes_on() || end == ClauseEnd::Question {
                 last.end = end;
             }
@@ -180,8 +179,8 @@ fn asked_behind(line: &str) -> &str {
     question.map_or("", |(_, question)| question)
 }
 
-/// The core with the brackets of a call, "load()" and "load(path)", which end no clause; what stands
-/// before a colon, "fix(parser):", is no call.
+/// The core with the brackets of a call, "load()" and "load(path)", which end no clause; what is before a colon,
+/// "fix(parser):", is no call.
 fn name_of_call<'c>(begun: &'c str, core: &'c str) -> &'c str {
     let Some(behind) = begun.get(core.len()..) else { return core };
     let closes = if core.contains('(') { ")" } else { "()" };
@@ -212,7 +211,7 @@ fn is_code_run(core: &str) -> bool {
         || digits > 0 && digits < core.chars().count()
 }
 
-/// The line with [`CODE`] for each quoted part; a line that is one quotation is what it quotes.
+/// The line with [`CODE`] for each quoted part. A line that is one quotation is what it quotes.
 fn mask_quotes(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut rest = line;

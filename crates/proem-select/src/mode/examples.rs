@@ -39,8 +39,8 @@ impl ModeExamples {
         self.0.entry(mode).or_default().push(vector);
     }
 
-    /// How much nearer than those of the second mode the examples of the first have to be, as a
-    /// difference of cosines; `cargo lab eval mode` shows what other leads are worth.
+    /// How much nearer than those of the second mode the examples of the first have to be, as a difference of cosines.
+    /// `cargo lab eval mode` shows what other leads are worth.
     pub const LEAD: f32 = 0.05;
 
     /// The mode whose three nearest examples are nearest in the mean, if they are at least as near

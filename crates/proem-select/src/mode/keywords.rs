@@ -56,7 +56,7 @@ impl Keywords {
         Ok(Self { words: LineTable::new(&rows.collect()) })
     }
 
-    /// What [`Self::index`] wrote, without looking at the keywords themselves.
+    /// Reads the output of [`Self::index`], without looking at the keywords themselves.
     #[must_use]
     pub const fn of_index(index: &'static str) -> Self {
         Self { words: LineTable::of_lines(index) }

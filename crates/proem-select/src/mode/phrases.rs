@@ -1,4 +1,4 @@
-//! What people say when they ask, order and forbid, by language.
+//! The phrases of questions, orders and prohibitions, by language.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde::de::IntoDeserializer as _;
 
 use proem_engine::error::{Error, ErrorKind};
 
-/// What a phrase is a sign of.
+/// The meaning of a phrase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Cue {
@@ -23,7 +23,7 @@ pub(super) enum Cue {
     Request,
     /// Begins like a request and is a question: "would you approve".
     NotRequest,
-    /// Wants what stands behind it: "we need to".
+    /// Wants what is behind it: "we need to".
     Wish,
     /// Wants to know: "I don't understand".
     Wonder,
@@ -57,9 +57,9 @@ pub(super) enum Cue {
     Judge,
     /// A judgement as a thing: "a second opinion".
     JudgeNoun,
-    /// What finding out results in, as a thing: "an overview".
+    /// The result of finding out, as a thing: "an overview".
     PlanNoun,
-    /// What a judgement or an answer is written down in: "comments".
+    /// The form of a judgement or an answer: "comments".
     Report,
     /// Makes a question of yes or no a judgement: "safe".
     Judgement,
@@ -71,9 +71,9 @@ pub(super) enum Cue {
     Problems,
     /// Leads from what is looked at to what is looked for: "for".
     LookingFor,
-    /// What a statement says of a thing that doesn't work: "crashes".
+    /// A statement about a thing that doesn't work: "crashes".
     Trouble,
-    /// What a statement says of a thing as it is wanted: "should".
+    /// A statement about a thing as it is wanted: "should".
     Should,
     /// Negates the verb behind it.
     Not,
@@ -105,7 +105,7 @@ pub(super) enum Cue {
     And,
     /// Joins two things so that no clause begins behind the next "and".
     Between,
-    /// May stand between a verb and its object.
+    /// May be between a verb and its object.
     Determiner,
     /// Stands between a verb and its object: "the".
     Article,
@@ -142,15 +142,15 @@ pub(super) struct PhraseMatch {
     pub(super) length: usize,
 }
 
-/// The shortest stem, in bytes; shorter ones would match half a language.
+/// The shortest stem, in bytes. Shorter ones would match half a language.
 const SHORTEST_STEM: usize = 4;
 /// The longest stem, in bytes, so that a word costs the same however long it is.
 const LONGEST_STEM: usize = 16;
-/// What a part of an index begins with; no word of a phrase has it.
+/// The beginning of an index's part. No word of a phrase has it.
 const PART: char = '@';
 
 impl Phrases {
-    /// Reads one file for each language, `cue = "phrase, phrase"`; the first language wins ties.
+    /// Reads one file for each language, `cue = "phrase, phrase"`. The first language wins ties.
     ///
     /// # Errors
     ///
@@ -279,7 +279,7 @@ struct PhraseLines {
 impl PhraseLines {
     fn add(&mut self, (cue, name): (Cue, &str), phrases: &str) -> Result<(), String> {
         let folded = fold_phrase(phrases);
-        // Who types no accents types none on a final é.
+        // A person who types no accents types none on a final é.
         let bare = folded.replace(FINAL_E, "e");
         let spellings = if bare == folded { vec![folded] } else { vec![folded, bare] };
         for phrase in spellings.iter().flat_map(|spelling| phrase_forms(spelling)) {
@@ -323,7 +323,7 @@ fn word_matches(wanted: &str, word: &str) -> bool {
     }
 }
 
-/// `ajout|e|ez` is `ajoute` and `ajoutez`; a phrase without endings is itself.
+/// `ajout|e|ez` is `ajoute` and `ajoutez`. A phrase without endings is itself.
 fn phrase_forms(phrase: &str) -> Vec<String> {
     let Some((stem, endings)) = phrase.split_once('|') else { return vec![phrase.to_owned()] };
     endings.split('|').map(|ending| format!("{stem}{ending}")).collect()

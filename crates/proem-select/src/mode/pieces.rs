@@ -13,7 +13,7 @@ pub(super) struct LinkedClause<'p> {
     pub(super) joined: ClauseLink,
 }
 
-/// What stands between a clause and the one before it.
+/// The link between a clause and the one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ClauseLink {
     Mark,
@@ -84,7 +84,7 @@ fn divide_clause(piece: LinkedClause<'_>) -> Vec<LinkedClause<'_>> {
     out
 }
 
-/// Where a clause ends and the next one begins, in order.
+/// The ends of clauses with the beginnings of the next ones, in order.
 fn cuts(reading: &ClauseReading<'_>) -> Vec<(usize, usize)> {
     let opens = [Cue::Request, Cue::Question, Cue::Not, Cue::HandsOff, Cue::Wish, Cue::Wonder];
     let mut cuts = Vec::new();

@@ -26,9 +26,9 @@ pub(super) struct Verb {
     pub(super) length: usize,
 }
 
-/// The cues of verbs; the first wins among phrases of one length.
+/// The cues of verbs. The first wins among phrases of one length.
 const VERBS: [Cue; 6] = [Cue::Make, Cue::Give, Cue::Judge, Cue::Find, Cue::Tell, Cue::Change];
-/// Cues that stand at a clause's head, where a longer phrase of one beats a filler.
+/// Cues that are at a clause's head, where a longer phrase of one beats a filler.
 const HEADS: [Cue; 9] = [
     Cue::HandsOff,
     Cue::Wonder,
@@ -40,7 +40,7 @@ const HEADS: [Cue; 9] = [
     Cue::Opinion,
     Cue::Judge,
 ];
-/// Languages in which a noun stands before its adjectives.
+/// Languages in which a noun is before its adjectives.
 const NOUN_FIRST: [&str; 3] = ["pt", "fr", "es"];
 
 impl<'c> ClauseReading<'c> {
@@ -165,7 +165,7 @@ impl<'c> ClauseReading<'c> {
         })
     }
 
-    /// What the noun phrase is called that begins at a word: a judgement or a result.
+    /// The meaning of the noun phrase that begins at a word: a judgement or a result.
     pub(super) fn noun(&self, from: usize) -> Option<(Cue, usize)> {
         let mut inside = false;
         for at in from..self.len().min(from.saturating_add(NOUN_REACH)) {
@@ -184,7 +184,7 @@ impl<'c> ClauseReading<'c> {
         None
     }
 
-    /// Whether nouns stand before their adjectives, as in Romance languages.
+    /// Whether nouns are before their adjectives, as in Romance languages.
     pub(super) fn noun_stands_first(&self) -> bool {
         NOUN_FIRST.contains(&self.language)
     }

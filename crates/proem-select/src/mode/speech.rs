@@ -1,15 +1,15 @@
-//! What a task asks, clause by clause: a change, an answer, a judgement, or that nothing changes.
+//! The request of a task, clause by clause: a change, an answer, a judgement, or that nothing changes.
 //!
-//! The words are in the phrases of each language; here is what follows from where they stand. A
-//! question that opens with "could you" is an order, an order behind "don't" is none, what stands
-//! behind "how do I" is asked about and not ordered, and the object of a verb is only a topic.
+//! The words are in the phrases of each language. Here is what follows from where they are. A question that opens with
+//! "could you" is an order, an order behind "don't" is none, what is behind "how do I" is asked about and not ordered,
+//! and the object of a verb is only a topic.
 
 use super::clauses::{ClauseEnd, ClauseList};
 use super::phrases::{Cue, Phrases};
 use super::pieces::{ClauseLink, LinkedClause, link_clauses};
 use super::reading::{ClauseReading, Verb};
 
-/// What a clause says.
+/// The act of a clause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SpeechAct {
     /// A change is ordered.
@@ -24,13 +24,13 @@ pub(super) enum SpeechAct {
     Find,
     /// A judgement is asked for.
     Judge,
-    /// A thing is named and nothing is asked about it; its words are those that judge it.
+    /// A thing is named and nothing is asked about it. Its words are those that judge it.
     Thing,
     /// Nothing that would tell a mode.
     Nothing,
 }
 
-/// What a clause says, and the words that decided it, if some did.
+/// The act of a clause, and the words that decided it, if some did.
 #[derive(Debug)]
 struct Utterance {
     says: SpeechAct,
@@ -62,12 +62,12 @@ pub(super) struct InterpretedClause {
     pub(super) is_read: bool,
 }
 
-/// What each clause of a task says, and whether the task shows an error's trace.
+/// The act of each clause of a task, and whether the task shows an error's trace.
 pub(super) fn interpret_clauses(phrases: &Phrases, task: &str) -> (Vec<InterpretedClause>, bool) {
     let ClauseList { clauses, trace, .. } = ClauseList::new(task);
     let pieces = link_clauses(phrases, clauses);
     let mut parts: Vec<InterpretedClause> = Vec::new();
-    // What the sentence said so far, and whether it asked for a way.
+    // The sentence so far, and whether it asked for a way.
     let mut before: Option<PrecedingClause> = None;
     for (piece, asked) in pieces.iter().zip(ends_as_question(&pieces)) {
         let Some(language) = piece.language else {
@@ -141,7 +141,7 @@ fn ends_as_question(pieces: &[LinkedClause<'_>]) -> Vec<bool> {
     asked
 }
 
-/// What the clause before said in the same sentence.
+/// The preceding clause in the same sentence.
 #[derive(Debug, Clone, Copy)]
 struct PrecedingClause {
     /// Whether it was a question.
@@ -252,7 +252,7 @@ fn names_a_thing(reading: &ClauseReading<'_>, verb: Verb) -> bool {
     false
 }
 
-/// What a polite question wants.
+/// The wish of a polite question.
 fn requested_utterance(reading: &ClauseReading<'_>, begin: usize) -> Utterance {
     let near = reading.verb_in(begin..begin.saturating_add(4));
     let any = || if reading.language == "de" { reading.verb_in(begin..reading.len()) } else { None };
@@ -263,7 +263,7 @@ fn requested_utterance(reading: &ClauseReading<'_>, begin: usize) -> Utterance {
     }
 }
 
-/// What a wish is for: a change, or an answer.
+/// The object of a wish: a change, or an answer.
 fn wished_utterance(reading: &ClauseReading<'_>, begin: usize) -> Utterance {
     let begin = reading.skip_fillers(begin);
     if let Some(verb) = reading.verb(begin) {
@@ -279,13 +279,13 @@ fn wished_utterance(reading: &ClauseReading<'_>, begin: usize) -> Utterance {
     }
 }
 
-/// What a person wants to change is an order only if they don't ask about it.
+/// A plan to change something is an order only if the person doesn't ask about it.
 fn planned_utterance(utterance: Utterance) -> Utterance {
     let says = if utterance.says == SpeechAct::Order { SpeechAct::Want } else { utterance.says };
     Utterance { says, ..utterance }
 }
 
-/// What a verb orders, by what it is done to.
+/// The order of a verb, by its object.
 fn ordered_utterance(reading: &ClauseReading<'_>, verb: Verb) -> Utterance {
     let behind = verb.at.saturating_add(verb.length);
     let words = Some(reading.quote(verb.at, verb.length));
@@ -341,7 +341,7 @@ fn unknown_problems(reading: &ClauseReading<'_>, verb: Verb) -> bool {
     places.into_iter().any(|at| !known(at))
 }
 
-/// What a question wants: an answer or a judgement.
+/// The wish of a question: an answer or a judgement.
 fn asked_utterance(reading: &ClauseReading<'_>) -> Utterance {
     let head = reading.head();
     if let Some(words) = reading.phrase(Cue::Opinion) {
@@ -371,7 +371,7 @@ fn asked_utterance(reading: &ClauseReading<'_>) -> Utterance {
     }
 }
 
-/// What a statement or a noun phrase says.
+/// The meaning of a statement or a noun phrase.
 fn stated_utterance(reading: &ClauseReading<'_>) -> Utterance {
     if let Some(verb) = passive(reading) {
         return ordered_utterance(reading, verb);
@@ -416,7 +416,7 @@ fn names_thing(reading: &ClauseReading<'_>) -> bool {
 /// Fewer words name nothing that could be done.
 const SHORTEST_STATEMENT: usize = 3;
 
-/// Whether an unknown word stands where a verb would: "beautify the output".
+/// Whether an unknown word is where a verb would: "beautify the output".
 fn orders_unknown(reading: &ClauseReading<'_>, head: usize) -> bool {
     reading.is_unknown(head) && reading.at(head.saturating_add(1), Cue::Article).is_some()
 }
@@ -432,7 +432,7 @@ fn is_change_verb(verb: Verb) -> bool {
     matches!(verb.cue, Cue::Change | Cue::Make)
 }
 
-/// Whether a verb is negated by what stands behind it: "ändere nichts".
+/// Whether a verb is negated by what is behind it: "ändere nichts".
 fn not_behind(reading: &ClauseReading<'_>, verb: Verb) -> bool {
     let behind = verb.at.saturating_add(verb.length);
     let german = reading.language == "de"

@@ -17,11 +17,11 @@ pub struct Caps {
     pub skills: usize,
     /// The most of each kind that a ranking may add.
     pub results: usize,
-    /// The least probability; `None` takes the calibrated threshold.
+    /// The least probability. `None` takes the calibrated threshold.
     pub min_score: Option<f32>,
 }
 
-/// What was chosen, and what was not.
+/// The selected and the other entries.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Selection {
     /// Chosen entries, tools and skills, the likeliest first.
@@ -48,7 +48,7 @@ pub struct RejectedEntry {
     pub entry: usize,
     /// Its place in the ranking.
     pub rank: usize,
-    /// What kept it out.
+    /// The reason that it was kept out.
     pub reason: RejectionReason,
 }
 
@@ -84,7 +84,7 @@ impl RejectionReason {
 /// How many entries that were not chosen are named with their reason.
 const MAX_CUT: usize = 10;
 
-/// What is named whatever the task.
+/// The names that are listed for any task.
 #[derive(Debug, Clone, Default)]
 pub struct BaseNames<'n> {
     /// Base tools.
@@ -104,8 +104,8 @@ impl<'n> BaseNames<'n> {
     }
 }
 
-/// Chooses from a ranking. What is `named` anyway counts towards the caps, whether the catalogue has it or
-/// not, and isn't chosen twice.
+/// Chooses from a ranking. Entries that are `named` anyway count towards the caps, whether the catalogue has them or
+/// not, and aren't chosen twice.
 #[must_use]
 pub fn choose_capabilities(
     capabilities: &[Capability],

@@ -14,7 +14,7 @@ pub(super) struct DocumentPieces {
     pub(super) vocabulary: Vec<Known>,
     /// Entry by entry.
     held: Vec<Held>,
-    /// Where each entry's pieces end.
+    /// The end of each entry's pieces.
     ends: Vec<usize>,
     /// The rarity of a piece that doesn't occur.
     rarest: f32,

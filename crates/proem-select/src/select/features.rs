@@ -1,4 +1,4 @@
-//! What speaks for each entry, as numbers.
+//! The evidence for each entry, as numbers.
 //!
 //! Nine kinds of evidence, each brought to about 0 to 1 by what the request could reach at most,
 //! so that the same weights serve a catalogue of ten tools and one of four thousand.
@@ -45,8 +45,8 @@ fn put_feature(all: &mut [EntryEvidence], feature: usize, values: &[f32]) {
     }
 }
 
-/// The terms of a request with their weights; a term of several words has the greatest, and the
-/// terms of one word share its weight by the root of their number.
+/// The terms of a request with their weights. A term of several words has the greatest, and the terms of one word share
+/// its weight by the root of their number.
 fn weighted_terms(part: &QueryPart, terms: impl Fn(&super::query::QueryWord) -> &Vec<u64>) -> Vec<(u64, f32)> {
     let mut weighted: Vec<(u64, f32)> = Vec::new();
     for word in part.words.iter().filter(|word| word.weight > 0.0) {

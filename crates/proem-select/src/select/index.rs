@@ -21,7 +21,7 @@ use crate::catalogue::{Capability, Sha256Hash, embedded_texts, text_hash};
 use crate::embedding::{Embedder, ModelId, PieceVocabulary, Vector, embed_texts};
 use proem_engine::error::{Error, ErrorKind};
 
-/// What a word of a parameter counts beside one of the description.
+/// The weight of a parameter's word beside one of the description.
 const PARAMETER_WEIGHT: f32 = 0.3;
 /// The most words of one definition that are looked at.
 const MAX_WORDS: usize = 2000;
@@ -38,7 +38,7 @@ pub struct CatalogueIndex {
     pub(super) grams: bm25::Index,
     pub(super) names: bm25::Index,
     pub(super) used: UsageIndex,
-    /// What each entry does, of what tasks ask for.
+    /// The intents of each entry.
     pub(super) intents: Vec<IntentSet>,
     pub(super) meaning: Option<CatalogueVectors>,
 }
@@ -48,13 +48,13 @@ pub struct CatalogueIndex {
 pub(super) struct CatalogueVectors {
     pub(super) model: ModelId,
     pub(super) dimension: usize,
-    /// One row after the other; zeros for an entry that says nothing to the model.
+    /// One row after the other. Zeros for an entry that says nothing to the model.
     pub(super) vectors: Vec<f32>,
     pub(super) pieces: Option<DocumentPieces>,
 }
 
 impl CatalogueIndex {
-    /// Prepares a catalogue for ranking by words; [`Self::embed`] adds meaning.
+    /// Prepares a catalogue for ranking by words. [`Self::embed`] adds meaning.
     #[must_use]
     pub fn new(capabilities: &[Capability], usage: &UsageHistory, selector: &Selector) -> Self {
         let mut words = bm25::IndexBuilder::new(bm25::Bm25Parameters::default());
@@ -84,24 +84,24 @@ impl CatalogueIndex {
         self.entries
     }
 
-    /// The model of its vectors; `None` if it ranks by words only.
+    /// The model of its vectors. `None` if it ranks by words only.
     #[must_use]
     pub fn model(&self) -> Option<&ModelId> {
         self.meaning.as_ref().map(|meaning| &meaning.model)
     }
 
-    /// What compares pieces with those of the entries, where both are known.
+    /// The comparison of pieces with those of the entries, if both are known.
     pub(super) fn late<'a>(&'a self, pieces: Option<&'a dyn PieceVocabulary>) -> Option<LateInteraction<'a>> {
         let documents = self.meaning.as_ref()?.pieces.as_ref()?;
         Some(LateInteraction::new(documents, pieces?))
     }
 
-    /// Adds the vectors of all entries; those in `stored` are not made again.
+    /// Adds the vectors of all entries. Those in `stored` are not made again.
     ///
     /// # Errors
     ///
-    /// What the embedder reports, or [`ErrorKind::InvalidVector`] if its answer is of no use. The
-    /// index ranks by words as before then.
+    /// The embedder's error, or [`ErrorKind::InvalidVector`] if its answer is of no use. The index ranks by words as
+    /// before then.
     pub fn embed(
         &mut self,
         capabilities: &[Capability],
@@ -168,7 +168,7 @@ fn used_by(capability: &Capability, usage: &UsageHistory, selector: &Selector) -
     used
 }
 
-/// What an entry does, by the words of its name and of the first sentences about it.
+/// The intents of an entry, by the words of its name and of the first sentences about it.
 fn intents_of(capability: &Capability, selector: &Selector) -> IntentSet {
     let server = capability.server().map(|server| server.as_str().to_owned()).unwrap_or_default();
     let mut name: Vec<String> = bare_words(&server).collect();
@@ -218,7 +218,7 @@ impl EntryTerms {
         }
     }
 
-    /// The names of parameters and what is said about them; nothing nested.
+    /// The names of parameters and what is said about them. Nothing nested.
     fn add_schema(&mut self, schema: &Json) {
         let properties = schema.get("properties").and_then(Json::as_object).into_iter().flatten();
         for (name, property) in properties.take(MAX_WORDS) {

@@ -1,10 +1,10 @@
-//! What a task asks for in so many words, and which entries of a catalogue do that.
+//! The explicit intents of a task, and the entries of a catalogue that serve them.
 //!
 //! Shared words and vectors can't tell "open an issue: the payment button is dead" from a task about payments. The table of
 //! intents can: a verb near an object of several languages, beside words of a definition. Only what an entry of the catalogue
 //! serves is looked for.
 //!
-//! Invariants: the work is linear in the task's length; no word of a definition leaves the table, only numbers do.
+//! Invariants: the work is linear in the task's length. No word of a definition leaves the table, only numbers do.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -25,14 +25,14 @@ const SHORTEST_STEM: usize = 3;
 /// So many words before an intent may negate it.
 const NEGATED_WITHIN: usize = 3;
 
-/// Words that negate what follows; `no` does directly before it only, because it is "in the" in Portuguese.
+/// Words that negate what follows. `no` does directly before it only, because it is "in the" in Portuguese.
 const NEGATIONS: [&str; 21] = [
     "not", "don", "never", "without", "nicht", "kein", "keine", "keinen", "ohne", "nie", "ne", "pas", "sans", "jamais",
     "sin", "nunca", "nao", "sem", "non", "senza", "mai",
 ];
-/// The one that often stands behind.
+/// The one that often is behind.
 const NEGATES_BEHIND: &str = "nicht";
-/// How a clause begins that asks something; only effects are not asked for by it.
+/// How a clause begins that asks something. Only effects are not asked for by it.
 const QUESTIONS: [&str; 26] = [
     "why", "how", "what", "where", "who", "when", "explain", "warum", "wieso", "weshalb", "wie", "was", "wo", "wer",
     "wann", "pourquoi", "quand", "quoi", "como", "donde", "quien", "onde", "quem", "perche", "quando", "dove",
@@ -49,12 +49,12 @@ impl IntentSet {
         self.0 |= 1_u64.checked_shl(u32::try_from(intent).unwrap_or(u32::MAX)).unwrap_or(0);
     }
 
-    /// What both have.
+    /// The intents in both.
     pub(super) const fn shared_with(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// What either has.
+    /// The intents in either.
     pub(super) const fn joined_with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
@@ -69,7 +69,7 @@ impl IntentSet {
     }
 }
 
-/// What a part of a task asks for, and what it says not to do.
+/// The intents of a task's part, and those that it forbids.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct AskedIntents {
     pub(super) asked: IntentSet,
@@ -79,7 +79,7 @@ pub(super) struct AskedIntents {
 /// The table of intents.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct IntentTable {
-    /// What an entry needs, one for each intent.
+    /// The pattern of an entry, one for each intent.
     entries: Vec<EntryPattern>,
     /// Which intents are effects, which no question asks for.
     effects: IntentSet,
@@ -89,7 +89,7 @@ pub(super) struct IntentTable {
     stems: BTreeMap<&'static str, Vec<TaskForm>>,
 }
 
-/// What the words of an entry must be: one of each group, none of those left out.
+/// The words that an entry must have: one of each group, none of the forbidden ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct EntryPattern {
     groups: Vec<Vec<u64>>,
@@ -128,7 +128,7 @@ impl IntentTable {
         Self { entries: Vec::new(), effects: IntentSet(0), exact: BTreeMap::new(), stems: BTreeMap::new() }
     }
 
-    /// Reads a table; its first lines say how it is built.
+    /// Reads a table. Its first lines say how it is built.
     ///
     /// # Errors
     ///
@@ -280,7 +280,7 @@ impl TaskWords {
         all
     }
 
-    /// How many words from a place on are those of a form's rest; `None` if they are others.
+    /// How many words from a place on are those of a form's rest. `None` if they are others.
     fn length_of(&self, start: usize, rest: &str) -> Option<usize> {
         let mut length = 0_usize;
         for part in rest.split('_').filter(|part| !part.is_empty()) {
@@ -297,7 +297,7 @@ impl TaskWords {
         Some(length)
     }
 
-    /// Whether two forms stand near each other without sharing a word.
+    /// Whether two forms are near each other without sharing a word.
     fn are_near(&self, a: &Range<usize>, b: &Range<usize>) -> bool {
         let (first, second) = if a.start <= b.start { (a, b) } else { (b, a) };
         let is_one_clause = self.clauses.get(first.start) == self.clauses.get(second.start);
@@ -305,7 +305,7 @@ impl TaskWords {
         second.start >= first.end && second.start.saturating_sub(first.end) <= most
     }
 
-    /// Whether a word of the same clause negates what stands in `start..end`.
+    /// Whether a word of the same clause negates what is in `start..end`.
     fn negates(&self, start: usize, end: usize) -> bool {
         let clause = self.clauses.get(start);
         let is_same = |at: &usize| self.clauses.get(*at) == clause;

@@ -3,7 +3,7 @@
 /// How many kinds of evidence there are.
 pub const FEATURES: usize = 9;
 
-/// The kinds of evidence, in the order of the weights; each is 0 to 1, cosines −1 to 1.
+/// The kinds of evidence, in the order of the weights. Each is 0 to 1, cosines −1 to 1.
 pub const FEATURE_NAMES: [&str; FEATURES] =
     ["words", "grams", "name", "meaning", "near", "covered", "used words", "used meaning", "used"];
 

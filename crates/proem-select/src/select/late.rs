@@ -14,7 +14,7 @@ use crate::embedding::PieceVocabulary;
 const CANDIDATES: usize = 256;
 /// The most similarities that are held at once, about.
 const MAX_SIMILARITIES: usize = 1 << 20;
-/// What stands for no column.
+/// The mark of a missing column.
 const NONE: u32 = u32::MAX;
 
 /// The pieces of a catalogue beside those of a task.
@@ -24,7 +24,7 @@ pub(super) struct LateInteraction<'a> {
     whole: Option<PieceSimilarities>,
 }
 
-/// What a request was compared with.
+/// The similarities of a request's pieces.
 struct PieceSimilarities {
     /// The pieces asked for, ascending.
     asked: Vec<u32>,
@@ -68,7 +68,7 @@ struct VocabularyColumns {
 /// A place of the vocabulary that is compared.
 struct VocabularyColumn {
     place: usize,
-    /// The piece that stands there.
+    /// The piece that is there.
     piece: u32,
     /// Its greatest similarity to a piece asked for, so far.
     best: f32,
@@ -123,8 +123,8 @@ impl<'a> LateInteraction<'a> {
         let asked = self.asked(part);
         let mut candidates = candidates(all, first_sum);
         let mut columns = VocabularyColumns::of(self.documents, &candidates);
-        // A long task times hundreds of entries makes a table of many millions; the sums are the same when a slice
-        // of the request at a time is compared.
+        // A long task times hundreds of entries makes a table of many millions. The sums are the same when a slice of
+        // the request at a time is compared.
         let at_once = (MAX_SIMILARITIES / columns.all.len().max(1)).max(1);
         let (mut similarities, mut all_weight) = (SimilarityTable::default(), 0.0);
         for asked in asked.chunks(at_once) {
@@ -160,8 +160,8 @@ impl<'a> LateInteraction<'a> {
                 put_share(features, COVERED, covered, whole);
             }
         }
-        // Sentences are made of the whole task's pieces, so that most similarities are known when their turn
-        // comes; of a table that was made in slices only the last one is here.
+        // Sentences are made of the whole task's pieces, so that most similarities are known when their turn comes. Of
+        // a table that was made in slices only the last one is here.
         if self.whole.is_none() && asked.len() <= at_once {
             self.whole = Some(PieceSimilarities { asked, columns, similarities });
         }

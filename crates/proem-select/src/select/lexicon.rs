@@ -1,4 +1,4 @@
-//! What words of other languages mean in English, and which words say nothing.
+//! The English meaning of words in other languages, and the words without any.
 //!
 //! Tool descriptions are English nearly always, requests are not. The lexicon is a data file of
 //! ours, written without looking at any evaluation.
@@ -14,7 +14,7 @@ const LANGUAGES: [&str; 5] = ["pt", "fr", "es", "de", "it"];
 /// The shortest form that a stem of the lexicon may have, in bytes.
 const SHORTEST_PREFIX: usize = 4;
 
-/// What a part of an index begins with; no form has it.
+/// The beginning of an index's part. No form has it.
 const PART: char = '@';
 /// The names of an index's parts but for those of silent words, which are numbered.
 const EXACT: &str = "words";
@@ -22,8 +22,8 @@ const PREFIXES: &str = "stems";
 
 /// English words for words of other languages.
 ///
-/// What stands behind a form is apart at tabs: the number of a language's column, a blank, and English words apart at
-/// blanks.
+/// The part behind a form is separated by tabs: the number of a language's column, a blank, and English words separated
+/// by blanks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TranslationLexicon {
     /// By whole words.
@@ -105,7 +105,7 @@ impl TranslationLexicon {
         named.into_iter().chain(silent).map(|(name, table)| format!("{PART}{name}\n{}", table.lines())).collect()
     }
 
-    /// The language whose silent words occur most; English wins a tie.
+    /// The language whose silent words occur most. English wins a tie.
     pub(super) fn language(&self, words: &[impl AsRef<str>]) -> DetectedLanguage {
         let count = |silent: &LineTable| words.iter().filter(|word| silent.get(word.as_ref()).is_some()).count();
         let counts: Vec<usize> = self.silent.iter().map(count).collect();
@@ -128,7 +128,7 @@ impl TranslationLexicon {
         self.silent.get(column).is_some_and(|silent| silent.get(word).is_some())
     }
 
-    /// The English words for a word of a language, or of any if none is known; at most eight, without repetition.
+    /// The English words for a word of a language, or of any if none is known. At most eight, without repetition.
     pub(super) fn english(&self, word: &str, language: DetectedLanguage) -> Vec<&str> {
         let fits = |column: usize| match language {
             DetectedLanguage::English => false,
@@ -154,7 +154,7 @@ impl TranslationLexicon {
     }
 }
 
-/// What is said of a form: the numbers of columns with English words apart at blanks.
+/// The entries of a form: the numbers of columns with English words separated by blanks.
 fn translations(said: &str) -> impl Iterator<Item = (usize, &str)> {
     said.split('\t').filter_map(|translation| {
         let (column, words) = translation.split_once(' ')?;

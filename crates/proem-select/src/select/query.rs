@@ -34,14 +34,14 @@ pub(super) struct QueryPart {
     /// The text with words of other languages replaced by English ones.
     pub(super) text: String,
     pub(super) words: Vec<QueryWord>,
-    /// What it asks for in so many words.
+    /// Its explicit intents.
     pub(super) intents: AskedIntents,
 }
 
 /// A word of the task.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct QueryWord {
-    /// As it stands in the task, folded.
+    /// As it is in the task, folded.
     pub(super) text: String,
     /// How telling it is, 0 to 1.
     pub(super) weight: f32,

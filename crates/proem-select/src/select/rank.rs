@@ -21,7 +21,7 @@ pub struct Ranking {
     pub ranked: Vec<RankedEntry>,
     /// The probability below which an entry doesn't fit.
     pub threshold: f32,
-    /// Why words alone decided; `None` if meaning did too.
+    /// Why words alone decided. `None` if meaning did too.
     pub degraded: Option<String>,
     /// Whether only the beginning of the task was looked at.
     pub cut: bool,
@@ -55,9 +55,9 @@ impl Selector {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidInput`] if the index is of another catalogue, as far as its size tells;
-    /// [`ErrorKind::InvalidVector`] if the task's vectors are of another model than the index's, of
-    /// another dimension, or not one for each text.
+    /// [`ErrorKind::InvalidInput`] if the index is of another catalogue, as far as its size tells.
+    /// [`ErrorKind::InvalidVector`] if the task's vectors are of another model than the index's, of another dimension,
+    /// or not one for each text.
     pub fn rank(
         &self,
         capabilities: &[Capability],
@@ -152,18 +152,19 @@ impl Selector {
 
 /// How much of the doubt remains about an entry that does what the task asks for in so many words.
 const DOUBT_IF_ASKED: f32 = 0.35;
-/// What an entry keeps of its probability beside those: the task speaks about it, and does not ask for it.
+/// The share of its probability that an entry keeps beside those: the task speaks about it, and does not ask for it.
 const SHARE_BESIDE_ASKED: f32 = 0.4;
-/// What an entry keeps that does something which tasks ask for in known words, where this one has none of them.
+/// The share that an entry keeps if tasks ask for its intent in known words, and this one has none of them.
 const SHARE_IF_UNASKED: f32 = 0.3;
-/// What an entry keeps that does what the task says not to do.
+/// The share that an entry keeps if the task forbids its intent.
 const SHARE_IF_REFUSED: f32 = 0.2;
 
 /// The share of a catalogue, one in so many entries, that must do something that the table of intents knows: one project's tools do,
 /// and of a public collection of thousands too few for the table to say which are beside the matter.
 const KNOWN_ONE_IN: usize = 5;
 
-/// What the evidence for an entry must be of that for the best one of its intent: of four trackers the named one is meant.
+/// The least evidence for an entry, as a share of that for the best one of its intent: of four trackers the named one
+/// is meant.
 const SHARE_OF_BEST: f32 = 0.6;
 
 impl CatalogueIndex {
@@ -236,7 +237,7 @@ fn probabilities(calibration: &SelectionWeights, evidence: &[EntryEvidence]) -> 
     sums.into_iter().map(|sum| curve.probability(&[sum, sum - log_whole])).collect()
 }
 
-/// By probability, then name. `entries` stand in the order of the index.
+/// By probability, then name. `entries` are in the order of the index.
 fn rank_order(index: &CatalogueIndex, entries: &[RankedEntry]) -> Vec<RankedEntry> {
     let key = |(rank, entry): (u64, &u32)| {
         // A probability is never negative, so its bits have the order of its value.

@@ -5,7 +5,7 @@
 use proem_text::normalise::without_accents;
 use proem_text::words::{character_ngrams, search_words};
 
-/// Characters of an n-gram; shorter words are their own.
+/// Characters of an n-gram. Shorter words are their own.
 const GRAM: usize = 4;
 
 /// English endings, longest first; what remains has at least [`SHORTEST_STEM`] characters.

@@ -1,7 +1,7 @@
 //! Which requests a capability was really used for.
 //!
-//! What is kept is counts of stems and a mean direction, never a request. A table of this kind
-//! ships with Proem, keyed by a hash of name and description; users add their own.
+//! The table has counts of stems and a mean direction, never a request. A table of this kind ships with Proem, keyed by
+//! a hash of name and description. Users add their own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -85,7 +85,7 @@ pub struct UsageHistory {
     by_name: BTreeMap<Sha256Hash, CapabilityUsage>,
 }
 
-/// What the shipped table calls a capability: the hash of its own name and its description.
+/// A capability's key in the shipped table: the hash of its own name and its description.
 #[must_use]
 pub fn usage_key(capability: &Capability) -> Sha256Hash {
     let mut key = Sha256Hash::of(&[]);

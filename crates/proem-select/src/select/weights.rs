@@ -1,6 +1,6 @@
-//! What was learned: how telling a word is, and how much each kind of evidence counts.
+//! The learned weights: of words, and of each kind of evidence.
 //!
-//! Made by `cargo lab train select`; the data card stands beside the scores under `evals/`.
+//! Made by `cargo lab train select`. The data card is beside the scores under `evals/`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ use proem_engine::error::{Error, ErrorKind};
 pub struct WordWeights(BTreeMap<u64, f32>);
 
 impl WordWeights {
-    /// What a word that only makes a request is worth, 0 to 1.
+    /// The worth of a word that only makes a request, 0 to 1.
     pub(super) const SILENT: f32 = 0.1;
 
     /// Reads lines of `stem<TAB>weight`, weights from 0 to 1.
@@ -71,7 +71,7 @@ impl WordWeights {
         self.0.get(&stem).copied().unwrap_or(1.0)
     }
 
-    /// The weight of a stem; one that was never seen in a request is worth most.
+    /// The weight of a stem. One that was never seen in a request is worth most.
     pub(super) fn of(&self, stem: &str) -> f32 {
         self.of_id(id_of_stem(stem))
     }
@@ -152,7 +152,7 @@ impl SelectionWeightSet {
         Ok(read)
     }
 
-    /// The calibration for a model; `None` if it was never calibrated.
+    /// The calibration for a model. `None` if it was never calibrated.
     #[must_use]
     pub fn of(&self, model: &ModelId) -> Option<&SelectionWeights> {
         self.models.get(model.as_str())

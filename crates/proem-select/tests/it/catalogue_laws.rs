@@ -313,7 +313,7 @@ fn a_manifest_of_another_form_is_made_anew() {
     assert!(Manifest::read("{").unwrap_err().to_string().contains("not valid JSON"));
 }
 
-/// The fuzzer's inputs, as an ordinary test; the first character says which kind of file it is.
+/// The fuzzer's inputs, as an ordinary test. The first character says which kind of file it is.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test reads the corpus")]
 fn the_corpus_is_read_or_refused() {

@@ -125,7 +125,7 @@ fn signals_say_what_their_names_say() {
     assert!(signal("words in a path") > 0.0);
     assert!(signal("share that commits have") > 0.0 && signal("share that commits have") < 0.5);
     assert_eq!(signal("commits"), 2.0_f32.ln());
-    // Two of four words, each in one of 253 files; one in the only commit.
+    // Two of four words, each in one of 253 files. One in the only commit.
     assert!((signal("common among files") - 0.5 * 2.0_f32.ln() / 254.0_f32.ln()).abs() < 1e-5);
     assert!((signal("common among commits") - 0.25).abs() < 1e-5);
 }
@@ -133,7 +133,7 @@ fn signals_say_what_their_names_say() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// Whatever the task is, all of it is a number, and the probability one from 0 to 1.
+    /// For any task, all of it is a number, and the probability one from 0 to 1.
     #[test]
     fn a_task_of_any_kind_has_a_probability(
         task in "\\PC{0,200}",

@@ -1,4 +1,4 @@
-//! What whoever asks knows already speaks for files, and only where it is known.
+//! The asker's own files have evidence only if they are known.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,

@@ -1,4 +1,4 @@
-//! What holds of any ranking of files.
+//! The laws of any ranking of files.
 #![expect(
     clippy::unwrap_used,
     reason = "helpers of tests may stop the test; clippy's exceptions cover test functions only"
@@ -82,7 +82,7 @@ fn listed(ranking: &FileRanking) -> Vec<usize> {
 }
 
 proptest! {
-    /// Each file once within its use, best first, no more than wanted; foreign files are in no list.
+    /// Each file once within its use, best first, no more than wanted. Foreign files are in no list.
     #[test]
     fn a_ranking_is_a_sorted_choice(files in files(), past in past(), task in words(), most in 0_usize..20) {
         let corpus = corpus(&files, &past);

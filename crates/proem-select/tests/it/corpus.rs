@@ -13,7 +13,7 @@ use proem_select::select::{
     CatalogueIndex, SelectionWeightSet, Selector, TranslationLexicon, UsageHistory, WordWeights,
 };
 
-/// The inputs of one target by name; the fuzzer's may be no text.
+/// The inputs of one target by name. The fuzzer's may be no text.
 fn corpus(target: &str) -> BTreeMap<String, String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());

@@ -1,4 +1,4 @@
-//! What `proem-select` does, seen from outside: one binary, one module for each subject.
+//! The behaviour of `proem-select`, seen from outside: one binary, one module for each subject.
 
 mod catalogue;
 mod catalogue_laws;

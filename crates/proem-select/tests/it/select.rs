@@ -27,7 +27,7 @@ const TOOLS: [(&str, &str); 6] = [
     ("play_music", "Plays a song or a playlist."),
 ];
 
-/// What is shipped is what the lexicon's file says.
+/// The shipped index is made of the lexicon's file.
 #[test]
 #[expect(
     clippy::disallowed_methods,
@@ -37,7 +37,7 @@ fn the_index_of_the_lexicon_is_up_to_date() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/data/lexicon-index.txt");
     let written = TranslationLexicon::parse(include_str!("../../data/lexicon.tsv")).unwrap();
     if std::env::var_os("PROEM_UPDATE_REFERENCE").is_some_and(|value| value == "1") {
-        // What this test was built with is the file of before.
+        // The index that this test was built with is the earlier file.
         return std::fs::write(file, written.index()).unwrap();
     }
     assert!(std::fs::read_to_string(file).unwrap() == written.index(), "repeat with PROEM_UPDATE_REFERENCE=1");
@@ -61,7 +61,7 @@ fn a_broken_embedder_is_an_error_and_words_decide_then() {
         vectors[1] = Some(Vector::new(model, vec![1.0; 3])?);
         Ok(vectors)
     };
-    // What a remote model may answer: `Vector` takes finite numbers only.
+    // The possible answers of a remote model: `Vector` takes finite numbers only.
     let infinite: Spoil = |model, _| Ok(vec![Some(Vector::new(model, vec![f32::NAN; 16])?)]);
     for (broken, kind, problem) in [
         (Hashed::asleep("m"), ErrorKind::Embedding, "the model is asleep"),

@@ -1,4 +1,4 @@
-//! What the laws about actions start from.
+//! The starting point of the laws about actions.
 
 #![expect(clippy::panic, reason = "a law panics where it does not hold")]
 
@@ -36,7 +36,7 @@ impl LawActions {
     pub const NOW: Time = Time(1_000_000);
     /// Until when actions wait: 30 days later.
     pub const DEADLINE: Time = Time(Self::NOW.0 + 30 * 24 * 60 * 60 * 1_000);
-    /// What an edit makes of an action.
+    /// The text of an action after an edit.
     pub const EDITED: &'static str = "what a person made of it";
 
     /// Proem itself.
@@ -51,7 +51,7 @@ impl LawActions {
         PolicyHash([9; 32])
     }
 
-    /// What all actions are counted by.
+    /// The scope that counts all actions.
     #[must_use]
     pub fn scope(self) -> CreditScope {
         CreditScope { name: "send-mail".to_owned(), recipient: Some([4; 32]), kind: "status".to_owned() }
@@ -168,7 +168,7 @@ impl LawActions {
         }
     }
 
-    /// Lets it happen, which it does; the version that it made.
+    /// Lets it happen, which it does. The version that it made.
     pub async fn made(self, store: &Store, transition: NewTransition) -> u64 {
         match self.tried(store, transition).await {
             Ok(made) => made.after.version.0,
@@ -182,7 +182,7 @@ impl LawActions {
         assert!(matches!(answer, Ok(ProposalAnswer::New)), "{answer:?}");
     }
 
-    /// Proposes an action that a person then approves; the version.
+    /// Proposes an action that a person then approves. The version.
     pub async fn approved(self, store: &Store, action: &NewAction) -> u64 {
         self.proposed(store, action).await;
         let version = self.made(store, self.happens(action, 0, ActionEvent::RequireApproval)).await;
@@ -196,7 +196,7 @@ impl LawActions {
         EffectsSwitch { project: LawSamples.project(), actor: LawSamples.actor(), at: Self::NOW, power }
     }
 
-    /// What the records say for and against an action that stands on no signal.
+    /// The records' evidence for and against an action that rests on no signal.
     pub async fn evidence(self, store: &Store, action: &NewAction) -> StoredEvidence {
         let wanted = EvidenceWanted {
             project: action.project.clone(),

@@ -1,4 +1,4 @@
-//! What holds of actions whatever happens to them, in any order, by any of several processes.
+//! The laws that hold for actions in any order of events, with several processes.
 
 #![expect(clippy::panic, reason = "a law panics where it does not hold")]
 
@@ -18,7 +18,7 @@ pub enum ActionMove {
     /// The event of that place among [`proem_engine::effect::ActionEventKind::ALL`] is to happen to an action, decided
     /// on a version that many changes ago.
     Happen(u8, usize, u64),
-    /// One of the events that lead an action on from where it stands, and not to its end.
+    /// One of the events that lead an action on from where it is, and not to its end.
     Onward(u8, usize),
     /// Another performer takes over.
     TakeOver,
@@ -28,15 +28,15 @@ pub enum ActionMove {
     Kill(usize),
 }
 
-/// What is going on.
+/// The state of one random course.
 struct Course {
     stores: Vec<Store>,
     epochs: Vec<PerformerEpoch>,
     now: i64,
 }
 
-/// Whatever is tried: between two entries into execution stands a person, versions and states follow each other
-/// without a gap, one approval at most stands, and time does not go back.
+/// In any course, a person acts between two entries into execution, versions and states follow each other without a
+/// gap, there is at most one valid approval, and time does not go back.
 ///
 /// # Panics
 ///
@@ -52,7 +52,7 @@ pub async fn actions_keep_their_course(backend: &impl Backend, moves: &[ActionMo
     }
 }
 
-/// What never is of actions and is all the same, in words.
+/// The broken rules among those that no action may break, in words.
 pub async fn broken_courses(backend: &impl Backend) -> Vec<&'static str> {
     let mut broken = Vec::new();
     for (what, none) in BROKEN {
@@ -63,7 +63,7 @@ pub async fn broken_courses(backend: &impl Backend) -> Vec<&'static str> {
     broken
 }
 
-/// What never is, and what counts it.
+/// The states that must not occur, with the query that counts each.
 const BROKEN: [(&str, &str); 5] = [
     (
         "two take-ups without a person between",
@@ -113,7 +113,7 @@ impl Course {
         }
     }
 
-    /// Lets the event of that place happen to an action, by where it stands.
+    /// Lets the event of that place happen to an action, by where it is.
     async fn happen(&self, turn: usize, which: u8, ago: u64, place: impl FnOnce(ActionState) -> usize) {
         let mut action = LawActions.action(u64::from(which));
         let Some(store) = self.stores.get(turn % self.stores.len()) else { return };
@@ -121,7 +121,7 @@ impl Course {
             LawActions.proposed(store, &action).await;
         }
         let Ok(found) = store.action(&action.project, &action.key).await else { return };
-        // What is approved is what it says by then.
+        // An approval covers the content of that moment.
         action.content = found.row.content;
         let version = found.row.version.0.saturating_sub(ago);
         let event = event_of(&action, place(found.row.state), self.clock());

@@ -65,7 +65,7 @@ pub async fn eight_writers_propose_one_action(backend: &impl Backend) {
     }
 }
 
-/// What the table refuses changes nothing: not the action, no log, not the ledger's time.
+/// A refused transition changes nothing: not the action, not the log, not the ledger's time.
 ///
 /// # Panics
 ///
@@ -103,7 +103,7 @@ pub async fn a_refused_transition_leaves_no_trace(backend: &impl Backend) {
     store.close().await;
 }
 
-/// Of all that take an action up, one does; another time takes a person in between, and the same bytes.
+/// Of all that take an action up, one does. Another time takes a person in between, and the same bytes.
 ///
 /// # Panics
 ///
@@ -133,8 +133,8 @@ pub async fn a_person_stands_between_two_take_ups(backend: &impl Backend) {
     close_both(stores).await;
 }
 
-/// What became of an action and the intent of the next one stand in one transaction: an error undoes both, and what is
-/// refused of them leaves the other.
+/// The outcome of an action and the intent of the next share one transaction. An error undoes both. A refusal of one
+/// leaves the other.
 ///
 /// # Panics
 ///
@@ -330,7 +330,7 @@ pub async fn a_decision_is_written_with_what_follows(backend: &impl Backend) {
         },
     };
     let decision = |id: &str, effect, artefacts| NewDecision { effect, artefacts, ..LawActions.decision(id, "write") };
-    // What does not fit leaves the question open, the action as it was, and the log without an entry.
+    // A decision that does not fit leaves the question open, the action as it was, and the log without an entry.
     let refused = store.decide(decision("e1", approves(version + 1), vec![log(1)])).await;
     assert!(
         matches!(&refused, Ok(DecisionAnswer::Refused(refused)) if refused.rule == RefusalRule::Version),
@@ -361,7 +361,7 @@ pub async fn a_decision_is_written_with_what_follows(backend: &impl Backend) {
     store.close().await;
 }
 
-/// What a person said of a field in quarantine stands.
+/// A person's word about a field in quarantine is final.
 ///
 /// # Panics
 ///
@@ -392,7 +392,8 @@ pub async fn a_quarantine_is_reviewed_once(backend: &impl Backend) {
     assert_eq!(store.quarantine(item.clone()).await.ok(), Some(QuarantineAnswer::Stands), "it is not taken out again");
     let known = SignalRevision { id: item.id.signal.clone(), revision: item.id.revision.clone() };
     let other = SignalRevision { revision: format!("{} again", known.revision), ..known.clone() };
-    // What a person released was found in all the same; what nobody has looked at, and what was dismissed, stays out.
+    // A field that a person released still counts as suspicious. A field that nobody has looked at, or that was
+    // dismissed, stays out.
     let [waits, dismissed] = [2, 3].map(|signal| LawActions.quarantine(signal));
     for item in [&waits, &dismissed] {
         assert_eq!(store.quarantine(item.clone()).await.ok(), Some(QuarantineAnswer::Done));

@@ -1,4 +1,4 @@
-//! What the laws start from.
+//! The starting point of the laws.
 
 #![expect(clippy::panic, reason = "a law panics where it does not hold")]
 
@@ -23,11 +23,10 @@ pub trait Backend {
     /// Opens a store as another process would.
     fn open(&self) -> impl Future<Output = Store>;
 
-    /// The integers that a query gives, of one column; null is -1. The SQL is such that any database
-    /// takes it.
+    /// The integers that a query gives, of one column. Null is -1. The SQL is such that any database takes it.
     fn numbers(&self, sql: &str) -> impl Future<Output = Vec<i64>>;
 
-    /// Changes something past the store; `Err` if it refuses.
+    /// Changes something past the store. `Err` if it refuses.
     fn execute(&self, sql: &str) -> impl Future<Output = Result<(), String>>;
 }
 
@@ -54,7 +53,7 @@ impl LawSamples {
         RunId::new(run.to_be_bytes())
     }
 
-    /// The line of a run; its inputs are its own.
+    /// The line of a run. Its inputs are its own.
     #[must_use]
     pub fn run(self, run: u64) -> NewRun {
         NewRun {
@@ -205,7 +204,7 @@ impl LawSamples {
         }
     }
 
-    /// The end of a run; `good` or not.
+    /// The end of a run. `good` or not.
     #[must_use]
     pub fn finish(self, run: u64, quality: Quality) -> RunFinish {
         RunFinish {
@@ -243,7 +242,7 @@ impl LawSamples {
         assert!(settled.is_ok(), "{settled:?}");
     }
 
-    /// What a person thinks of a run.
+    /// A person's feedback on a run.
     #[must_use]
     pub fn feedback(self, run: u64) -> NewFeedback {
         NewFeedback {
@@ -256,7 +255,7 @@ impl LawSamples {
         }
     }
 
-    /// What a run asked.
+    /// A run's question.
     #[must_use]
     pub fn approval(self, run: u64) -> NewApproval {
         NewApproval {

@@ -15,7 +15,7 @@ use crate::{ActionPurge, Error, ProposalAnswer, Purge, Store};
 /// A day in milliseconds.
 const DAY: i64 = 24 * 60 * 60 * 1_000;
 
-/// No purge takes what an action needs that has not ended; one that has keeps its key and its claims.
+/// No purge takes what an action needs that has not ended. One that has keeps its key and its claims.
 ///
 /// # Panics
 ///
@@ -70,7 +70,7 @@ async fn ended_form(store: &Store, action: &NewAction) -> Option<String> {
     rows.into_iter().find(|row| row.key == action.key)?.form
 }
 
-/// What happened once does not happen again when its texts are gone.
+/// An event that happened once does not happen again when its texts are gone.
 async fn tombstones_hold(store: &Store, ended: &NewAction) {
     let again = store.propose(ended.clone()).await;
     assert!(matches!(again, Ok(ProposalAnswer::Known { state: ActionState::Executed, .. })), "{again:?}");

@@ -10,7 +10,7 @@ use crate::query::Spender;
 use crate::record::{AttemptId, AttemptUsage};
 use crate::{BookingOutcome, Correction, Store};
 
-/// What is booked in all: settled and open.
+/// The sum of all bookings: settled and open.
 const BOOKED: &str = "SELECT (SELECT coalesce(sum(tokens), 0) FROM spend) + \
                       (SELECT coalesce(sum(most_tokens), 0) FROM attempts WHERE state = 'open')";
 
@@ -46,12 +46,12 @@ struct Modelled {
     id: AttemptId,
     store: usize,
     bound: u64,
-    /// What is settled; `None` while it is open.
+    /// The settled amount. `None` while it is open.
     settled: Option<u64>,
 }
 
-/// Whatever happens in whatever order, what is settled and what is open stay within the cap, an
-/// attempt is booked exactly if there is room for it, and the sums are those of the lines.
+/// In any order of events, settled and open amounts stay within the cap, an attempt is booked if and only if there is
+/// room for it, and the sums equal those of the lines.
 ///
 /// # Panics
 ///
@@ -82,7 +82,7 @@ struct Game {
 }
 
 impl Game {
-    /// Makes a move; its turn is the number of its run.
+    /// Makes a move. Its turn is the number of its run.
     async fn play(&mut self, backend: &impl Backend, turn: u64, step: Move) {
         let places = self.stores.len().max(1);
         match step {
@@ -162,7 +162,8 @@ pub async fn unknown_settles_in_full(backend: &impl Backend) {
     store.close().await;
 }
 
-/// What a call costs is booked under its own prompt, whatever the run was started with; so is a correction.
+/// The cost of a call is booked under its own prompt, whatever prompt the run was started with. The same holds for a
+/// correction.
 ///
 /// # Panics
 ///
@@ -242,7 +243,7 @@ async fn booked_sum(backend: &impl Backend, column: &str, prompt: &str) -> i64 {
         .await
 }
 
-/// What a process left open when it died is booked in full, once; its calls are unknown.
+/// Amounts that a dead process left open are booked in full, once. Its calls are unknown.
 ///
 /// # Panics
 ///
@@ -285,7 +286,7 @@ pub async fn an_estimate_bounds_tokens_and_not_money(backend: &impl Backend) {
     let in_full = "SELECT count(*) FROM usage JOIN attempts ON attempts.id = usage.attempt \
                    WHERE usage.nanos = attempts.most_nanos AND attempts.state = 'unknown'";
     assert_eq!(query_number(backend, in_full).await, 2);
-    // What was not reported is no figure of its run.
+    // An unreported figure is no figure of its run.
     assert_eq!(
         query_number(backend, "SELECT count(*) FROM runs WHERE input_tokens IS NULL AND nanos IS NULL").await,
         2
@@ -293,8 +294,7 @@ pub async fn an_estimate_bounds_tokens_and_not_money(backend: &impl Backend) {
     store.close().await;
 }
 
-/// What a process has open while it lives is never settled by another, not even one in the same
-/// process.
+/// No process settles the open amounts of a live one, not even within the same process.
 ///
 /// # Panics
 ///

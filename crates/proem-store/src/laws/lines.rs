@@ -9,7 +9,7 @@ use super::given::{Backend, LawSamples, query_number};
 use crate::record::{AttemptUsage, Evaluation, NewApproval, NewFeedback, RunFinish};
 use crate::{Clearing, ClearingWay, Correction, Purge, Store};
 
-/// Events are only added, one at least with everything that is written; usage is never changed.
+/// Events are only added, one at least with everything that is written. Usage is never changed.
 ///
 /// # Panics
 ///
@@ -146,7 +146,7 @@ pub async fn a_purge_takes_what_belongs_to_its_runs(backend: &impl Backend) {
     assert_eq!(query_number(backend, "SELECT count(*) FROM events WHERE what = 'purged'").await, 1);
     assert_eq!(query_number(backend, "SELECT sum(tokens) FROM spend").await, spent);
     assert!(backend.execute("DELETE FROM events").await.is_err(), "the door is closed again");
-    // What is under way stays.
+    // Runs in progress stay.
     let purged = store.purge(purge(&[])).await;
     assert!(matches!(&purged, Ok(purged) if purged.runs == 1), "{purged:?}");
     assert_eq!(query_number(backend, "SELECT count(*) FROM runs").await, 2);
@@ -155,8 +155,8 @@ pub async fn a_purge_takes_what_belongs_to_its_runs(backend: &impl Backend) {
     store.close().await;
 }
 
-/// A run may have a result of each of its prompts, each written once; what a person says of one stands beside what
-/// code found, and the last word counts.
+/// A run may have a result of each of its prompts, each written once; what a person says of one is beside what code
+/// found, and the last word counts.
 ///
 /// # Panics
 ///

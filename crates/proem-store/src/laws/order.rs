@@ -8,7 +8,7 @@ use super::given::{Backend, LawSamples, query_number};
 use crate::record::{AttemptUsage, Snapshot};
 use crate::{BookingOutcome, Correction, Error, Pause};
 
-/// What is about to be done is there for everybody before it is done, and stays if its process dies.
+/// Everybody can see an intent before its effect, and it stays if its process dies.
 ///
 /// # Panics
 ///
@@ -137,7 +137,7 @@ pub async fn a_run_is_taken_over_by_one(backend: &impl Backend) {
     third.close().await;
 }
 
-/// What a person puts right counts from then on, and what was booked before stays to be read.
+/// A person's correction counts from then on, and the earlier booking stays readable.
 ///
 /// # Panics
 ///

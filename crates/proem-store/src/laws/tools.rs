@@ -64,7 +64,7 @@ pub async fn a_tool_call_is_written_before_it_is_made(backend: &impl Backend) {
     next.close().await;
 }
 
-/// What may have happened is not intended again unless it is declared that nothing comes of that, and what has an end
+/// A call that may have happened is not intended again unless it is declared free of effects, and a call with an end
 /// never is.
 ///
 /// # Panics

@@ -108,7 +108,7 @@ async fn open_ids(store: &Store) -> Vec<SignalRevision> {
     open.into_iter().map(|signal| signal.id).collect()
 }
 
-/// A signal in one revision is there once, whoever takes it in how often; another revision is another.
+/// A signal in one revision is there once, whoever takes it in how often. Another revision is another.
 ///
 /// # Panics
 ///
@@ -154,7 +154,7 @@ async fn futures_pair<A>(one: impl Future<Output = A>, two: impl Future<Output =
     tokio::join!(one, two)
 }
 
-/// Of two cycles that read the same, one ends; of the other nothing is written. So it is with persons who edit.
+/// Of two cycles that read the same, one ends. Of the other nothing is written. So it is with persons who edit.
 ///
 /// # Panics
 ///
@@ -235,8 +235,8 @@ pub async fn a_cycle_may_write_a_chain_of_versions(backend: &impl Backend) {
     store.close().await;
 }
 
-/// A purge of triage takes texts and leaves ids; what is open, what something open stands on and the newest versions
-/// stay. Purges of runs and of actions take nothing of it.
+/// A purge of triage takes texts and leaves ids; what is open, what something open is on and the newest versions stay.
+/// Purges of runs and of actions take nothing of it.
 ///
 /// # Panics
 ///
@@ -278,7 +278,7 @@ pub async fn a_purge_of_triage_leaves_what_is_open(backend: &impl Backend) {
         at: Time(at),
     };
     let Ok(purged) = store.purge_triage(purge(6)).await else { panic!("a purge of triage") };
-    // The first is purged; the second waits in quarantine, the third is kept, the fourth is open.
+    // The first is purged. The second waits in quarantine, the third is kept, the fourth is open.
     assert_eq!((purged.signals, purged.versions, purged.cycles), (1, 1, 1));
     assert_eq!((query_number(backend, texts).await, query_number(backend, versions).await), (3, 2));
     let gone = "SELECT count(*) FROM contents WHERE CAST(bytes AS TEXT) LIKE '%signal 1 in%' \

@@ -26,17 +26,17 @@ pub struct ActionRow {
     pub key: EffectKey,
     /// Of which project it is.
     pub project: Project,
-    /// Who proposed it, as stored.
+    /// The actor that proposed it, as stored.
     pub actor: String,
     /// Its name, its recipient and its type.
     pub scope: CreditScope,
-    /// The digest of what it is aimed at; `None` once its texts are gone.
+    /// The digest of what it is aimed at. `None` once its texts are gone.
     pub target: Option<[u8; 32]>,
     /// The hash of its canonical form.
     pub content: ActionHash,
-    /// Its written form; `None` once its texts are gone.
+    /// Its written form. `None` once its texts are gone.
     pub form: Option<String>,
-    /// Where it stands.
+    /// The action's state.
     pub state: ActionState,
     /// In which version.
     pub version: ActionVersion,
@@ -44,13 +44,13 @@ pub struct ActionRow {
     pub deadline: Time,
     /// When its hold is over, while it is held.
     pub due: Option<Time>,
-    /// Who took it up, while it is being executed.
+    /// The performer that took it up, while it is being executed.
     pub performer: Option<PerformerEpoch>,
     /// The hash of the exact bytes, while they are kept.
     pub bytes: Option<BytesHash>,
-    /// What the policy said last.
+    /// The policy's last decision.
     pub decision: Json,
-    /// Where it came from.
+    /// Its origin.
     pub origin: Option<ActionSource>,
     /// When it was proposed.
     pub created: Time,
@@ -65,11 +65,11 @@ pub struct ActionRow {
 /// Which actions are wanted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ActionsWanted {
-    /// Of which project; `None` is all.
+    /// Of which project. `None` is all.
     pub project: Option<Project>,
-    /// In which states; empty is all that have not ended.
+    /// In which states. Empty is all that have not ended.
     pub states: Vec<ActionState>,
-    /// At most so many; `None` is all.
+    /// At most so many. `None` is all.
     pub most: Option<u64>,
 }
 
@@ -84,13 +84,13 @@ pub struct TransitionRow {
     pub version: ActionVersion,
     /// When the action went over.
     pub at: Time,
-    /// Who caused it, as stored.
+    /// The actor that caused it, as stored.
     pub actor: String,
-    /// What happened.
+    /// The event.
     pub event: ActionEventKind,
-    /// Where the action stood.
+    /// The state before the event.
     pub from: ActionState,
-    /// Where it stood afterwards.
+    /// The state after the event.
     pub to: ActionState,
     /// The epoch of who caused it, if it was a performer.
     pub epoch: Option<PerformerEpoch>,
@@ -100,14 +100,14 @@ pub struct TransitionRow {
     pub replaced: Option<String>,
     /// The hash of the bytes that were taken up.
     pub bytes: Option<BytesHash>,
-    /// What is written beside.
+    /// Details recorded with the event.
     pub details: Json,
 }
 
 /// A person's approval of an action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActionApprovalRow {
-    /// Who gave it, as stored.
+    /// The actor that gave it, as stored.
     pub actor: String,
     /// When the person decided.
     pub at: Time,
@@ -115,7 +115,7 @@ pub struct ActionApprovalRow {
     pub kind: ActionEventKind,
     /// `single`, or `bulk` for one of several at once.
     pub breadth: String,
-    /// What was shown.
+    /// The hash of the content that was shown.
     pub content: ActionHash,
     /// Under which policy.
     pub policy: PolicyHash,
@@ -136,7 +136,7 @@ pub struct ActionDetail {
     pub bytes: Option<Arc<[u8]>>,
     /// Texts that it needs, by their hashes, as far as they are kept.
     pub texts: Vec<(String, Vec<u8>)>,
-    /// What happened, oldest first.
+    /// Its transitions, oldest first.
     pub transitions: Vec<TransitionRow>,
     /// Approvals, oldest first.
     pub approvals: Vec<ActionApprovalRow>,
@@ -171,8 +171,8 @@ impl Store {
         self.read(move |reader, _site| read_action_detail(reader, &project, &key)).await
     }
 
-    /// What a sweep by the performer of this epoch looks at: proposed, waiting and past their deadline, approved or to
-    /// be sent once more, held and over, and taken up by any other epoch.
+    /// The actions that a sweep by the performer of this epoch considers: proposed, waiting past their deadline,
+    /// approved or to be sent once more, held until a past time, and taken up by another epoch.
     ///
     /// # Errors
     ///
@@ -187,7 +187,7 @@ impl Store {
         self.read(move |reader, _site| due(reader, &project, epoch, now)).await
     }
 
-    /// What happened to actions of a project, the newest first.
+    /// The transitions of a project's actions, newest first.
     ///
     /// # Errors
     ///
@@ -207,7 +207,7 @@ pub(super) fn limit(most: Option<u64>) -> i64 {
     most.map_or(-1, |most| i64::try_from(most).unwrap_or(i64::MAX))
 }
 
-/// The actions wanted, by the time at which something is due; of each, `a`, these columns are read.
+/// The actions wanted, by the time at which something is due. Of each, `a`, these columns are read.
 pub(super) fn list_actions<T>(
     reader: &Connection,
     wanted: &ActionsWanted,

@@ -1,4 +1,4 @@
-//! What was spent, from the sums that are kept with every booking.
+//! Spending, from the sums that every booking updates.
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -15,7 +15,7 @@ use crate::record::Project;
 /// Which spending is wanted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CostsWanted {
-    /// Of which project; `None` is all.
+    /// Of which project. `None` is all.
     pub project: Option<Project>,
     /// From this day on, as 2026-11-22.
     pub since: Option<String>,
@@ -30,13 +30,13 @@ pub struct SpendLine {
     pub project: Project,
     /// The model.
     pub model: String,
-    /// The endpoint that has it; `None` for what was booked before that was kept.
+    /// The endpoint that has it. `None` for what was booked before that was kept.
     pub endpoint: Option<String>,
     /// `agent/prompt`.
     pub prompt: String,
     /// How many attempts.
     pub attempts: u64,
-    /// What is booked, corrections included.
+    /// The booked amount, corrections included.
     pub cost: NanoDollars,
     /// Tokens of prompts and answers.
     pub tokens: u64,
@@ -46,14 +46,14 @@ pub struct SpendLine {
     pub unpriced: u64,
 }
 
-/// What was spent.
+/// Reads a report on spending.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CostReport {
-    /// By day, project, model, endpoint and prompt; the days ascend.
+    /// By day, project, model, endpoint and prompt. The days ascend.
     pub lines: Vec<SpendLine>,
     /// Attempts that are open.
     pub open: u64,
-    /// What they reserve.
+    /// The amount that they reserve.
     pub reserved: NanoDollars,
 }
 
@@ -62,11 +62,11 @@ pub struct CostReport {
 pub struct CapNow {
     /// The cap as it was set.
     pub cap: Cap,
-    /// What counts.
+    /// The amounts that count.
     pub spent: CapBalance,
 }
 
-/// Whose caps are looked at.
+/// The owner of the caps in question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spender {
     /// The project.
@@ -80,7 +80,7 @@ pub struct Spender {
 pub struct Estimate {
     /// The model.
     pub model: String,
-    /// What counted, such as `o200k × 1.30`.
+    /// The token counter, such as `o200k × 1.30`.
     pub counter: String,
     /// How many calls.
     pub calls: u64,
@@ -91,7 +91,7 @@ pub struct Estimate {
 }
 
 impl Store {
-    /// What was spent.
+    /// Reads a report on spending.
     ///
     /// # Errors
     ///
@@ -101,8 +101,8 @@ impl Store {
         self.read(move |reader, _site| read_costs(reader, &wanted)).await
     }
 
-    /// What counts against caps at `now`, or at the last time that was seen if that is later; caps of
-    /// a run count nothing here.
+    /// The amounts that count against caps at `now`, or at the latest time seen if that is later. Caps of a run are
+    /// left out.
     ///
     /// # Errors
     ///
@@ -159,7 +159,7 @@ fn read_spend_line(row: &Row<'_>) -> Result<SpendLine, ReadFault> {
     })
 }
 
-/// What it is by now, where days are told by a zone.
+/// The current time, where a zone decides about days.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clock<'z> {
     pub(crate) now: Time,
@@ -196,7 +196,7 @@ struct Days {
     last: String,
 }
 
-/// The days that a period is made of; a run is no number of days.
+/// The days that a period is made of. A run is no number of days.
 fn period_days(period: CapPeriod, today: Date) -> Option<Days> {
     let days = |first: Date, last: Date| Some(Days { first: first.to_string(), last: last.to_string() });
     match period {

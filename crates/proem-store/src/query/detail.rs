@@ -32,13 +32,13 @@ pub struct RunDetail {
     pub files: BTreeMap<String, String>,
     /// The hash of its inputs.
     pub inputs: String,
-    /// What else it was started with.
+    /// The settings that it was started with.
     pub settings: Json,
     /// The profiles that its prompts showed.
     pub profiles: Option<Profiles>,
     /// Whether it can be replayed.
     pub replayable: Replayable,
-    /// Its calls, in order; an assembly without a call is one without attempts and body.
+    /// Its calls, in order. An assembly without a call is one without attempts and body.
     pub calls: Vec<CallRow>,
     /// Its calls of tools, in order.
     pub tools: Vec<ToolCallRow>,
@@ -46,9 +46,9 @@ pub struct RunDetail {
     pub steps: Vec<(u32, Time, String)>,
     /// Whether a state to go on from is kept.
     pub resumable: bool,
-    /// What persons think of it.
+    /// The feedback of persons.
     pub feedback: Vec<FeedbackRow>,
-    /// What it asked and what was answered.
+    /// Its questions and their answers.
     pub approvals: Vec<ApprovalRow>,
 }
 
@@ -59,15 +59,15 @@ pub struct CallRow {
     pub effect: EffectId,
     /// When it was intended.
     pub at: Time,
-    /// The prompt that its request was made from; an assembly without a call has its run's.
+    /// The prompt that its request was made from. An assembly without a call has its run's.
     pub prompt: PromptId,
     /// The model.
     pub model: String,
-    /// The endpoint; empty where nothing was asked.
+    /// The endpoint. Empty where nothing was asked.
     pub endpoint: String,
     /// The contract's name.
     pub tool: Option<String>,
-    /// SHA-256 of the body's bytes; empty where nothing was asked.
+    /// SHA-256 of the body's bytes. Empty where nothing was asked.
     pub body: String,
     /// How the body is put together.
     pub pieces: Json,
@@ -77,11 +77,11 @@ pub struct CallRow {
     pub result: Option<String>,
     /// Why the model stopped.
     pub finish: Option<String>,
-    /// What was repaired.
+    /// The repairs.
     pub repairs: Json,
-    /// What was wrong with the answer.
+    /// The problems of the answer.
     pub problems: Json,
-    /// What was not sent to the provider.
+    /// The items that were kept from the provider.
     pub dropped: Json,
     /// The sections of its request.
     pub sections: Vec<SectionRow>,
@@ -91,7 +91,7 @@ pub struct CallRow {
     pub stable_tokens: u64,
     /// Those of the prompt that lists everything.
     pub monolithic_tokens: Option<u64>,
-    /// What counted.
+    /// The token counter.
     pub counter: String,
     /// The cache plan.
     pub plan: Json,
@@ -116,7 +116,7 @@ pub struct AttemptRow {
     pub most: Option<NanoDollars>,
     /// The status of the answer.
     pub status: Option<u16>,
-    /// What was wrong, by [`proem_engine::call::FailureKind::as_str`].
+    /// The kind of failure, by [`proem_engine::call::FailureKind::as_str`].
     pub failed: Option<String>,
     /// The bytes of the answer that were read.
     pub bytes: u64,
@@ -124,20 +124,20 @@ pub struct AttemptRow {
     pub took_ms: u64,
     /// How long it was waited before.
     pub waited_ms: u64,
-    /// What the provider says it used.
+    /// The usage that the provider reports.
     pub usage: Option<Usage>,
-    /// What is booked, corrections included.
+    /// The booked amount, corrections included.
     pub booked: Option<NanoDollars>,
-    /// Why a person put right what is booked; the last time, if several times.
+    /// Why a person put right what is booked. The last time, if several times.
     pub corrected: Option<String>,
 }
 
-/// What a person thinks of a run.
+/// A person's feedback on a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeedbackRow {
     /// When the person said so.
     pub at: Time,
-    /// Who, as stored.
+    /// The actor, as stored.
     pub actor: String,
     /// `good` or `bad`.
     pub verdict: String,
@@ -150,17 +150,17 @@ pub struct FeedbackRow {
 pub struct ApprovalRow {
     /// When it was answered.
     pub at: Time,
-    /// Who, as stored.
+    /// The actor, as stored.
     pub actor: String,
-    /// What was asked.
+    /// The question.
     pub question: String,
-    /// What could be answered.
+    /// The possible answers.
     pub options: Vec<String>,
     /// Which of them was.
     pub answer: Option<u32>,
-    /// The hash of everything that was shown; `None` if nobody could be asked, and of what an older form has.
+    /// The hash of everything that was shown. `None` if nobody could be asked, and of what an older form has.
     pub shown: Option<String>,
-    /// What the person said to it.
+    /// The person's comment on it.
     pub words: Option<String>,
 }
 
@@ -184,7 +184,7 @@ impl Store {
         self.read(move |reader, _site| run_of(reader, attempt)).await
     }
 
-    /// Contents by their hashes; those that aren't kept are missing.
+    /// Contents by their hashes. Those that aren't kept are missing.
     ///
     /// # Errors
     ///
@@ -287,7 +287,7 @@ fn read_call(row: &Row<'_>, run: &RunRow, effect: EffectId, attempts: Vec<Attemp
     })
 }
 
-/// The prompt of a call; `None` where there is no call.
+/// The prompt of a call. `None` where there is no call.
 fn read_call_prompt(row: &Row<'_>) -> Result<Option<PromptId>, ReadFault> {
     let Some(agent) = column_value(row, "agent")? else { return Ok(None) };
     Ok(Some(PromptId {
@@ -298,8 +298,8 @@ fn read_call_prompt(row: &Row<'_>) -> Result<Option<PromptId>, ReadFault> {
     }))
 }
 
-/// How far a call is: one without an end is under way only as long as its run is. What was never
-/// sent has failed.
+/// The progress of a call. A call without an end is in progress only while its run is. A call that was never sent has
+/// failed.
 const fn how_far(stored: Option<CallState>, run: RunState, sent: bool) -> CallState {
     match stored {
         Some(CallState::Pending) if matches!(run, RunState::Running) => CallState::Pending,
@@ -339,7 +339,7 @@ fn read_run_feedback(reader: &Connection, id: &RunId) -> Result<Vec<FeedbackRow>
     all_rows(reader, said, [&id.0], feedback_row)
 }
 
-/// What a row says that a person thinks.
+/// The feedback in a row.
 pub(super) fn feedback_row(row: &Row<'_>) -> Result<FeedbackRow, ReadFault> {
     Ok(FeedbackRow {
         at: Time(column_value(row, "at")?),

@@ -1,4 +1,4 @@
-//! What the effects of a project stand at: the switch, the performer, counts, credit and precedents.
+//! The state of a project's effects: the switch, the performer, counts, credit and precedents.
 
 use std::collections::BTreeMap;
 
@@ -14,20 +14,20 @@ use crate::record::{EffectsPower, Project};
 use crate::sqlite::place::{self, FileSystemKind};
 use crate::sqlite::{Site, origin};
 
-/// What the effects of a project stand at.
+/// Reads the state of a project's effects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EffectsStatus {
     /// The store's own id.
     pub store: String,
-    /// Who created the store; only this installation's own performs effects.
+    /// The creator of the store. Only this installation's own store performs effects.
     pub creator: StoreCreator,
-    /// On what kind of file system the store lies; only a local one performs effects.
+    /// On what kind of file system the store is. Only a local one performs effects.
     pub file_system: FileSystemKind,
-    /// Who switched them on or off last, and to what; `None` if nobody ever did, which is off.
+    /// The last use of the switch. `None` means that nobody ever used it, so effects are off.
     pub switch: Option<SwitchRow>,
-    /// Why effects are parked, as it is noted; only an adoption ends it.
+    /// Why effects are parked, as it is noted. Only an adoption ends it.
     pub parked: Option<String>,
-    /// The performer in force; `None` before the first.
+    /// The performer in force. `None` before the first.
     pub performer: Option<PerformerRow>,
     /// How many actions, by state.
     pub actions: BTreeMap<ActionState, u64>,
@@ -39,14 +39,14 @@ pub struct EffectsStatus {
     pub last_seen: Time,
 }
 
-/// Who switched effects on or off.
+/// One use of the switch for effects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwitchRow {
     /// To what. On for another store is off for this one.
     pub power: EffectsPower,
     /// For which store.
     pub store: String,
-    /// Who, as stored.
+    /// The actor, as stored.
     pub actor: String,
     /// When it was switched.
     pub at: Time,
@@ -57,9 +57,9 @@ pub struct SwitchRow {
 pub struct PerformerRow {
     /// Its epoch.
     pub epoch: PerformerEpoch,
-    /// What tells its process from others.
+    /// A text that identifies its process.
     pub process: String,
-    /// Who started it, as stored.
+    /// The actor that started it, as stored.
     pub actor: String,
     /// When its epoch began.
     pub at: Time,
@@ -70,14 +70,14 @@ pub struct PerformerRow {
 pub struct CreditRow {
     /// Approvals since the last no, at most one a day.
     pub approvals: u64,
-    /// The day of the last one that counted, in the declared zone, as 2026-11-23; empty without any.
+    /// The day of the last one that counted, in the declared zone, as 2026-11-23. Empty without any.
     pub day: String,
 }
 
 /// The performer in force and the switch, at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PerformingMoment {
-    /// The epoch in force; `None` before the first.
+    /// The epoch in force. `None` before the first.
     pub epoch: Option<PerformerEpoch>,
     /// Whether effects are on, and not parked.
     pub power: EffectsPower,
@@ -95,7 +95,7 @@ impl EffectsStatus {
 }
 
 impl Store {
-    /// What the effects of a project stand at.
+    /// Reads the state of a project's effects.
     ///
     /// # Errors
     ///

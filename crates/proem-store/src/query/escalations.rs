@@ -16,32 +16,32 @@ pub struct EscalationRow {
     pub id: EscalationId,
     /// Of which project it is.
     pub project: Project,
-    /// Who asks, as stored.
+    /// The actor that asks, as stored.
     pub actor: String,
     /// Since when.
     pub at: Time,
     /// The action that it is about.
     pub action: Option<EffectKey>,
-    /// Why a person has to decide; empty once its texts are gone.
+    /// Why a person has to decide. Empty once its texts are gone.
     pub reason: String,
     /// How pressing it is.
     pub sensitivity: String,
     /// Until when it should be decided.
     pub deadline: Option<Time>,
-    /// Where it stands.
+    /// Its state.
     pub state: EscalationState,
     /// When it was decided or withdrawn.
     pub ended: Option<Time>,
-    /// What can be decided, in order; empty once its texts are gone.
+    /// The possible decisions, in order. Empty once its texts are gone.
     pub options: Vec<EscalationOption>,
-    /// What was decided.
+    /// The decision, once there is one.
     pub decision: Option<DecisionRow>,
 }
 
-/// What a person decided.
+/// A person's decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecisionRow {
-    /// Who, as stored.
+    /// The actor, as stored.
     pub actor: String,
     /// When the person decided.
     pub at: Time,
@@ -55,7 +55,7 @@ pub(super) const COLUMNS: &str =
     "SELECT id, project, actor, at, action, reason, sensitivity, deadline, state, ended FROM escalations";
 
 impl Store {
-    /// Escalations of a project, those with the nearest deadline first; `state` narrows them.
+    /// Escalations of a project, those with the nearest deadline first. `state` narrows them.
     ///
     /// # Errors
     ///

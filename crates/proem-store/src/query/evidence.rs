@@ -1,4 +1,4 @@
-//! What the records say around an action, for whoever decides about it: all of it as of one moment.
+//! The records around an action, for its decision, all as of one moment.
 
 use proem_engine::effect::key::{EffectKey, SignalRevision};
 use proem_guard::Verdict;
@@ -18,15 +18,15 @@ use crate::record::{CreditScope, Project, digest_text};
 pub struct EvidenceWanted {
     /// Of which project.
     pub project: Project,
-    /// What credit and precedents are counted by.
+    /// The scope of credit and precedents.
     pub scope: CreditScope,
-    /// The signals that the action stands on.
+    /// The signals that the action is on.
     pub signals: Vec<SignalRevision>,
     /// So many precedents are counted at most, for more of them say no more.
     pub most: u64,
 }
 
-/// What the records say for and against an action.
+/// Reads the evidence for and against an action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredEvidence {
     /// The credit of that kind of action to that recipient.
@@ -34,14 +34,14 @@ pub struct StoredEvidence {
     /// How many actions of that name and type a person approved that were then executed and not corrected, to whomever.
     /// Those whose texts are gone count. An action whose hold ran out does not: nobody said yes to it.
     pub precedents: u64,
-    /// The worst verdict on any field of its signals in their revisions that is or was in quarantine; `None` if none ever
-    /// was. What a person released is text from outside in which something was found, which is [`Verdict::Flag`] and
-    /// no more; what was dismissed stays what it was.
+    /// The worst verdict on any field of its signals, in their revisions, that is or was in quarantine. `None` if there
+    /// never was one. A field that a person released counts as [`Verdict::Flag`], because it remains text from outside
+    /// with a finding. A dismissed field keeps its verdict.
     pub quarantine: Option<Verdict>,
 }
 
 impl Store {
-    /// What the records say for and against an action.
+    /// Reads the evidence for and against an action.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What persons said of runs of one kind, with what the runs were started with.
+//! Feedback on runs of one kind, with the settings the runs were started with.
 
 use proem_engine::run::Time;
 use rusqlite::Connection;
@@ -10,19 +10,19 @@ use crate::Store;
 use crate::error::Error;
 use crate::record::{Project, RunId};
 
-/// What a person said of a run.
+/// A person's feedback on a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JudgedRow {
     /// The run.
     pub run: RunId,
-    /// What it was started with.
+    /// The settings that it was started with.
     pub settings: Json,
-    /// What was said.
+    /// The feedback.
     pub feedback: FeedbackRow,
 }
 
 impl Store {
-    /// What was said of a project's runs of a kind since a time, oldest first.
+    /// The feedback on a project's runs of a kind since a time, oldest first.
     ///
     /// # Errors
     ///

@@ -14,7 +14,7 @@ use crate::record::Project;
 pub struct JudgementRow {
     /// The signal.
     pub id: SignalRevision,
-    /// Who judged, as stored.
+    /// The actor that judged, as stored.
     pub actor: String,
     /// When the person judged.
     pub at: Time,
@@ -22,11 +22,11 @@ pub struct JudgementRow {
     pub importance: String,
     /// How much it mattered before any person judged it, as it is stored.
     pub before: String,
-    /// What the signal is about, as it is stored.
+    /// The signal's category, as stored.
     pub category: String,
-    /// The address of the stakeholder who sent it; empty for everybody else.
+    /// The address of the stakeholder who sent it. Empty for everybody else.
     pub sender: String,
-    /// The person's own words; `None` without any, and once they are gone.
+    /// The person's own words. `None` without any, and once they are gone.
     pub note: Option<String>,
 }
 

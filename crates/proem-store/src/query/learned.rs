@@ -1,4 +1,4 @@
-//! What is learned from: results and failures.
+//! The inputs of learning: results and failures.
 
 use proem_engine::profile::{Issue, ResultRecord};
 use proem_engine::run::Time;
@@ -15,15 +15,15 @@ use crate::record::{Project, RunId};
 pub struct FailureRow {
     /// Which run.
     pub run: RunId,
-    /// What was recorded.
+    /// The recorded result.
     pub recorded: ResultRecord,
-    /// Who found it.
+    /// The source that found it.
     pub found: FailureSource,
     /// When it was cleared.
     pub cleared: Option<Time>,
 }
 
-/// Who found a failure.
+/// The source that found a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailureSource {
@@ -34,7 +34,7 @@ pub enum FailureSource {
 }
 
 impl Store {
-    /// Failures of a project, the newest first, cleared ones too; `agent` narrows them.
+    /// Failures of a project, the newest first, cleared ones too. `agent` narrows them.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What was done lately, and how it ended: the newest first, whatever is still due.
+//! Recent finished actions, newest first, whatever is still due.
 
 use proem_engine::effect::key::SignalRevision;
 use proem_engine::run::Time;

@@ -17,21 +17,21 @@ pub struct QuarantinedItem {
     pub id: QuarantineId,
     /// Since when.
     pub at: Time,
-    /// Who found it, as stored.
+    /// The actor that found it, as stored.
     pub actor: String,
-    /// Its text in its written form; `None` once it is gone.
+    /// Its text in its written form. `None` once it is gone.
     pub text: Option<String>,
-    /// What was found in it.
+    /// The findings in it.
     pub findings: Json,
-    /// What becomes of it.
+    /// The verdict on it.
     pub verdict: Verdict,
-    /// Whose text it is.
+    /// The sender of the text.
     pub sender: String,
-    /// Where it stands.
+    /// Its state.
     pub state: QuarantineState,
     /// When a person said what it is.
     pub settled: Option<Time>,
-    /// Who, as stored.
+    /// The actor that settled it, as stored.
     pub settled_by: Option<String>,
 }
 
@@ -49,7 +49,7 @@ pub struct SenderRow {
 }
 
 impl Store {
-    /// Fields of a project in quarantine by sender, the oldest of each first; `state` narrows them.
+    /// Fields of a project in quarantine by sender, the oldest of each first. `state` narrows them.
     ///
     /// # Errors
     ///

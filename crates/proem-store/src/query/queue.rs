@@ -19,7 +19,7 @@ pub struct QueueLine {
     pub key: EffectKey,
     /// Its name.
     pub name: String,
-    /// Where it stands.
+    /// Only its state.
     pub state: ActionState,
     /// In which version.
     pub version: ActionVersion,
@@ -33,9 +33,9 @@ pub struct QueueLine {
     pub ended: Option<Time>,
     /// When its texts went.
     pub purged: Option<Time>,
-    /// Its written form; `None` once its texts are gone, and if it is read with [`LineDepth::Standing`].
+    /// Its written form. `None` once its texts are gone, and if it is read with [`LineDepth::Standing`].
     pub form: Option<String>,
-    /// What the policy said last; `None` unless it is read with [`LineDepth::Decision`].
+    /// The policy's last decision. `None` unless it is read with [`LineDepth::Decision`].
     pub decision: Option<Json>,
 }
 
@@ -60,11 +60,11 @@ impl From<&ActionRow> for QueueLine {
 /// How much of each action a line of the queue holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineDepth {
-    /// Where it stands.
+    /// Only its state.
     Standing,
-    /// What it says, too, so that its target can be shown.
+    /// Also its content, so that its target can be shown.
     Target,
-    /// What the policy said last, too, which is most of what is stored of an action.
+    /// Also the policy's last decision, which is most of the stored bytes of an action.
     Decision,
 }
 
@@ -105,7 +105,7 @@ impl Store {
     /// [`Error::Unusable`].
     pub async fn keys_beginning(&self, project: &Project, digits: &str, most: u64) -> Result<Vec<EffectKey>, Error> {
         let (project, first) = (project.clone(), digits.to_owned());
-        // No digit is behind `f`, so that the keys that begin like this are all that stand before this one.
+        // No digit is behind `f`, so that the keys that begin like this are all that are before this one.
         let behind = format!("{first}g");
         self.read(move |reader, _site| {
             all_rows(reader, KEYS_BEGINNING, (&first, &behind, &project.0, limit(Some(most))), read_effect_key)

@@ -15,7 +15,7 @@ use crate::record::{Numbers, Project, RunId, RunOutcome};
 /// How many runs an ambiguous id names.
 const NAMED: usize = 5;
 
-/// What a [`RunRow`] is made of, with `r` for the run and `e` for its epoch.
+/// The columns of a [`RunRow`], with `r` for the run and `e` for its epoch.
 pub(super) const COLUMNS: &str = "r.id, r.project, r.actor, r.kind, r.parent, r.agent, r.prompt, r.version, r.closure, \
      r.role, r.model, r.endpoint, r.line, r.started, r.ended, r.state, r.outcome, r.input_tokens, \
      r.cache_read_tokens, r.output_tokens, r.nanos, r.numbers, iif(e.ended IS NULL, e.id, NULL) AS epoch, \
@@ -31,7 +31,7 @@ pub enum RunState {
     Running,
     /// It waits for an answer.
     Asking,
-    /// Its process is gone; it can be resumed.
+    /// Its process is gone. It can be resumed.
     Interrupted,
     /// It is over.
     Ended(RunOutcome),
@@ -42,9 +42,9 @@ pub enum RunState {
 pub struct RunRow {
     /// Its id.
     pub id: RunId,
-    /// Whose it is.
+    /// Its project.
     pub project: Project,
-    /// Who started it, as stored.
+    /// The actor that started it, as stored.
     pub actor: String,
     /// `prompt`, `assemble` or an agent's name.
     pub kind: String,
@@ -52,11 +52,11 @@ pub struct RunRow {
     pub parent: Option<RunId>,
     /// The prompt.
     pub prompt: PromptId,
-    /// What was asked for.
+    /// The requested role.
     pub role: String,
-    /// What stood behind it.
+    /// The model behind the role.
     pub model: String,
-    /// Where it was asked.
+    /// The endpoint that was asked.
     pub endpoint: String,
     /// The line of a batch.
     pub line: Option<u32>,
@@ -66,13 +66,13 @@ pub struct RunRow {
     pub ended: Option<Time>,
     /// How far it is.
     pub state: RunState,
-    /// Tokens of prompts, cached ones included; `None` where an attempt didn't say.
+    /// Tokens of prompts, cached ones included. `None` where an attempt didn't say.
     pub input_tokens: Option<u64>,
     /// Those of them that were read from the cache.
     pub cache_read_tokens: Option<u64>,
     /// Tokens of answers.
     pub output_tokens: Option<u64>,
-    /// What it cost.
+    /// Its cost.
     pub cost: Option<NanoDollars>,
     /// Sums and counts.
     pub numbers: Numbers,
@@ -84,7 +84,7 @@ pub enum RunScope {
     /// All that are recorded.
     #[default]
     Any,
-    /// Those that asked a model or changed something; a prompt that was only assembled did neither.
+    /// Those that asked a model or changed something. A prompt that was only assembled did neither.
     Acted,
 }
 
@@ -101,7 +101,7 @@ impl RunScope {
 /// Which runs are listed, the newest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunsWanted {
-    /// Of which project; `None` is all.
+    /// Of which project. `None` is all.
     pub project: Option<Project>,
     /// Started at or after.
     pub since: Option<Time>,
@@ -126,12 +126,12 @@ impl Store {
         self.read(move |reader, site| list_runs(reader, &wanted, &|epoch| epoch::is_alive(&site.path, epoch))).await
     }
 
-    /// The run whose id begins like that; `last` is the newest of `project` (of all projects with `None`) among
-    /// those that are `listed`, `last~1` the one before, as a list of them counts.
+    /// The run whose id begins like that. `last` is the newest of `project` (of all projects with `None`) among those
+    /// that are `listed`, `last~1` the one before, as a list of them counts.
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`] if none or several do; it names those.
+    /// [`Error::NotFound`] if none or several do. It names those.
     pub async fn find(&self, project: Option<&Project>, listed: RunScope, id: &str) -> Result<RunId, Error> {
         let (project, id) = (project.cloned(), id.to_owned());
         self.read(move |reader, _site| find_run_id(reader, project.as_ref(), listed, &id)).await
@@ -214,7 +214,7 @@ pub(crate) fn run_listing(wanted: &RunsWanted) -> Listing {
 }
 
 pub(super) fn read_run_row(row: &Row<'_>, alive: Alive<'_>) -> Result<RunRow, ReadFault> {
-    // What an open attempt uses is not in the sums yet, and nobody knows it.
+    // Usage of an open attempt is unknown and not yet part of the sums.
     let open: bool = column_value(row, "open")?;
     let settled = |column| if open { Ok(None) } else { count_or_null(row, column) };
     Ok(RunRow {

@@ -1,9 +1,9 @@
-//! What runs were like, in numbers, each with how many it was made from.
+//! Statistics of runs, each with the number of its observations.
 //!
-//! A call counts once it was sent, and by its own prompt: what it took, cost and answered belongs there. What
-//! belongs to a run (how it ended, what the guard found, what persons said) counts by the run's. Percentiles are exact, by nearest rank: of `n` values in order the
-//! one at place `⌈n · p / 100⌉`, so that each is a value that was measured. No text is read,
-//! and SQLite adds up: what comes from it is one row for each prompt, role and tool.
+//! A call counts once it was sent, and by its own prompt, together with its usage, cost and answer. Properties of a run
+//! (its end, the guard's findings, persons' feedback) count by the run's prompt. Percentiles are exact, by nearest
+//! rank: of `n` values in order the one at place `⌈n · p / 100⌉`, so that each is a value that was measured. No text is
+//! read, and SQLite adds up: it returns one row for each prompt, role and tool.
 
 mod tally;
 
@@ -22,15 +22,15 @@ use crate::record::Project;
 /// Which runs are counted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StatisticsWanted {
-    /// Of which project; `None` is all.
+    /// Of which project. `None` is all.
     pub project: Option<Project>,
     /// Started at or after.
     pub since: Option<Time>,
-    /// Of which agent; `None` is all.
+    /// Of which agent. `None` is all.
     pub agent: Option<String>,
 }
 
-/// A figure and how many values it was made from; `None` where nothing is known.
+/// A figure and how many values it was made from. `None` where nothing is known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct CountedFigure {
     /// The figure, in the unit of what it is a figure of.
@@ -43,7 +43,7 @@ pub struct CountedFigure {
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunGroup {
-    /// What they have in common: `agent/prompt@version`, a tool, a role.
+    /// Their common property: `agent/prompt@version`, a tool, a role.
     pub name: String,
     /// How many runs: of a prompt those that were started with it, of a tool those that called it.
     pub runs: u64,
@@ -82,7 +82,7 @@ pub struct RunGroup {
     pub threat_rate: CountedFigure,
     /// Runs that asked a person, over the same.
     pub escalation_rate: CountedFigure,
-    /// What it cost in all, in dollars.
+    /// Their total cost in dollars.
     pub cost: CountedFigure,
     /// How many persons said `good`, over all that said something.
     pub approval_rate: CountedFigure,
@@ -116,7 +116,7 @@ impl Store {
     }
 }
 
-/// What is gathered while rows go by.
+/// The tallies that are gathered while rows go by.
 #[derive(Debug, Default)]
 struct GroupTallies {
     all: StatisticsTally,
@@ -193,7 +193,7 @@ fn statistics_bounds(wanted: &StatisticsWanted) -> (Option<&str>, i64, Option<&s
     (project, wanted.since.map_or(i64::MIN, |since| since.0), wanted.agent.as_deref())
 }
 
-/// The sums of runs. What was only assembled asked nobody, so that it could neither fall back nor escalate.
+/// The sums of runs. A run that was only assembled asked no model, so it could neither fall back nor escalate.
 const RAN: &str = "count(*) AS runs, count(*) FILTER (WHERE r.state = 'ended' AND r.outcome <> 'assembled') AS ended, \
      total(r.state = 'ended' AND r.outcome = 'fell-back') AS fell_back, \
      total(r.state = 'ended' AND r.numbers ->> 'escalated') AS escalated, \
@@ -236,7 +236,7 @@ fn ran(row: &Row<'_>) -> Result<RunTally, ReadFault> {
 const OF_ROLE: &str = "iif(c.model <> r.model AND c.model = r.settings ->> '$.large.model' \
      AND c.endpoint = r.settings ->> '$.large.endpoint', 'large', r.role) AS role";
 
-/// What a call, or an assembly without one, is grouped by.
+/// The groups of a call, or of an assembly without one.
 const CALLED_BY: [&str; 5] = [
     "coalesce(c.agent, r.agent) AS agent",
     "coalesce(c.prompt, r.prompt) AS prompt",

@@ -1,4 +1,4 @@
-//! What there is in all, and what happened.
+//! The totals of the store, and its events.
 
 use std::collections::BTreeMap;
 
@@ -18,17 +18,17 @@ pub struct EventRow {
     pub seq: i64,
     /// When it happened.
     pub at: Time,
-    /// Who, as stored.
+    /// The actor, as stored.
     pub actor: String,
     /// Which run it is about.
     pub run: Option<RunId>,
-    /// What happened.
+    /// The event.
     pub what: String,
     /// More about it.
     pub details: Json,
 }
 
-/// What there is in all.
+/// Reads the totals of the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatusRow {
     /// The store's own id.
@@ -58,7 +58,7 @@ impl Store {
         self.read(move |reader, _site| read_events(reader, run.as_ref())).await
     }
 
-    /// What there is in all.
+    /// Reads the totals of the store.
     ///
     /// # Errors
     ///

@@ -19,7 +19,7 @@ const SCHEMA: &str = concat!(
     include_str!("../../migrations/0007.sql")
 );
 
-/// Two epochs, one over; five runs of `/p` and one of `/q`; what the third run sent.
+/// Two epochs, one over. Five runs of `/p` and one of `/q`; what the third run sent.
 const ROWS: &str = r#"
 INSERT INTO epochs VALUES ('alive', '/p', 'person:a@pipe', 1, NULL, NULL), ('gone', '/p', 'person:a@pipe', 1, 2, 'dead');
 INSERT INTO meta VALUES ('last_seen', '1763800000000');
@@ -353,7 +353,7 @@ fn calls_count_by_their_own_prompt_and_runs_by_theirs() {
     assert_eq!((first.approval_rate, second.approval_rate), (summary(1.0, 1), CountedFigure::default()));
     assert_eq!((first.fallback_rate, second.fallback_rate), (summary(0.0, 2), CountedFigure::default()));
     assert_eq!((first.assembly_p50_ms, second.assembly_p50_ms), (summary(1.5, 1), CountedFigure::default()));
-    // What a person said of a run counts for each tool that it called.
+    // A person's feedback on a run counts for each tool that it called.
     let said: Vec<_> = found.tools.iter().map(|tool| (tool.name.as_str(), tool.approval_rate)).collect();
     assert_eq!(said, [("summary", summary(1.0, 1)), ("triage", summary(1.0, 1))]);
     // The sums over prompts are those over all.

@@ -18,17 +18,17 @@ pub struct ToolCallRow {
     pub at: Time,
     /// The tool.
     pub tool: String,
-    /// What it may do.
+    /// The effects that it may have.
     pub power: ToolPower,
     /// The key that was sent along.
     pub key: String,
     /// Its arguments as JSON, by hash.
     pub arguments: String,
-    /// Where they came from, and what decided that it was made.
+    /// The origin of its arguments, and of the decision to make it.
     pub labels: ToolLabels,
     /// How far it is.
     pub state: ToolCallState,
-    /// What became of it as JSON, by hash.
+    /// Its outcome as JSON, by hash.
     pub result: Option<String>,
     /// The same, sealed, if the text is not what it was.
     pub sealed: Option<Vec<u8>>,

@@ -1,4 +1,4 @@
-//! What triage keeps: signals, artefacts, cycles.
+//! The records of triage: signals, artefacts, cycles.
 
 use std::collections::BTreeMap;
 
@@ -26,15 +26,15 @@ pub struct SignalRow {
     pub at: Time,
     /// Which system it came from.
     pub source: String,
-    /// What it is about.
+    /// The kind of its subject.
     pub kind: String,
     /// When it says that it happened, if that is known.
     pub time: Option<Time>,
-    /// Its written form; `None` once it is gone, or where only hashes are kept.
+    /// Its written form. `None` once it is gone, or where only hashes are kept.
     pub text: Option<String>,
-    /// Where it stands.
+    /// Its standing.
     pub standing: SignalStanding,
-    /// What came of it; null before a cycle handled it, and once that is gone.
+    /// Its outcome. Null before a cycle handled it, and once the outcome is gone.
     pub outcome: Json,
     /// The cycle that handled it.
     pub cycle: Option<u64>,
@@ -49,13 +49,13 @@ pub struct ArtefactVersionRow {
     pub version: u64,
     /// When it was made.
     pub at: Time,
-    /// Who made it, as stored.
+    /// The actor that made it, as stored.
     pub actor: String,
-    /// The written form of the artefact; `None` once it is gone, or where only hashes are kept.
+    /// The written form of the artefact. `None` once it is gone, or where only hashes are kept.
     pub content: Option<String>,
-    /// The written form of what changed; `None` likewise.
+    /// The written form of what changed. `None` likewise.
     pub entry: Option<String>,
-    /// The signals that it came from; none once its texts are gone.
+    /// The signals that it came from. None once its texts are gone.
     pub causes: Vec<SignalRevision>,
 }
 
@@ -68,7 +68,7 @@ pub struct CycleRow {
     pub began: Time,
     /// When it ended.
     pub at: Time,
-    /// What it counted.
+    /// Its counts.
     pub counts: Json,
 }
 
@@ -94,7 +94,7 @@ impl Store {
         .await
     }
 
-    /// Signals of a project in the order in which they came, whatever they stand at: those after a place, 0 for all.
+    /// Signals of a project in the order in which they came, whatever they are at: those after a place, 0 for all.
     ///
     /// # Errors
     ///
@@ -109,7 +109,7 @@ impl Store {
         .await
     }
 
-    /// A signal in one of its revisions; `None` if it was never taken in.
+    /// A signal in one of its revisions. `None` if it was never taken in.
     ///
     /// # Errors
     ///
@@ -123,7 +123,7 @@ impl Store {
         .await
     }
 
-    /// How many signals a project has, by what they stand at. Lines of [`WHOLE_BACKLOG`] are none.
+    /// How many signals a project has, by what they are at. Lines of [`WHOLE_BACKLOG`] are none.
     ///
     /// # Errors
     ///
@@ -141,7 +141,7 @@ impl Store {
         .await
     }
 
-    /// The lines of cycles that ended at or after a time, oldest first; of all projects without one.
+    /// The lines of cycles that ended at or after a time, oldest first. Of all projects without one.
     ///
     /// # Errors
     ///
@@ -156,7 +156,7 @@ impl Store {
         .await
     }
 
-    /// A version of an artefact, the newest without a number; `None` where there is none.
+    /// A version of an artefact, the newest without a number. `None` where there is none.
     ///
     /// # Errors
     ///

@@ -51,7 +51,7 @@ pub(super) fn first_row<T>(
     statement.raw_query().next()?.map(read).transpose()
 }
 
-/// The value of a column; [`Option`] where it may be null.
+/// The value of a column. [`Option`] where it may be null.
 pub(super) fn column_value<T: FromSql>(row: &Row<'_>, column: &str) -> Result<T, ReadFault> {
     Ok(row.get(column)?)
 }
@@ -109,7 +109,7 @@ pub(super) fn column_digest(row: &Row<'_>, column: &str) -> Result<[u8; 32], Rea
     digest_or_null(row, column)?.ok_or_else(|| ReadFault::Odd(format!("`{column}` is empty")))
 }
 
-/// The same; null and an empty text are none.
+/// The same. Null and an empty text are none.
 pub(super) fn digest_or_null(row: &Row<'_>, column: &str) -> Result<Option<[u8; 32]>, ReadFault> {
     let stored = row.get_ref(column)?.as_str_or_null();
     let text = stored.map_err(|_| ReadFault::Odd(format!("`{column}` is no text")))?.filter(|text| !text.is_empty());

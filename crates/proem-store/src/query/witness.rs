@@ -18,7 +18,7 @@ use crate::write::WitnessFinding;
 /// Everything that a person should see before adopting records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WitnessList {
-    /// Why effects are parked; `None` if they are not.
+    /// Why effects are parked. `None` if they are not.
     pub parked: Option<String>,
     /// How far the list can be relied on.
     pub extent: WitnessExtent,
@@ -42,11 +42,11 @@ pub struct WitnessListLine {
     pub key: EffectKey,
     /// When it was about to happen.
     pub at: Time,
-    /// Its outcome; `None` if none is written, so that it may have happened.
+    /// Its outcome. `None` if none is written, so that it may have happened.
     pub outcome: Option<EffectOutcome>,
     /// Whether the records know of it.
     pub knowledge: RecordKnowledge,
-    /// The action's state in the records; `None` if they don't have it.
+    /// The action's state in the records. `None` if they don't have it.
     pub state: Option<ActionState>,
 }
 
@@ -69,7 +69,7 @@ struct WitnessNotes {
 
 impl Store {
     /// Compares the records with their witness, and notes in the records what was found, as far as they may be written:
-    /// why effects are parked; `None` if they are not. Once noted, only an adoption takes it back.
+    /// why effects are parked. `None` if they are not. Once noted, only an adoption takes it back.
     ///
     /// Nothing is compared twice: if records and witness both ended at the same mark before, they agree.
     ///

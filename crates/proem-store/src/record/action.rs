@@ -1,4 +1,4 @@
-//! What agents propose, what happens to it, and who holds the right to perform it.
+//! Actions that agents propose, their transitions, and the right to perform them.
 
 use std::sync::Arc;
 
@@ -10,18 +10,18 @@ use serde_json::Value as Json;
 use super::content::HashedContent;
 use super::names::{Actor, Project, RunId};
 
-/// What one kind of action to one recipient is counted by: credit for shorter holds is given for no more than this.
+/// The scope that counts one kind of action to one recipient. Credit for shorter holds never reaches beyond it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CreditScope {
     /// The action's name, as the policy spells it.
     pub name: String,
-    /// The digest of the recipient's canonical form; `None` where there is no recipient.
+    /// The digest of the recipient's canonical form. `None` where there is no recipient.
     pub recipient: Option<[u8; 32]>,
-    /// What type of action it is beside its name, as the policy tells them apart.
+    /// The type of action beside its name, as the policy distinguishes them.
     pub kind: String,
 }
 
-/// Where in a run an action came from.
+/// The place in a run that an action came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActionSource {
     /// The run.
@@ -39,9 +39,9 @@ pub struct NewAction {
     pub claims: Vec<SignalClaim>,
     /// Of which project it is.
     pub project: Project,
-    /// Who proposes it.
+    /// The actor that proposes it.
     pub actor: Actor,
-    /// What the clock says.
+    /// The time.
     pub at: Time,
     /// Its name, its recipient and its type.
     pub scope: CreditScope,
@@ -53,9 +53,9 @@ pub struct NewAction {
     pub form: String,
     /// Until when somebody has to have decided.
     pub deadline: Time,
-    /// What the policy says of it, as JSON; null before it was asked.
+    /// The policy's decision, as JSON. Null before the policy was asked.
     pub decision: Json,
-    /// Where it came from.
+    /// Its origin.
     pub origin: Option<ActionSource>,
     /// Texts that it needs as long as it is kept, such as those of its causes.
     pub texts: Vec<HashedContent>,
@@ -81,7 +81,7 @@ impl ApprovalBreadth {
     }
 }
 
-/// What a transition brings along to be kept; each event has its own.
+/// The data that a transition brings. Each event has its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TransitionLoad {
     /// The transition carries nothing.
@@ -101,19 +101,19 @@ pub struct NewTransition {
     pub key: EffectKey,
     /// Of which project it is.
     pub project: Project,
-    /// Who causes it.
+    /// The actor that causes it.
     pub actor: Actor,
-    /// What the clock says.
+    /// The time.
     pub at: Time,
-    /// What happens, on whose word, decided on which version, by which epoch.
+    /// The event, the authority behind it, the version it was decided on, and the epoch.
     pub request: TransitionRequest,
     /// The policy in force.
     pub policy: PolicyHash,
     /// The release window of that policy.
     pub window: ReleaseWindow,
-    /// What is kept with it.
+    /// The data to store with it.
     pub load: TransitionLoad,
-    /// What is written beside: the policy's reasons, the person's words, the receiver's answer.
+    /// Details to record: the policy's reasons, the person's comment, the receiver's answer.
     pub details: Json,
 }
 
@@ -127,7 +127,7 @@ pub struct ActionCorrection {
     pub project: Project,
     /// The person.
     pub actor: Actor,
-    /// What the clock says.
+    /// The time.
     pub at: Time,
     /// Why, in the person's own words.
     pub why: String,
@@ -138,11 +138,11 @@ pub struct ActionCorrection {
 pub struct PerformerClaim {
     /// For which project.
     pub project: Project,
-    /// Who started it.
+    /// The actor that started it.
     pub actor: Actor,
-    /// What the clock says.
+    /// The time.
     pub at: Time,
-    /// What tells the process from others, such as its number and its start.
+    /// A text that identifies the process, such as its number and its start.
     pub process: String,
 }
 
@@ -173,7 +173,7 @@ pub struct EffectsSwitch {
     pub project: Project,
     /// The person.
     pub actor: Actor,
-    /// What the clock says.
+    /// The time.
     pub at: Time,
     /// The power that is switched.
     pub power: EffectsPower,

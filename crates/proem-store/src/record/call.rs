@@ -22,13 +22,13 @@ pub struct SectionRow {
     pub cache: String,
     /// Its class in the request's order.
     pub rank: String,
-    /// The untrusted sources; `None` if there are too many to name.
+    /// The untrusted sources. `None` if there are too many to name.
     pub sources: Option<Vec<String>>,
     /// Its tokens, by the assembly's counter.
     pub tokens: u64,
     /// The hash of its text.
     pub text: String,
-    /// Whether a boundary stands behind it.
+    /// Whether a boundary is behind it.
     pub boundary: bool,
 }
 
@@ -45,7 +45,7 @@ pub struct NewAssembly {
     pub stable_tokens: u64,
     /// Those of the prompt that lists everything, if that is known.
     pub monolithic_tokens: Option<u64>,
-    /// What counted, such as `o200k × 1.30`.
+    /// The token counter, such as `o200k × 1.30`.
     pub counter: String,
     /// The cache plan, as JSON.
     pub plan: Json,
@@ -58,13 +58,13 @@ pub struct NewAssembly {
 pub struct NewCall {
     /// Which effect of its run.
     pub effect: EffectId,
-    /// The prompt that its request was made from; a run may ask with several.
+    /// The prompt that its request was made from. A run may ask with several.
     pub prompt: PromptId,
     /// The model.
     pub model: String,
     /// The endpoint.
     pub endpoint: String,
-    /// What the answer is bound to: a contract's name, or how calls are asked for; `None` for any text.
+    /// The binding of the answer: a contract's name, or the protocol of calls. `None` for any text.
     pub tool: Option<String>,
     /// SHA-256 of the body's bytes.
     pub body: String,
@@ -72,9 +72,9 @@ pub struct NewCall {
     pub pieces: Json,
     /// Texts of the body that are no sections'.
     pub texts: Vec<HashedContent>,
-    /// What was assembled for it.
+    /// The assembly for it.
     pub assembly: NewAssembly,
-    /// What the provider does not get, as a JSON list.
+    /// The items kept from the provider, as a JSON list.
     pub dropped: Json,
 }
 
@@ -89,7 +89,7 @@ pub struct NewAttempt {
     pub at: Time,
     /// The most that it can take.
     pub bound: Bound,
-    /// What may not be exceeded.
+    /// The caps that must hold.
     pub caps: Vec<Cap>,
 }
 
@@ -98,18 +98,18 @@ pub struct NewAttempt {
 #[serde(transparent)]
 pub struct AttemptId(pub i64);
 
-/// What became of an attempt, and what is booked for it.
+/// The outcome of an attempt, and the amount to book for it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settlement {
     /// The attempt that is settled.
     pub attempt: AttemptId,
     /// When it was known.
     pub at: Time,
-    /// What it used.
+    /// The usage.
     pub used: AttemptUsage,
     /// The status of the answer.
     pub status: Option<u16>,
-    /// What was wrong.
+    /// The kind of failure.
     pub failed: Option<FailureKind>,
     /// The bytes of the answer that were read.
     pub bytes: u64,
@@ -121,16 +121,16 @@ pub struct Settlement {
     pub result: Option<CallResult>,
 }
 
-/// What an attempt used.
+/// The usage of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AttemptUsage {
-    /// What the provider says; `None` where its price is unknown.
+    /// The provider's report, with its cost. `None` where its price is unknown.
     Reported(Usage, Option<NanoDollars>),
     /// Nothing: it never reached a model.
     Nothing,
     /// That is not known, so it is booked in full.
     Unknown,
-    /// What the provider says can't be right, for a reason; it is booked in full.
+    /// A report that can't be right, with the reason. It is booked in full.
     Doubted(Usage),
     /// The provider says nothing, and the tokens can't be more than [`Usage::estimate`]: those are booked, and the money
     /// in full.
@@ -158,17 +158,17 @@ pub enum CallState {
     Answered,
     /// There is none, and why is known.
     Failed,
-    /// It may have been made; nobody knows.
+    /// It may have been made. Nobody knows.
     Unknown,
 }
 
-/// What was found out about each call after it was read.
+/// The findings about a call after its answer was read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReadCall {
     /// The call, as the effect of its run that asked for it.
     pub effect: EffectId,
-    /// What was repaired, as a JSON list.
+    /// The repairs, as a JSON list.
     pub repairs: Json,
-    /// What was wrong with it, as a JSON list.
+    /// The problems, as a JSON list.
     pub problems: Json,
 }

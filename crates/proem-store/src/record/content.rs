@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 pub struct HashedContent {
     /// SHA-256, hexadecimal.
     pub hash: String,
-    /// The bytes; `None` where only hashes are kept.
+    /// The bytes. `None` where only hashes are kept.
     pub bytes: Option<Arc<[u8]>>,
 }
 

@@ -7,7 +7,7 @@ pub(crate) fn digest_text(digest: &[u8; 32]) -> String {
     hex::encode_hex(digest)
 }
 
-/// The digest that is stored so; `None` for anything else.
+/// The digest that is stored so. `None` for anything else.
 pub(crate) fn digest_of(text: &str) -> Option<[u8; 32]> {
     hex::decode_hex(text)?.try_into().ok()
 }

@@ -1,4 +1,4 @@
-//! What is written at once while a run goes on: before something is sent, and at the end.
+//! Writes during a run: before something is sent, and at the end.
 
 use proem_engine::run::Time;
 use serde_json::Value as Json;
@@ -8,8 +8,7 @@ use super::content::HashedContent;
 use super::names::RunId;
 use super::run::{Evaluation, NewRun, NewStep, Numbers, RunOutcome, Snapshot};
 
-/// Everything that is written before something is sent, in one transaction. What is there already
-/// stays as it is.
+/// Everything to write before something is sent, in one transaction. Lines that exist already stay as they are.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Intent {
     /// The run.
@@ -20,7 +19,7 @@ pub struct Intent {
     pub steps: Vec<NewStep>,
     /// The state to go on from, if it changed.
     pub snapshot: Option<Snapshot>,
-    /// What became of the run's attempt before, if it is not written yet.
+    /// The outcome of the run's previous attempt, if it is not written yet.
     pub settles: Option<Box<Settlement>>,
     /// The call, if it may not be there yet.
     pub call: Option<Box<NewCall>>,
@@ -39,7 +38,7 @@ pub struct RunFinish {
     pub begins: Option<Box<NewRun>>,
     /// The last events.
     pub steps: Vec<NewStep>,
-    /// What became of the run's last attempt, if it is not written yet.
+    /// The outcome of the run's last attempt, if it is not written yet.
     pub settles: Option<Box<Settlement>>,
     /// How it ended.
     pub outcome: RunOutcome,
@@ -47,13 +46,13 @@ pub struct RunFinish {
     pub because: Option<Json>,
     /// The value, as canonical JSON.
     pub value: Option<HashedContent>,
-    /// What was found out about its calls.
+    /// The findings about its calls.
     pub calls: Vec<ReadCall>,
-    /// What was assembled, where nothing was called.
+    /// The assembly, if nothing was called.
     pub assembly: Option<Box<NewAssembly>>,
     /// Sums and counts.
     pub numbers: Numbers,
-    /// How good the results of its prompts were, one for each at most; a bad one is a failure that is learned from.
+    /// How good the results of its prompts were, one for each at most. A bad one is a failure that is learned from.
     pub evaluations: Vec<Evaluation>,
     /// Why it can't be replayed after all.
     pub not_replayable: Option<String>,

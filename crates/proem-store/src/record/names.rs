@@ -1,4 +1,4 @@
-//! Whose a line is, and of which run.
+//! The owner of a line, and its run.
 
 use std::fmt;
 
@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct Project(pub String);
 
-/// Who did something.
+/// The actor that did something.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Actor {
-    /// What kind of actor.
+    /// The kind of actor.
     pub kind: ActorKind,
     /// Its name: a user's, an agent's.
     pub id: String,
@@ -21,7 +21,7 @@ pub struct Actor {
     pub channel: String,
 }
 
-/// What kind of actor.
+/// The kind of actor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ActorKind {
     /// A person.

@@ -1,16 +1,16 @@
-//! What persons say of runs.
+//! Persons' feedback on runs.
 
 use proem_engine::run::Time;
 
 use super::names::{Actor, RunId};
 use super::run::Evaluation;
 
-/// What a person thinks of a run.
+/// A person's feedback on a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewFeedback {
     /// Which run.
     pub run: RunId,
-    /// Who thinks so.
+    /// The person.
     pub actor: Actor,
     /// When the person said so.
     pub at: Time,
@@ -18,30 +18,30 @@ pub struct NewFeedback {
     pub verdict: String,
     /// Why, in the person's words.
     pub note: String,
-    /// What that says of the run's prompt, if it says anything; it takes the place of what a person said of this
-    /// run's prompt before.
+    /// The verdict on the run's prompt that follows, if any. It replaces the person's earlier verdict on this run's
+    /// prompt.
     pub evaluation: Option<Evaluation>,
 }
 
-/// What a run asked and what a person answered.
+/// A run's question and a person's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewApproval {
     /// Which run.
     pub run: RunId,
-    /// Who answered.
+    /// The actor that answered.
     pub actor: Actor,
     /// When it was answered.
     pub at: Time,
     /// At which step.
     pub step: u32,
-    /// What was asked, in our words.
+    /// The question, in our words.
     pub question: String,
-    /// What could be answered.
+    /// The possible answers.
     pub options: Vec<String>,
-    /// Which of them was; `None` if nobody could be asked.
+    /// Which of them was. `None` if nobody could be asked.
     pub answer: Option<u32>,
-    /// The hash of everything that was shown, in hexadecimal digits; `None` if nobody could be asked.
+    /// The hash of everything that was shown, in hexadecimal digits. `None` if nobody could be asked.
     pub shown: Option<String>,
-    /// What the person said to it.
+    /// The person's comment on it.
     pub words: Option<String>,
 }

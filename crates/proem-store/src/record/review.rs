@@ -1,4 +1,4 @@
-//! What persons are asked to look at: escalations and what is in quarantine.
+//! Matters that persons are asked to review: escalations and fields in quarantine.
 
 use proem_engine::effect::key::EffectKey;
 use proem_engine::run::Time;
@@ -21,22 +21,22 @@ pub struct EscalationId(pub String);
 pub struct EscalationOption {
     /// Its id, unique within the escalation.
     pub id: String,
-    /// What it is called: a written form, for the text may be untrusted.
+    /// Its label, in written form, because the text may be untrusted.
     pub label: String,
-    /// The written form of the one action that it proposes; `None` for an option that does nothing.
+    /// The written form of the one action that it proposes. `None` for an option that does nothing.
     pub action: Option<String>,
 }
 
 /// A question that a person has to decide.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewEscalation {
-    /// Its id; a second one of the same id is the same.
+    /// Its id. A second one of the same id is the same.
     pub id: EscalationId,
     /// Of which project it is.
     pub project: Project,
-    /// Who asks.
+    /// The actor that asks.
     pub actor: Actor,
-    /// What the clock says.
+    /// The time.
     pub at: Time,
     /// The action that it is about, if there is one.
     pub action: Option<EffectKey>,
@@ -57,7 +57,7 @@ impl NewEscalation {
     pub const MOST: usize = 5;
 }
 
-/// What a decision does to an action, in the transaction that writes the decision.
+/// The change that a decision makes to an action, in the transaction that writes the decision.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DecisionEffect {
     /// It leaves the action as it is.
@@ -68,7 +68,7 @@ pub enum DecisionEffect {
     Proposal(Box<NewAction>),
 }
 
-/// What a person decided, with what follows from it: all of it is written, or nothing.
+/// A person's decision with its consequences. Either all of it is written, or nothing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewDecision {
     /// Which escalation.
@@ -77,13 +77,13 @@ pub struct NewDecision {
     pub project: Project,
     /// The person.
     pub actor: Actor,
-    /// What the clock says.
+    /// The time.
     pub at: Time,
     /// The option's id.
     pub option: String,
-    /// The person's own words; empty if there are none.
+    /// The person's own words. Empty if there are none.
     pub words: String,
-    /// What follows from it.
+    /// Its consequence.
     pub effect: DecisionEffect,
     /// The versions of artefacts that follow from it: that of the decision log, and those that the option changes. None
     /// in a project without artefacts, and at most one of each kind.
@@ -97,13 +97,13 @@ pub struct EscalationWithdrawal {
     pub escalation: EscalationId,
     /// Of which project it is.
     pub project: Project,
-    /// Who says so.
+    /// The actor that decides.
     pub actor: Actor,
-    /// What the clock says.
+    /// The time.
     pub at: Time,
 }
 
-/// Where an escalation stands.
+/// The state of an escalation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EscalationState {
@@ -129,25 +129,25 @@ pub struct QuarantineId {
 /// A field that stays out until a person has looked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewQuarantine {
-    /// Which field; a second one of the same id is the same.
+    /// Which field. A second one of the same id is the same.
     pub id: QuarantineId,
     /// Of which project it is.
     pub project: Project,
-    /// Who found it.
+    /// The actor that found it.
     pub actor: Actor,
-    /// What the clock says.
+    /// The time.
     pub at: Time,
     /// The text in its written form, with its label.
     pub text: HashedContent,
-    /// What was found in it, as JSON.
+    /// The findings in it, as JSON.
     pub findings: Json,
-    /// What becomes of it.
+    /// The verdict on it.
     pub verdict: Verdict,
-    /// Whose text it is, as it is grouped by.
+    /// The sender of the text, as it is grouped.
     pub sender: String,
 }
 
-/// Where a field in quarantine stands.
+/// The state of a field in quarantine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QuarantineState {
@@ -171,7 +171,7 @@ impl QuarantineState {
     }
 }
 
-/// What a person said of a field in quarantine.
+/// A person's review of a field in quarantine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuarantineReview {
     /// Which field.
@@ -180,8 +180,8 @@ pub struct QuarantineReview {
     pub project: Project,
     /// The person.
     pub actor: Actor,
-    /// What the clock says.
+    /// The time.
     pub at: Time,
-    /// Where it stands from here on: released or dismissed.
+    /// Its state from here on: released or dismissed.
     pub state: QuarantineState,
 }

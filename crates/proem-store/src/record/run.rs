@@ -16,22 +16,22 @@ use super::names::{Actor, Project, RunId};
 pub struct NewRun {
     /// Its id.
     pub id: RunId,
-    /// Whose it is.
+    /// Its project.
     pub project: Project,
-    /// Who started it.
+    /// The actor that started it.
     pub actor: Actor,
-    /// `prompt` for a call with any prompt of the book, `assemble` for an assembly without a call;
-    /// later agents have names of their own.
+    /// `prompt` for a call with any prompt of the book, `assemble` for an assembly without a call. Later agents have
+    /// names of their own.
     pub kind: String,
     /// The run that it is a fork of.
     pub parent: Option<RunId>,
-    /// The prompt that it was started with; each call has its own.
+    /// The prompt that it was started with. Each call has its own.
     pub prompt: PromptId,
-    /// What was asked for, such as `small`.
+    /// The requested role, such as `small`.
     pub role: String,
-    /// The model that stands behind it.
+    /// The model that is behind it.
     pub model: String,
-    /// The endpoint, by its name in configuration; empty where none is asked.
+    /// The endpoint, by its name in configuration. Empty where none is asked.
     pub endpoint: String,
     /// The line of a batch.
     pub line: Option<u32>,
@@ -81,7 +81,7 @@ pub struct NewStep {
     pub event: HashedContent,
 }
 
-/// Sums and counts of a run, for statistics. What is not known is `None`.
+/// Sums and counts of a run, for statistics. Unknown figures are `None`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Numbers {
@@ -144,6 +144,6 @@ pub struct Evaluation {
     pub agent: String,
     /// The kind of result.
     pub kind: String,
-    /// What is wrong with it; an issue that is none is a success.
+    /// Its problem. [`Issue`] has a member for success.
     pub issue: Issue,
 }

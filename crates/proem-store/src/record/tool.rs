@@ -7,7 +7,7 @@ use super::content::HashedContent;
 use super::names::RunId;
 use super::run::{NewRun, NewStep, Snapshot};
 
-/// Everything that is written before tools are called, in one transaction. What is there already stays as it is.
+/// Everything to write before tools are called, in one transaction. Lines that exist already stay as they are.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolIntent {
     /// The run.
@@ -31,17 +31,17 @@ pub struct NewToolCall {
     pub effect: EffectId,
     /// The tool.
     pub tool: String,
-    /// What it may do.
+    /// The effects that it may have.
     pub power: ToolPower,
     /// The key that is sent along.
     pub key: String,
     /// Its arguments, as JSON.
     pub arguments: HashedContent,
-    /// Where they came from, and what decided that it is made.
+    /// The origin of its arguments, and of the decision to make it.
     pub labels: ToolLabels,
 }
 
-/// What became of a call.
+/// The outcome of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolEnd {
     /// The run.
@@ -52,7 +52,7 @@ pub struct ToolEnd {
     pub at: Time,
     /// How far the call is.
     pub state: ToolCallState,
-    /// What became of it, as JSON.
+    /// The outcome, as JSON.
     pub result: HashedContent,
     /// The same, sealed, if the text is not what it was.
     pub sealed: Option<Vec<u8>>,
@@ -74,7 +74,7 @@ pub enum ToolCallState {
     Failed,
     /// It was not made.
     Denied,
-    /// It may have happened; nobody knows.
+    /// It may have happened. Nobody knows.
     Unknown,
 }
 

@@ -1,4 +1,4 @@
-//! What triage keeps: signals, versions of artefacts, cycles.
+//! The records of triage: signals, versions of artefacts, cycles.
 
 use proem_engine::effect::key::SignalRevision;
 use proem_engine::run::Time;
@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use super::content::HashedContent;
 use super::names::{Actor, Project};
 
-/// Where a signal stands.
+/// The standing of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SignalStanding {
@@ -45,13 +45,13 @@ pub struct NewSignal {
     pub id: SignalRevision,
     /// Which system it came from.
     pub source: String,
-    /// What it is about, by the name that its system's adapter gives it.
+    /// The kind of its subject, by the name that its system's adapter gives it.
     pub kind: String,
     /// When it says that it happened, if that is known.
     pub time: Option<Time>,
     /// Its written form, with its labels.
     pub text: HashedContent,
-    /// Where it stands from the beginning; nothing is handled that no cycle has seen.
+    /// Its first standing. No signal is handled that no cycle has seen.
     pub standing: SignalStanding,
 }
 
@@ -60,9 +60,9 @@ pub struct NewSignal {
 pub struct SignalIntake {
     /// Of which project they are.
     pub project: Project,
-    /// Who took them in.
+    /// The actor that took them in.
     pub actor: Actor,
-    /// What the clock says.
+    /// The time.
     pub at: Time,
     /// The signals.
     pub signals: Vec<NewSignal>,
@@ -90,7 +90,7 @@ pub struct ArtefactEdit {
     pub project: Project,
     /// The person.
     pub actor: Actor,
-    /// What the clock says.
+    /// The time.
     pub at: Time,
     /// The version.
     pub version: NewArtefactVersion,
@@ -101,7 +101,7 @@ pub struct ArtefactEdit {
 pub struct HandledSignal {
     /// Which one.
     pub id: SignalRevision,
-    /// What came of it, as JSON without any text from outside.
+    /// Its outcome, as JSON without any text from outside.
     pub outcome: Json,
 }
 
@@ -110,17 +110,17 @@ pub struct HandledSignal {
 pub struct CycleFinish {
     /// Of which project it is.
     pub project: Project,
-    /// Who ran it.
+    /// The actor that ran it.
     pub actor: Actor,
     /// When it began.
     pub began: Time,
-    /// What the clock says.
+    /// The time.
     pub at: Time,
     /// The next versions of the artefacts that it changed.
     pub artefacts: Vec<NewArtefactVersion>,
     /// The signals that it handled.
     pub handled: Vec<HandledSignal>,
-    /// What it counted, as JSON without any text from outside.
+    /// Its counts, as JSON without any text from outside.
     pub counts: Json,
 }
 
@@ -131,7 +131,7 @@ pub struct SignalJudgement {
     pub project: Project,
     /// The person.
     pub actor: Actor,
-    /// What the clock says.
+    /// The time.
     pub at: Time,
     /// The signal that is judged.
     pub id: SignalRevision,
@@ -139,9 +139,9 @@ pub struct SignalJudgement {
     pub importance: &'static str,
     /// How much it mattered before.
     pub before: &'static str,
-    /// What the signal is about first of all.
+    /// The signal's first category.
     pub category: &'static str,
-    /// The address of the stakeholder who sent it, as the project's file has it; empty for everybody else.
+    /// The address of the stakeholder who sent it, as the project's file has it. Empty for everybody else.
     pub sender: String,
     /// The person's own words.
     pub note: Option<String>,
@@ -156,8 +156,8 @@ pub struct NewTriageProject {
     pub id: String,
     /// Its name.
     pub name: String,
-    /// Who says so.
+    /// The actor that judges.
     pub actor: Actor,
-    /// What the clock says.
+    /// The time.
     pub at: Time,
 }

@@ -16,7 +16,7 @@ use crate::error::{Error, Unusable};
 
 /// How long a thread waits for more.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How many of them wait at most; others end at once.
+/// How many of them wait at most. Others end at once.
 const MOST: usize = 4;
 
 type Job = Box<dyn FnOnce() + Send>;
@@ -36,7 +36,7 @@ pub(crate) async fn run_on_file_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
     let (answer, done) = oneshot::channel();
-    // Who waited may be gone.
+    // The receiver may be gone.
     hand_over(path, Box::new(move || _ = answer.send(work())))?;
     done.await.map_err(|_gone| unusable_for_other_reason(path, "its thread is gone".to_owned()))?
 }
@@ -95,7 +95,7 @@ fn work_until_idle(jobs: &Sender<Job>, arrived: &Receiver<Job>) {
     }
 }
 
-/// What a thread that panicked left is as good as before: the list is changed by single steps.
+/// A thread that panicked leaves a usable list, because the list is changed by single steps.
 fn waiting_threads() -> MutexGuard<'static, Vec<WaitingThread>> {
     WAITING.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -29,10 +29,10 @@ const FORMS: [&str; 11] = [
 /// The tables of the newest form as all of [`FORMS`] make them: a new store needs no way that leads there.
 const NEWEST: &str = include_str!("../../migrations/newest.sql");
 
-/// What form 5 adds: tables of its own, and nothing else.
+/// The additions of form 5: tables of its own, and nothing else.
 const EFFECTS: &str = include_str!("../../migrations/0005.sql");
 
-/// What form 6 adds: tables of its own, too. What it changes of actions is for who writes.
+/// The additions of form 6: tables of its own, too. Its changes to actions concern writers only.
 const TRIAGE: &str = include_str!("../../migrations/0006.sql");
 
 /// The tables that form 9 adds.
@@ -50,8 +50,8 @@ const ADDED: [(i64, &str); 5] = [(5, EFFECTS), (6, TRIAGE), (9, WITNESSED), (10,
 /// The form from which on the columns of calls, sums and results are those of the newest.
 const RESULTS: i64 = 4;
 
-/// Lets a store of a form before [`RESULTS`] be read as one of the newest: what is not there is made of what is, by views
-/// of this connection's that stand before the tables. A column that the file has meanwhile comes first.
+/// Lets a store of a form before [`RESULTS`] be read as one of the newest: what is not there is made of what is, by
+/// views of this connection's that are before the tables. A column that the file has meanwhile comes first.
 const READABLE: &str = "CREATE TEMP VIEW calls AS SELECT c.*, \
     (SELECT agent FROM main.runs WHERE id = c.run) AS agent, (SELECT prompt FROM main.runs WHERE id = c.run) AS prompt, \
     (SELECT version FROM main.runs WHERE id = c.run) AS version, \
@@ -95,7 +95,7 @@ pub(crate) fn of_something_else(tables: &Tables) -> Error {
     Unusable::Corrupt { path: tables.path().to_owned(), why }.into()
 }
 
-/// The form of a file; one that is not known here is refused.
+/// The form of a file. One that is not known here is refused.
 pub(crate) fn check_form(tables: &Tables) -> Result<i64, Error> {
     match stored_form(tables)? {
         found if found > newest_form() => {
@@ -119,7 +119,7 @@ pub(crate) fn make_tables(tables: &Tables, key: Option<&InstallationKey>) -> Res
     Ok(())
 }
 
-/// Lets what is of an older form be read as if it were of the newest; says which form it is.
+/// Lets what is of an older form be read as if it were of the newest. Says which form it is.
 pub(crate) fn make_readable(tables: &Tables) -> Result<i64, Error> {
     let form = check_form(tables)?;
     if form < RESULTS {
@@ -129,7 +129,7 @@ pub(crate) fn make_readable(tables: &Tables) -> Result<i64, Error> {
         tables.script(READABLE_ANSWERS)?;
     }
     for (_, statements) in ADDED.iter().filter(|(added, _)| form < *added) {
-        // Nothing of the kind is in it: empty tables of this connection's stand before those that are missing. An index
+        // Nothing of the kind is in it: empty tables of this connection's are before those that are missing. An index
         // or a trigger goes where its table is.
         tables.script(&statements.replace("CREATE TABLE", "CREATE TEMP TABLE"))?;
     }
@@ -145,8 +145,8 @@ pub(crate) fn upgrade(tables: &Tables) -> Result<(), Error> {
     })
 }
 
-/// Makes what is missing to the newest form, within a transaction. Who writes the older one must have ended:
-/// its statements fail on the newer tables.
+/// Brings the tables to the newest form, within a transaction. Writers of the older form must have ended, because their
+/// statements fail on the newer tables.
 pub(crate) fn update(tables: &Tables) -> Result<(), Error> {
     // Another process may have done it since the file was looked at.
     let form = check_form(tables)?;

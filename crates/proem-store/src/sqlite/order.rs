@@ -1,4 +1,4 @@
-//! What is to be written, and who waits for it.
+//! A line to write, and the caller that waits for it.
 
 use tokio::sync::oneshot;
 
@@ -10,7 +10,7 @@ use crate::opening::StoreCreator;
 
 /// Something that can be written. Each kind has a file of its own in [`crate::write`].
 pub(crate) trait Write: Send + 'static {
-    /// What whoever asked for it is told.
+    /// The answer for the caller.
     type Answer: Send + 'static;
 
     /// Its name, as a failpoint: `fail:` and this makes it fail.
@@ -19,13 +19,13 @@ pub(crate) trait Write: Send + 'static {
     /// With whom it shares its transaction.
     const COMPANY: Company = Company::Any;
 
-    /// Whose store it can be written to; [`StoreCreator::Foreign`] is anybody's.
+    /// The stores it can be written to. [`StoreCreator::Foreign`] represents any.
     const ORIGIN: StoreCreator = StoreCreator::Own;
 
     /// Writes it. This may happen twice: what fails in company is tried again alone.
     fn write(&self, to: &mut Transaction<'_>) -> Result<Self::Answer, Error>;
 
-    /// What is left to do once it is committed, outside any transaction.
+    /// Work after the commit, outside any transaction.
     fn afterwards(answer: &mut Self::Answer, tables: &Tables) {
         _ = (answer, tables);
     }
@@ -96,10 +96,10 @@ impl<W: Write> AnyOrder for Order<W> {
         let told = match (outcome, answer) {
             (Ok(()), Some(answer)) => Ok(answer),
             (Err(error), _) => Err(error),
-            // What was never written is not committed; who waits is told that the store is closed.
+            // A line that was never written is not committed. Its caller learns that the store is closed.
             (Ok(()), None) => return,
         };
-        // Who waited may be gone; what was written stays.
+        // The caller may be gone. The line stays.
         _ = waits.send(told);
     }
 }

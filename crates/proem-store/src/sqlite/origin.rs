@@ -1,4 +1,4 @@
-//! Whose a store is.
+//! The owner of a store.
 
 use proem_guard::InstallationKey;
 use proem_text::hex;
@@ -8,18 +8,18 @@ use super::tables::Tables;
 use crate::error::Error;
 use crate::opening::StoreCreator;
 
-/// What only the installation with this key can write about that store.
+/// A seal about that store that only the installation with this key can write.
 pub(crate) fn creator_seal(key: &InstallationKey, id: &str) -> String {
     hex::encode_hex(key.seal("proem store", id.as_bytes()))
 }
 
-/// The store's own id; empty if it says none.
+/// The store's own id. Empty if it says none.
 pub(crate) fn store_id(tables: &Tables) -> Result<String, Error> {
     let id = tables.row("SELECT value FROM meta WHERE key = 'store_id'", [], |row| row.get(0))?;
     Ok(id.unwrap_or_default())
 }
 
-/// Who created a store.
+/// The creator of a store.
 pub(crate) fn creator_of_store(tables: &Tables, key: &InstallationKey) -> Result<StoreCreator, Error> {
     let sealed: Option<(String, String)> = tables.row(
         "SELECT id.value, seal.value FROM meta id, meta seal WHERE id.key = 'store_id' AND seal.key = 'seal'",

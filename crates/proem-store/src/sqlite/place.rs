@@ -1,4 +1,4 @@
-//! Where a store lies: its folder, its file, and on what kind of file system.
+//! The place of a store: its folder, its file, and the kind of file system.
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::io::{self, Read as _, Write as _};
@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Unusable};
 use crate::file::{OpenMode, open_plain_file};
 
-/// Network file systems by the number that `statfs(2)` gives in `f_type`; from `linux/magic.h` and,
-/// for those outside the kernel's tree, the table of `stat` in GNU coreutils.
+/// Network file systems by the number that `statfs(2)` gives in `f_type`. From `linux/magic.h` and, for those outside
+/// the kernel's tree, the table of `stat` in GNU coreutils.
 const NETWORK: [(u32, &str); 14] = [
     (0x6969, "NFS"),
     (0x517B, "SMB"),
@@ -27,8 +27,8 @@ const NETWORK: [(u32, &str); 14] = [
     (0x4750_4653, "GPFS"),
 ];
 
-/// The name of a network file system with that number; `None` for a local or unknown one. FUSE is
-/// unknown, for what stands behind it can be either.
+/// The name of a network file system with that number. `None` for a local or unknown one. FUSE is unknown, for what is
+/// behind it can be either.
 fn network(magic: u32) -> Option<&'static str> {
     NETWORK.iter().find(|(known, _)| *known == magic).map(|(_, kind)| *kind)
 }
@@ -43,14 +43,14 @@ const LOCAL: [(u32, &str); 6] = [
     (0x794C_7630, "overlay"),
 ];
 
-/// On what kind of file system something lies.
+/// On what kind of file system something is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileSystemKind {
     /// On a local one, with its name.
     Local(&'static str),
     /// On one that other machines use as well, with its name.
     Network(&'static str),
-    /// On one that is not known to be local; effects are not performed from there.
+    /// On one that is not known to be local. Effects are not performed from there.
     Unknown,
 }
 
@@ -61,24 +61,24 @@ impl FileSystemKind {
     }
 }
 
-/// On what kind of file system a path lies.
+/// On what kind of file system a path is.
 pub(crate) fn file_system(path: &Path) -> FileSystemKind {
     magic(path).map_or(FileSystemKind::Unknown, FileSystemKind::of_magic)
 }
 
-/// The number that the system has for the file system of a path. It has 32 bits; how wide the field is depends on
-/// the architecture.
+/// The number that the system has for the file system of a path. It has 32 bits. How wide the field is depends on the
+/// architecture.
 fn magic(path: &Path) -> Option<u32> {
     let found = rustix::fs::statfs(path).ok()?;
     u32::try_from(i128::from(found.f_type) & i128::from(u32::MAX)).ok()
 }
 
-/// What the system says about a path, as an error of the store.
+/// A system error about a path, as an error of the store.
 pub(crate) fn unwritable_path(path: &Path, error: &io::Error) -> Error {
     Unusable::Unwritable { path: path.to_owned(), why: error.to_string() }.into()
 }
 
-/// Refuses a network file system; `path` is there.
+/// Refuses a network file system. `path` is there.
 fn local(path: &Path) -> Result<(), Error> {
     match magic(path).and_then(network) {
         Some(kind) => Err(Unusable::Network { path: path.to_owned(), kind: kind.to_owned() }.into()),
@@ -86,7 +86,7 @@ fn local(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// What lies at a path.
+/// The kind of file at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum There {
     /// There is no file.
@@ -137,7 +137,7 @@ pub(crate) fn look_at_place(path: &Path) -> Result<There, Error> {
     Ok(There::Empty)
 }
 
-/// What the system says of the file at a path; `None` if there is nothing.
+/// The system's metadata of the file at a path. `None` if there is nothing.
 fn a_file(path: &Path) -> Result<Option<fs::Metadata>, Error> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_file() => Ok(Some(found)),
@@ -151,7 +151,7 @@ fn a_file(path: &Path) -> Result<Option<fs::Metadata>, Error> {
     }
 }
 
-/// Writes down beside a database that it is the store with this id, unless that stands there.
+/// Writes down beside a database that it is the store with this id, unless that is there.
 pub(crate) fn mark_store_id(path: &Path, id: &str) -> Result<(), Error> {
     let path = path_beside_database(path, MADE);
     let failed = |error: io::Error| unwritable_path(&path, &error);
@@ -237,7 +237,7 @@ mod tests {
         assert!(matches!(look_at_place(&path), Err(Error::Unusable(Unusable::Emptied { .. }))));
         mark_store_id(&path, "0b").unwrap();
         assert_eq!(fs::read_to_string(path_beside_database(&path, MADE)).unwrap(), "0b");
-        // Who removes it wants a new one.
+        // Removing it means that a new one is wanted.
         fs::remove_file(&path).unwrap();
         assert_eq!(look_at_place(&path).unwrap(), There::Nothing);
     }

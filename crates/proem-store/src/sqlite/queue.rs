@@ -24,11 +24,11 @@ pub(crate) struct Queue {
     path: Arc<PathBuf>,
 }
 
-/// What the thread is sent.
+/// A message to the thread.
 enum Letter {
     /// Something to be written.
     Order(Box<dyn AnyOrder>),
-    /// The last thing to be written; then the file is closed.
+    /// The last thing to be written. Then the file is closed.
     Last(Box<dyn AnyOrder>),
     /// To go, as a process that dies.
     #[cfg(feature = "laws")]
@@ -41,7 +41,7 @@ fn spawn(path: &Path, work: impl FnOnce() + Send + 'static) -> Result<(), Error>
 }
 
 impl Queue {
-    /// Starts the thread, which opens the store; gives what the opening found, too.
+    /// Starts the thread, which opens the store. Gives what the opening found, too.
     pub(crate) async fn start<T: Send + 'static>(
         path: &Path,
         open: impl FnOnce() -> Result<(Scribe, T), Error> + Send + 'static,
@@ -99,7 +99,7 @@ fn run_writer_thread(mut scribe: Scribe, arrived: Receiver<Letter>) {
                 write_orders(&mut scribe, together);
             }
             Letter::Last(order) => {
-                // Who sends something from here on is told that the store is closed.
+                // From here on, senders learn that the store is closed.
                 drop(arrived);
                 return write_last_and_close(scribe, order);
             }
@@ -118,7 +118,7 @@ fn run_writer_thread(mut scribe: Scribe, arrived: Receiver<Letter>) {
     _ = scribe.tables.close();
 }
 
-/// Takes what waits beside the first as far as that shares its transaction; gives back what does not.
+/// Takes what waits beside the first as far as that shares its transaction. Gives back what does not.
 fn gather_orders(arrived: &Receiver<Letter>, together: &mut Vec<Box<dyn AnyOrder>>) -> Option<Letter> {
     while together.len() < MOST_TOGETHER && together.iter().all(|order| order.company() == Company::Any) {
         match arrived.try_recv().ok()? {

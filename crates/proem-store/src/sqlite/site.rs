@@ -1,4 +1,4 @@
-//! Where a store lies, and connections to it.
+//! The place of a store, and the connections to it.
 
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
@@ -29,7 +29,7 @@ pub(crate) struct Site {
     /// The installation's key, which says whose the store is.
     pub(crate) key: InstallationKey,
     sight: Sight,
-    /// Connections that nobody reads from at the moment; `None` where none is kept.
+    /// Connections that nobody reads from at the moment. `None` where none is kept.
     idle: Mutex<Option<Vec<Tables>>>,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct SiteConnection {
     form: i64,
 }
 
-/// Where what is read comes from.
+/// The source of a reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sight {
     /// The file, which others may write meanwhile.
@@ -98,14 +98,14 @@ impl Site {
     }
 
     fn idle(&self) -> std::sync::MutexGuard<'_, Option<Vec<Tables>>> {
-        // Whoever holds the lock only takes one out or puts one in.
+        // Holders of the lock only take one out or put one in.
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A connection that only reads, and finds the newest form.
     ///
-    /// A shared file needs room beside it even to be read. Where there is none, as on a full disk, and nobody has it open, it is
-    /// read as one that doesn't change.
+    /// A shared file needs room beside it even for reading. If there is none, as on a full disk, and nobody has it
+    /// open, it is read as a file that doesn't change.
     pub(crate) fn connect(&self) -> Result<SiteConnection, Error> {
         match self.connect_as(self.sight) {
             Err(Error::Unusable(Unusable::Unwritable { .. })) if self.is_idle() => self.connect_as(Sight::Immutable),
@@ -137,18 +137,18 @@ impl Site {
     }
 }
 
-/// The connection that writes; the file is there.
+/// The connection that writes. The file is there.
 pub(crate) fn writing(path: &Path, there: There) -> Result<Tables, Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let tables = set_up_connection(Connection::open_with_flags(path, flags), path)?;
     match there {
-        // It counts before there are tables, and before the log that the next line makes; later it only costs a
+        // It counts before there are tables, and before the log that the next line makes. Later it only costs a
         // transaction.
         There::Nothing | There::Empty => tables.script("PRAGMA auto_vacuum = INCREMENTAL")?,
         There::File => {}
     }
-    // What is deleted in passing, sealed states, is overwritten where that costs no writing; a purge overwrites
-    // all. Of the file 16 MiB stay in memory.
+    // Sealed states that are deleted in passing are overwritten if that costs no extra write. A purge overwrites
+    // everything. Up to 16 MiB of the file stay in memory.
     tables.script(
         "PRAGMA journal_mode = WAL;
          PRAGMA synchronous = FULL;
@@ -159,7 +159,7 @@ pub(crate) fn writing(path: &Path, there: There) -> Result<Tables, Error> {
     Ok(tables)
 }
 
-/// What every connection is told.
+/// Settings that every connection gets.
 fn set_up_connection(opened: rusqlite::Result<Connection>, path: &Path) -> Result<Tables, Error> {
     let connection = opened.map_err(|error| sqlite_unusable(path, &error))?;
     // A plan goes by no statement's values: otherwise some are planned anew for each value that is bound to them,
@@ -182,8 +182,8 @@ fn sight(path: &Path) -> Result<Sight, Error> {
     Ok(if is_immutable { Sight::Immutable } else { Sight::Shared })
 }
 
-/// The address of a file that doesn't change (<https://www.sqlite.org/uri.html>). Whatever a path may hold, each
-/// byte that could mean something in an address stands as its digits.
+/// The address of a file that doesn't change (<https://www.sqlite.org/uri.html>). Every byte that could have a meaning
+/// in an address is written in digits.
 fn immutable(path: &Path) -> String {
     let mut address = "file:".to_owned();
     for byte in path.as_os_str().as_bytes() {

@@ -18,7 +18,7 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    /// Those of a connection; `path` is for errors.
+    /// Those of a connection. `path` is for errors.
     pub(crate) fn new(connection: Connection, path: PathBuf) -> Self {
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
         Self { connection, path }
@@ -34,7 +34,7 @@ impl Tables {
         &self.connection
     }
 
-    /// Runs a statement that gives no rows; how many it changed.
+    /// Runs a statement that gives no rows. How many it changed.
     pub(crate) fn execute(&self, sql: &str, values: impl StatementValues) -> Result<usize, Error> {
         self.told(self.connection.prepare_cached(sql).and_then(|mut statement| {
             bind(&mut statement, values)?;
@@ -42,7 +42,7 @@ impl Tables {
         }))
     }
 
-    /// Adds a line that has a number of its own; `None` if there was nothing to add. `RETURNING` would say the number
+    /// Adds a line that has a number of its own. `None` if there was nothing to add. `RETURNING` would say the number
     /// too, by way of a temporary table.
     pub(crate) fn insert(&self, sql: &str, values: impl StatementValues) -> Result<Option<i64>, Error> {
         let added = self.execute(sql, values)?;
@@ -94,7 +94,7 @@ impl Tables {
         done
     }
 
-    /// Lets go of the file. Who is the last takes the log away.
+    /// Closes the file. The last one to close it removes the log.
     pub(crate) fn close(self) -> Result<(), Error> {
         let Self { connection, path } = self;
         connection.close().map_err(|(_connection, error)| sqlite_unusable(&path, &error))
@@ -105,8 +105,8 @@ impl Tables {
     }
 }
 
-/// What an error of SQLite's says about the store: by its primary result code, which is the lowest
-/// byte of the extended one (<https://www.sqlite.org/rescode.html>).
+/// The meaning of an SQLite error for the store, by its primary result code, which is the lowest byte of the extended
+/// one (<https://www.sqlite.org/rescode.html>).
 pub(crate) fn sqlite_unusable(path: &Path, error: &rusqlite::Error) -> Error {
     let path = path.to_owned();
     let why = match error {

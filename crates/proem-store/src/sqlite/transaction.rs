@@ -10,14 +10,14 @@ use crate::epoch::{Epoch, EpochLock};
 use crate::error::Error;
 use crate::opening::StoreOptions;
 
-/// Who writes: what the thread has.
+/// The writer's view: everything the thread has.
 #[derive(Debug)]
 pub(crate) struct Scribe {
     /// The connection that writes.
     pub(crate) tables: Tables,
-    /// What the store was opened with.
+    /// The options that the store was opened with.
     pub(crate) opening: StoreOptions,
-    /// The process's own epoch; `None` as long as the store is another installation's, which is only read.
+    /// The process's own epoch. `None` as long as the store is another installation's, which is only read.
     pub(crate) epoch: Option<Epoch>,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Scribe {
 pub(crate) struct Transaction<'t> {
     /// The tables.
     pub(crate) tables: &'t Tables,
-    /// What the store was opened with.
+    /// The options that the store was opened with.
     pub(crate) opening: &'t StoreOptions,
     /// The epoch that was there before.
     epoch: Option<&'t Epoch>,
@@ -93,7 +93,7 @@ impl Transaction<'_> {
         self.begun.as_ref().or(self.epoch)
     }
 
-    /// The id of this process's epoch; empty where it has none, and so no line's.
+    /// The id of this process's epoch. Empty where it has none, and so no line's.
     pub(crate) fn epoch_id(&self) -> &str {
         self.epoch().map_or("", |epoch| &epoch.id)
     }

@@ -10,7 +10,7 @@ use proem_guard::credential::redact_document;
 use rusqlite::types::{ToSql, ToSqlOutput, Value, ValueRef};
 use rusqlite::{Error, Result, Statement};
 
-/// What a statement is given, in the order of its question marks.
+/// The values of a statement, in the order of its question marks.
 pub(crate) trait StatementValues {
     /// Gives each of them to `bind`.
     fn bind_each(self, bind: &mut dyn FnMut(&dyn ToSql) -> Result<()>) -> Result<()>;
@@ -75,7 +75,7 @@ pub(crate) fn bind(statement: &mut Statement<'_>, values: impl StatementValues) 
     if count == expected { Ok(()) } else { Err(Error::InvalidParameterCount(count, expected)) }
 }
 
-/// The value without credentials; `None` if it has none.
+/// The value without credentials. `None` if it has none.
 fn redacted_value(value: &ToSqlOutput<'_>) -> Option<Value> {
     match value {
         ToSqlOutput::Borrowed(ValueRef::Text(bytes)) => redacted_text(str::from_utf8(bytes).ok()?).map(Value::Text),

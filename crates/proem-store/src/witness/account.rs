@@ -22,7 +22,7 @@ pub(crate) struct WitnessedEffect {
     pub(crate) key: EffectKey,
     /// The version that taking it up made.
     pub(crate) version: ActionVersion,
-    /// Whose epoch performed it.
+    /// The epoch of its performer.
     pub(crate) epoch: u64,
     /// When it was about to happen.
     pub(crate) at: Time,
@@ -30,7 +30,7 @@ pub(crate) struct WitnessedEffect {
     pub(crate) bytes: Option<String>,
     /// The action's claims.
     pub(crate) claims: Vec<String>,
-    /// Its outcome, and when; `None` if none is written, so that it may have happened.
+    /// Its outcome, and when. `None` if none is written, so that it may have happened.
     pub(crate) outcome: Option<(EffectOutcome, Time)>,
 }
 
@@ -85,7 +85,7 @@ impl WitnessAccount {
         Ok(account)
     }
 
-    /// Reads what stands behind the end of what was read.
+    /// Reads what is behind the end of what was read.
     pub(super) fn go_on(&mut self, mut file: &File, key: &InstallationKey) -> io::Result<()> {
         self.torn = None;
         file.seek(SeekFrom::Start(self.end.length))?;
@@ -124,7 +124,7 @@ impl WitnessAccount {
         }
     }
 
-    /// Enters what a line says; whether it makes sense where it stands.
+    /// Enters what a line says. Whether it makes sense where it is.
     fn enter(&mut self, line: &WitnessLine) -> bool {
         if line.what == LineKind::Opened {
             if self.lines > 1 {

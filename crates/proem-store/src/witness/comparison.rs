@@ -139,7 +139,7 @@ pub(super) struct FoundWitness<'a> {
     pub(super) place: &'a str,
 }
 
-/// The trouble between them; none if neither knows of an effect that the other lacks.
+/// The trouble between them. None if neither knows of an effect that the other lacks.
 pub(super) fn compare_effects(found: Option<&FoundWitness<'_>>, recorded: &RecordedEffects) -> Option<WitnessTrouble> {
     let Some(FoundWitness { account, place }) = found else {
         return recorded.are_any().then_some(WitnessTrouble::Missing);

@@ -1,4 +1,4 @@
-//! The witness's file: where it lies, what tells it from a copy, and how it is made and set aside.
+//! The witness's file: where it is, what tells it from a copy, and how it is made and set aside.
 
 use std::fmt;
 use std::fs::{self, File, Metadata, TryLockError};
@@ -33,7 +33,7 @@ pub(super) fn unusable_witness(path: &Path, why: impl fmt::Display) -> Error {
     Unusable::Witness { path: path.to_owned(), why: format!("{why}") }.into()
 }
 
-/// Opens the witness; `None` if nothing has its name.
+/// Opens the witness. `None` if nothing has its name.
 ///
 /// # Errors
 ///
@@ -56,7 +56,7 @@ pub(super) fn is_in_place(file: &File, path: &Path) -> bool {
 }
 
 /// A seal that tells a file from its copies: over the machine, the file's number and the time of its making. A copy has
-/// another number or was made later; one on another machine has both of a stranger.
+/// another number or was made later. One on another machine has both of a stranger.
 pub(super) fn place_seal(key: &InstallationKey, file: &Metadata) -> String {
     let made = file.created().ok().and_then(|made| made.duration_since(UNIX_EPOCH).ok());
     // A file system without that time leaves the number alone.
@@ -65,7 +65,7 @@ pub(super) fn place_seal(key: &InstallationKey, file: &Metadata) -> String {
     hex::encode_hex(key.seal("proem witness place", place.as_bytes()))
 }
 
-/// The id of this machine (machine-id(5)); empty where the system has none.
+/// The id of this machine (machine-id(5)). Empty where the system has none.
 fn machine_id() -> String {
     let mut id = String::new();
     if let Ok(file) = open_plain_file(Path::new("/etc/machine-id"), OpenMode::Read)
@@ -104,7 +104,7 @@ pub(super) fn lock_witness(file: &File, path: &Path, how: Lock) -> Result<(), Er
     }
 }
 
-/// Begins a file under a name of its own; it gets the witness's with [`put_in_place`].
+/// Begins a file under a name of its own. It gets the witness's with [`put_in_place`].
 pub(super) fn begin_file(path: &Path) -> Result<File, Error> {
     let new = unfinished_witness_path(path);
     // Left by a process that was stopped here.

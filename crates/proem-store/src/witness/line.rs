@@ -42,7 +42,7 @@ pub(super) enum LineKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WitnessLine {
-    /// The key of the action; none in the first line.
+    /// The key of the action. None in the first line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) action: Option<String>,
     /// When it was written, in milliseconds since 1970.
@@ -134,7 +134,7 @@ pub(super) struct EffectPlace {
     pub(super) epoch: u64,
 }
 
-/// The first and the last line of a file of that length; `None` if one of them is none.
+/// The first and the last line of a file of that length. `None` if one of them is none.
 pub(super) fn first_and_last(mut file: &File, length: u64) -> io::Result<Option<(WitnessLine, WitnessLine)>> {
     let most = u64::try_from(MAX_LINE).unwrap_or(u64::MAX);
     let mut first = Vec::new();

@@ -1,6 +1,6 @@
 //! Deleting the texts of actions that have ended.
 //!
-//! Invariants: an action that has not ended stays with everything that it needs; of one that has, key, claims, name,
+//! Invariants: an action that has not ended stays with everything that it needs. Of one that has, key, claims, name,
 //! type, state and times stay, so that nothing happens twice and precedents count on.
 
 use std::collections::BTreeMap;
@@ -20,17 +20,17 @@ use crate::store::Store;
 /// Which ended actions lose their texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActionPurge {
-    /// Of which project; `None` is all.
+    /// Of which project. `None` is all.
     pub project: Option<Project>,
     /// Those that ended before.
     pub before: Time,
-    /// Who says so.
+    /// The actor that asks for it.
     pub actor: Actor,
     /// When it was said.
     pub at: Time,
 }
 
-/// What was deleted.
+/// The numbers of deleted lines.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ActionPurgeCounts {
     /// How many actions, by the state that they ended in.
@@ -112,7 +112,7 @@ impl Write for ActionPurge {
     }
 }
 
-/// Writes down which actions lose their texts, in a table of this connection's; how many, by state.
+/// Writes down which actions lose their texts, in a table of this connection's. How many, by state.
 fn choose_actions_to_purge(tables: &Tables, purge: &ActionPurge) -> Result<BTreeMap<ActionState, u64>, Error> {
     tables.script(
         "CREATE TEMP TABLE purging_actions (action TEXT NOT NULL PRIMARY KEY, state TEXT NOT NULL) WITHOUT ROWID",
@@ -142,7 +142,7 @@ fn purge_actions(tables: &Tables, at: Time) -> Result<(), Error> {
     Ok(())
 }
 
-/// Takes what escalations say, unless they are about an action that has not ended; how many.
+/// Takes what escalations say, unless they are about an action that has not ended. How many.
 fn escalations(tables: &Tables, purge: &ActionPurge, at: Time) -> Result<u64, Error> {
     let project = purge.project.as_ref().map(|project| &project.0);
     let chosen = tables.execute(
@@ -160,7 +160,7 @@ fn escalations(tables: &Tables, purge: &ActionPurge, at: Time) -> Result<u64, Er
     Ok(length_as_u64(chosen))
 }
 
-/// Takes the texts of fields that a person released or dismissed, and who sent them; how many.
+/// Takes the texts of fields that a person released or dismissed, and who sent them. How many.
 fn purge_quarantined(tables: &Tables, purge: &ActionPurge) -> Result<u64, Error> {
     let chosen = tables.execute(
         "UPDATE quarantined SET text = NULL, findings = '[]', sender = '' WHERE settled < ?1 AND text IS NOT NULL \

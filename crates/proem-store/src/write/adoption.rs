@@ -1,7 +1,7 @@
 //! Making a store this installation's own, and taking over what its witness knows.
 //!
 //! Invariants: nothing that the witness knows of happens again because of it; where the witness is no whole account of
-//! what happened, nothing goes by itself or by an earlier yes; the new witness is in its place before the adoption is
+//! what happened, nothing goes by itself or by an earlier yes. The new witness is in its place before the adoption is
 //! committed, so that a process that dies in between leaves records that are still parked.
 
 use std::collections::BTreeMap;
@@ -129,7 +129,7 @@ impl Adoption {
         Ok(counts)
     }
 
-    /// Makes an action unknown that has not ended here; whether it was to be performed or decided about.
+    /// Makes an action unknown that has not ended here. Whether it was to be performed or decided about.
     fn doubt(&self, to: &mut Transaction<'_>, effect: &WitnessedEffect) -> Result<bool, Error> {
         let Some(action) = open_action(to.tables, &effect.key)? else { return Ok(false) };
         let outcome = effect.outcome.map(|(outcome, _)| outcome.as_str());
@@ -137,7 +137,7 @@ impl Adoption {
         self.happens(to, action, ActionEvent::Doubt, details)
     }
 
-    /// Has every action that would go by itself or by an earlier yes decided anew; how many.
+    /// Has every action that would go by itself or by an earlier yes decided anew. How many.
     fn return_to_people(&self, to: &mut Transaction<'_>) -> Result<u64, Error> {
         let keys: Vec<String> = to.tables.rows(
             "SELECT key FROM actions WHERE state IN ('held', 'approved', 'resend') ORDER BY key",
@@ -155,7 +155,7 @@ impl Adoption {
         Ok(returned)
     }
 
-    /// Lets something happen to an action; whether it did.
+    /// Lets something happen to an action. Whether it did.
     fn happens(
         &self,
         to: &mut Transaction<'_>,

@@ -1,4 +1,4 @@
-//! What a run asked and what was answered.
+//! A run's questions and their answers.
 
 use proem_text::json::compact;
 use rusqlite::params;

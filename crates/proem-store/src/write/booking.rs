@@ -1,4 +1,4 @@
-//! What is reserved for attempts, and what is booked once they are over.
+//! Reservations for attempts, and bookings once they are over.
 //!
 //! Invariant: with every line of usage its run's sums and the sums of its day grow by the same, and each attempt has
 //! one line at most.
@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::record::{AttemptId, AttemptUsage, RunId, Settlement};
 use crate::sqlite::Tables;
 
-/// What an attempt reserves, as it is stored.
+/// An attempt's reservation, as stored.
 #[derive(Debug)]
 pub(super) struct Reservation {
     pub(super) id: i64,
@@ -42,18 +42,18 @@ fn reservation(row: &Row<'_>) -> rusqlite::Result<Reservation> {
     })
 }
 
-/// What an attempt reserves.
+/// Reads an attempt's reservation.
 pub(super) fn reservation_of_attempt(tables: &Tables, AttemptId(id): AttemptId) -> Result<Reservation, Error> {
     let found = tables.row(&format!("{COLUMNS} WHERE id = ?"), [id], reservation)?;
     found.ok_or_else(|| Error::NotFound(format!("no attempt `{id}`").into()))
 }
 
-/// What is open of an epoch.
+/// The open reservations of an epoch.
 pub(super) fn open_of(tables: &Tables, epoch: &str) -> Result<Vec<Reservation>, Error> {
     tables.rows(&format!("{COLUMNS} WHERE state = 'open' AND epoch = ? ORDER BY id"), [epoch], reservation)
 }
 
-/// What is booked for an attempt.
+/// The booking for an attempt.
 #[derive(Debug, Default)]
 struct Booking {
     state: &'static str,
@@ -82,7 +82,7 @@ impl Booking {
             AttemptUsage::Unknown => {
                 Self { state: "unknown", nanos: reserved.most_nanos, tokens: reserved.most_tokens, ..Self::default() }
             }
-            // What is known of it is why nothing is.
+            // The known facts are the reason that nothing is booked.
             AttemptUsage::Doubted(usage) => {
                 Self { reported: Some(compact(&json!(usage))), ..Self::new(&AttemptUsage::Unknown, reserved) }
             }
@@ -94,7 +94,7 @@ impl Booking {
         }
     }
 
-    /// What a report says is booked; what it doesn't say is booked in full.
+    /// Reported figures are booked as they are. Missing ones are booked in full.
     fn reported(usage: &Usage, nanos: Option<u64>, reserved: &Reservation) -> Self {
         let tokens = usage.input.zip(usage.output).map(|(input, output)| stored_number(input.saturating_add(output)));
         Self {
@@ -125,8 +125,8 @@ pub(super) fn book_attempt(
     tables.execute("UPDATE attempts SET state = ? WHERE id = ?", (booking.state, reserved.id))?;
     write_usage(tables, reserved.id, &booking, at, settlement)?;
     spend(tables, reserved.id, &booking)?;
-    // What one attempt doesn't know, the run doesn't know: null and a number make null.
-    // An attempt that could cost nothing has cost nothing.
+    // A figure that one attempt doesn't know is unknown for the run: null plus a number is null. An attempt that could
+    // cost nothing has cost nothing.
     let nanos = booking.nanos.filter(|_| !booking.is_unknown() || reserved.most_nanos == Some(0));
     tables.execute(
         "UPDATE runs SET input_tokens = input_tokens + ?, cache_read_tokens = cache_read_tokens + ?, \
@@ -172,7 +172,7 @@ fn write_usage(
     Ok(())
 }
 
-/// Adds a booking to the sums of its day. Money and tokens stay far below what an integer holds; the least of both
+/// Adds a booking to the sums of its day. Money and tokens stay far below what an integer holds. The least of both
 /// keeps it so.
 fn spend(tables: &Tables, attempt: i64, booking: &Booking) -> Result<(), Error> {
     tables.execute(

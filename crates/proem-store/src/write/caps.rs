@@ -1,4 +1,4 @@
-//! What counts against caps at a moment, and whether there is room for an attempt.
+//! The amounts that count against caps at a moment, and the room for an attempt.
 
 use jiff::tz::TimeZone;
 use proem_engine::ledger::{BookingDecision, Cap, CapBalance, CapPeriod, CapScope, CapUnit, judge_booking};
@@ -30,14 +30,14 @@ impl Moment {
         Self { at, day, month }
     }
 
-    /// What comes after every day of the month: days lie between its name and its name with a sign that
+    /// A name that sorts after every day of the month: days sort between the month's name and this one, whose last sign
     /// comes after `-`.
     fn end(&self) -> String {
         format!("{}~", self.month)
     }
 }
 
-/// What is settled or open, as far as it counts alike against caps.
+/// Settled and open amounts that count alike against caps.
 #[derive(Debug, Clone, Copy)]
 struct Line {
     open: bool,
@@ -86,13 +86,13 @@ pub(super) fn judge_attempt(
     attempt: &NewAttempt,
     now: &Moment,
 ) -> Result<BookingDecision, Error> {
-    // Whoever has no cap asks nothing of the file.
+    // Without a cap, nothing is read from the file.
     let lines = if attempt.caps.is_empty() { Vec::new() } else { spent_lines(tables, run, attempt.effect.0, now)? };
     let caps: Vec<(Cap, CapBalance)> = attempt.caps.iter().map(|cap| (*cap, cap_balance(&lines, cap))).collect();
     Ok(judge_booking(&attempt.bound, &caps))
 }
 
-/// What counts against a cap.
+/// The amounts that count against a cap.
 fn cap_balance(lines: &[Line], cap: &Cap) -> CapBalance {
     let mut spent = CapBalance::default();
     for line in lines.iter().filter(|line| line.counts(cap)) {

@@ -15,11 +15,11 @@ use crate::store::Store;
 pub struct Clearing {
     /// Of which project.
     pub project: Project,
-    /// Of which agent; `None` is all.
+    /// Of which agent. `None` is all.
     pub agent: Option<String>,
     /// Which way.
     pub way: ClearingWay,
-    /// Who says so.
+    /// The actor that asks for it.
     pub actor: Actor,
     /// When it was said.
     pub at: Time,

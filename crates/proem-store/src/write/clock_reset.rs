@@ -31,7 +31,7 @@ impl Store {
 impl Write for ClockReset {
     type Answer = ();
     const NAME: &'static str = "reset-clock";
-    // What is written with it would count as seen later than what is written behind it.
+    // Lines written together with it would count as seen later than lines written after it.
     const COMPANY: Company = Company::None;
 
     fn write(&self, to: &mut Transaction<'_>) -> Result<(), Error> {

@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::record::HashedContent;
 use crate::sqlite::Tables;
 
-/// Writes contents that aren't there; those of which only the hash is to be kept are none.
+/// Writes contents that aren't there. Those of which only the hash is to be kept are none.
 pub(super) fn write_contents<'c>(
     tables: &Tables,
     contents: impl IntoIterator<Item = &'c HashedContent>,

@@ -1,4 +1,4 @@
-//! What a person puts right in the ledger. Usage is never changed: a correction stands beside it.
+//! A person's corrections to the ledger. Usage never changes: a correction is a line beside it.
 
 use proem_engine::call::NanoDollars;
 use proem_engine::run::Time;
@@ -12,16 +12,16 @@ use crate::record::{Actor, AttemptId, RunId};
 use crate::sqlite::{Tables, Transaction, Write};
 use crate::store::Store;
 
-/// What a person puts right.
+/// A person's correction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Correction {
     /// Of which attempt.
     pub attempt: AttemptId,
-    /// What it really cost.
+    /// The real cost.
     pub nanos: NanoDollars,
     /// How that is known, in the words of who says so.
     pub why: String,
-    /// Who says so.
+    /// The actor that corrects it.
     pub actor: Actor,
     /// When it was said.
     pub at: Time,
@@ -100,8 +100,8 @@ fn correct_sums(tables: &Tables, attempt: i64, nanos: i64, before: &Found) -> Re
          LEFT JOIN calls ON calls.run = attempts.run AND calls.effect = attempts.effect WHERE attempts.id = ?)",
         (more, was_unknown, before.booked.is_none(), attempt),
     )?;
-    // What is unknown or open and not put right leaves the run's sum unknown: a difference to what nobody knew
-    // would make a number of it.
+    // Unknown or open amounts without a correction leave the run's sum unknown: a difference to an unknown amount would
+    // turn it into a number.
     tables.execute(
         &format!(
             "UPDATE runs SET nanos = (SELECT iif(count(*) = count(booked), sum(booked), NULL) FROM (SELECT \

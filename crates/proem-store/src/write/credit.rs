@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::record::{Actor, CreditScope, Project, digest_text};
 use crate::sqlite::Transaction;
 
-/// What becomes of the credit.
+/// The change of the credit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CreditChange {
     /// A person said yes to this one.
@@ -18,7 +18,7 @@ pub(super) enum CreditChange {
     Loss,
 }
 
-/// Whose credit it is, and who changes it.
+/// The owner of the credit, and the actor that changes it.
 #[derive(Debug)]
 pub(super) struct ProjectScope<'s> {
     pub(super) project: &'s Project,
@@ -39,7 +39,7 @@ pub(super) fn change_credit(
     let (actor, day) = (of.actor.to_string(), Moment::new(at, &to.opening.zone).day);
     let values = (project, name, recipient, kind, actor, at.0, day);
     let changed = match change {
-        // The day never goes back, as the ledger's time doesn't; a zone that was changed may take it back by one.
+        // The day never goes back, as the ledger's time doesn't. A zone that was changed may take it back by one.
         CreditChange::Approval => to.tables.execute(
             "INSERT INTO credits (project, name, recipient, kind, actor, at, approvals, day) \
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, 1, ?7) ON CONFLICT (project, name, recipient, kind) DO UPDATE SET \

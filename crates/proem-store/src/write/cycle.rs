@@ -15,7 +15,7 @@ use crate::sqlite::{Tables, Transaction, Write};
 use crate::store::Store;
 use proem_engine::run::Time;
 
-/// What became of a cycle's end.
+/// The outcome of a cycle's end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CycleAnswer {
     /// Everything is written, as the cycle of this number.
@@ -28,7 +28,7 @@ pub enum CycleAnswer {
     Overtaken,
 }
 
-/// What became of a version of an artefact.
+/// The outcome of writing a version of an artefact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArtefactAnswer {
     /// It is the newest.
@@ -148,7 +148,7 @@ pub(super) fn is_chain<'v>(
     Ok(true)
 }
 
-/// Whose version it is, and when.
+/// The maker of a version, and the time.
 struct Maker<'m> {
     project: &'m Project,
     actor: &'m Actor,

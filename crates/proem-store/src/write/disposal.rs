@@ -1,4 +1,4 @@
-//! What a purge takes: lines, contents that nothing refers to any more, and the room that they had in the file.
+//! The objects of a purge: lines, contents without references, and their room in the file.
 //!
 //! Invariant: a content goes only if no line of any kind has its hash, an action's or a run's.
 
@@ -12,7 +12,7 @@ use crate::sqlite::{PATIENCE, Tables, place};
 /// How long a purge waits for those who read: longer than most reads take.
 const READERS: Duration = Duration::from_secs(1);
 
-/// Where hashes of contents stand by themselves.
+/// The columns that hold hashes of contents.
 const HASHES: [&str; 18] = [
     "SELECT inputs FROM runs",
     "SELECT value FROM runs WHERE value IS NOT NULL",
@@ -34,11 +34,11 @@ const HASHES: [&str; 18] = [
     "SELECT entry FROM artefact_versions WHERE entry IS NOT NULL",
 ];
 
-/// Where they stand within JSON: any text of 64 characters there counts as one.
+/// The JSON columns that hold them. Any text of 64 characters in these counts as a hash.
 const WITHIN: [(&str, &str); 5] =
     [("runs", "files"), ("runs", "settings"), ("assemblies", "sections"), ("assemblies", "plan"), ("calls", "pieces")];
 
-/// What became of the file.
+/// The outcome for the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shrinkage {
     /// How many bytes it became smaller.
@@ -49,7 +49,7 @@ pub(super) struct Shrinkage {
 
 /// Deletes what `work` deletes, such that nothing of it stays readable.
 pub(super) fn deleting(tables: &Tables, work: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
-    // What goes is overwritten, whatever that costs.
+    // Deleted data is overwritten at any cost.
     tables.script("PRAGMA secure_delete = ON")?;
     // The triggers that keep lines look for this one.
     tables.script("INSERT INTO meta (key, value) VALUES ('purging', 'yes')")?;
@@ -63,7 +63,7 @@ pub(super) fn spare(tables: &Tables) {
     _ = tables.script("PRAGMA secure_delete = FAST");
 }
 
-/// Deletes contents that nothing refers to; how many.
+/// Deletes contents that nothing refers to. How many.
 pub(super) fn delete_unreferenced(tables: &Tables) -> Result<u64, Error> {
     tables.script("CREATE TEMP TABLE kept (hash TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID")?;
     for select in HASHES {
@@ -101,8 +101,8 @@ fn vacuum(tables: &Tables) -> Result<(), Error> {
     tables.rows("PRAGMA incremental_vacuum", [], |_| Ok(())).map(drop)
 }
 
-/// Writes the log back to the file and cuts it off (<https://www.sqlite.org/pragma.html#pragma_wal_checkpoint>);
-/// the first column says whether somebody was in the way.
+/// Writes the log back to the file and cuts it off (<https://www.sqlite.org/pragma.html#pragma_wal_checkpoint>). The
+/// first column says whether somebody was in the way.
 fn empty_log(tables: &Tables) -> Result<Option<u64>, Error> {
     tables.row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| Ok(stored_count(row.get(0)?)))
 }

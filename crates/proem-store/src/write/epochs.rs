@@ -50,21 +50,21 @@ pub(crate) fn begin_epoch(to: &mut Transaction<'_>, at: Time) -> Result<(), Erro
     written.map(drop)
 }
 
-/// Removes locks whose epochs are not written down; how many.
+/// Removes locks whose epochs are not written down. How many.
 pub(crate) fn remove_unknown_locks(to: &Transaction<'_>) -> Result<usize, Error> {
     let known: Vec<String> = to.tables.rows("SELECT id FROM epochs WHERE ended IS NULL", [], |row| row.get(0))?;
     Ok(epoch::remove_dead_locks(to.tables.path(), &known))
 }
 
-/// Settles in full what processes that are gone left open, at a time of the ledger; how many attempts.
+/// Settles in full what processes that are gone left open, at a time of the ledger. How many attempts.
 pub(crate) fn bury(to: &mut Transaction<'_>, at: Time) -> Result<u64, Error> {
     let others = "SELECT id FROM epochs WHERE ended IS NULL AND id <> ?";
     let others: Vec<String> = to.tables.rows(others, [to.epoch_id()], |row| row.get(0))?;
     let mut settled = 0_u64;
     for epoch in others {
         let path = to.tables.path();
-        // Its lock says whether somebody lives in it. Who has it keeps it to the commit, so that no other process
-        // buries the same one meanwhile.
+        // Its lock shows whether its process lives. The holder keeps the lock until the commit, so that no other
+        // process buries the same one meanwhile.
         if let Some(lock) = epoch::dead(path, &epoch).map_err(|error| place::unwritable_path(path, &error))? {
             settled = settled.saturating_add(end_epoch(to.tables, &Ending { epoch: &epoch, how: "dead", at })?);
             to.bury(lock);

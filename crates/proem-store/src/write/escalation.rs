@@ -19,21 +19,21 @@ use crate::record::{
 use crate::sqlite::{Tables, Transaction, Write};
 use crate::store::Store;
 
-/// What became of something that was to happen to an escalation.
+/// The outcome of an event for an escalation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EscalationAnswer {
     /// It happened.
     Done,
-    /// Nothing did, and nothing is written, for it stands there already.
+    /// Nothing did, and nothing is written, for it is there already.
     Stands(EscalationState),
 }
 
-/// What became of a decision.
+/// The outcome of a decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DecisionAnswer {
     /// It is written, with everything that follows.
     Done {
-        /// What became of the action that it proposes, if it proposes one.
+        /// The outcome for the action that it proposes, if it proposes one.
         proposal: Option<ProposalAnswer>,
     },
     /// Nothing is written, for it was decided or withdrawn before.
@@ -49,8 +49,8 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`Error::Conflict`] for fewer than [`NewEscalation::FEWEST`] or more than [`NewEscalation::MOST`] options,
-    /// or two with one id; [`Error::Unusable`].
+    /// [`Error::Conflict`] for fewer than [`NewEscalation::FEWEST`] or more than [`NewEscalation::MOST`] options, or
+    /// two with one id. [`Error::Unusable`].
     pub async fn escalate(&self, escalation: NewEscalation) -> Result<EscalationAnswer, Error> {
         failpoint::beside("before", "escalation");
         let answer = self.write(escalation).await?;
@@ -146,7 +146,8 @@ impl Write for NewDecision {
                 format!("the escalation `{id}` has no option `{}`; look at it and take one that it has", self.option);
             return Err(Error::NotFound(why.into()));
         }
-        // What may be refused comes before anything is set: what is written in the same transaction goes on.
+        // Steps that may be refused come before anything is set, because other lines of the same transaction still
+        // count.
         if !is_chain(to.tables, &self.project, self.artefacts.iter().map(|edit| &edit.version))? {
             return Ok(DecisionAnswer::ArtefactMoved);
         }
@@ -199,7 +200,7 @@ fn no_such_escalation(id: &EscalationId) -> Error {
     Error::NotFound(format!("no escalation has the id `{}` here; look at those there are", id.0).into())
 }
 
-/// Where it stands; `None` if there is none.
+/// Its state. `None` if there is no such escalation.
 fn escalation_state(tables: &Tables, project: &Project, id: &EscalationId) -> Result<Option<EscalationState>, Error> {
     let stored: Option<String> =
         tables

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::record::{Actor, Evaluation, RunId};
 use crate::sqlite::Tables;
 
-/// Who says how good a result was.
+/// The judge of a result.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Judge<'s> {
     /// Code read it off an answer.
@@ -27,7 +27,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Who it is, where that isn't who started the run.
+    /// The judge's name, unless the judge started the run.
     fn actor(self) -> Option<String> {
         match self {
             Self::Code => None,

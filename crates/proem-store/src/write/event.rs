@@ -1,4 +1,4 @@
-//! What happened, a line each. Lines are only added.
+//! Events, a line each. Lines are only added.
 
 use proem_engine::run::Time;
 use proem_text::json::compact;
@@ -26,7 +26,7 @@ pub(super) struct StoreEvent<'e> {
 }
 
 impl RunEvent<'_> {
-    /// Writes it, as its run's; nothing if the run is not there.
+    /// Writes it, as its run's. Nothing if the run is not there.
     pub(super) fn write(&self, tables: &Tables) -> Result<(), Error> {
         let written = tables.execute(
             "INSERT INTO events (at, project, actor, run, what, details) \

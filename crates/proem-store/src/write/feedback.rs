@@ -1,4 +1,4 @@
-//! What a person thinks of a run.
+//! A person's feedback on a run.
 
 use serde_json::json;
 

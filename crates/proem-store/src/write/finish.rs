@@ -18,7 +18,7 @@ use crate::sqlite::{Tables, Transaction, Write};
 use crate::store::Store;
 
 impl Store {
-    /// Writes the end of a run; its snapshot goes. A second end changes nothing.
+    /// Writes the end of a run. Its snapshot goes. A second end changes nothing.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What is written before something is done: the run, its call, and the booking of the attempt.
+//! Writes before an action: the run, its call, and the booking of the attempt.
 
 use proem_engine::ledger::{BookingDecision, Bound, CapShortfall, Refusal};
 use rusqlite::params;
@@ -22,7 +22,7 @@ use crate::store::Store;
 pub enum BookingOutcome {
     /// It is, and may be made.
     Yes(AttemptId),
-    /// Others have to be settled first; ask again.
+    /// Others have to be settled first. Ask again.
     Wait(CapShortfall),
     /// It is not, and must not be made. The run and its call are recorded all the same.
     No(Refusal),
@@ -33,7 +33,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`Error::Unusable`] if it can't be written; then nothing of it is.
+    /// [`Error::Unusable`] if it can't be written. Then nothing of it is.
     pub async fn intend(&self, intent: Intent) -> Result<BookingOutcome, Error> {
         let settles = intent.settles.is_some();
         pass_settlement("before-settlement", settles);
@@ -120,8 +120,8 @@ fn booked_attempt(to: &Transaction<'_>, intent: &Intent) -> Result<Option<Attemp
 fn book_if_room(to: &mut Transaction<'_>, intent: &Intent, now: &Moment) -> Result<BookingOutcome, Error> {
     let (run, attempt) = (&intent.run, &intent.attempt);
     let mut verdict = judge_attempt(to.tables, run, attempt, now)?;
-    // What the dead left open is in nobody's way once it is settled: whoever would wait for them buries them first,
-    // for they will not settle anything themselves.
+    // Settled amounts of the dead are in nobody's way. A waiter buries the dead first, because they will not settle
+    // anything themselves.
     if matches!(verdict, BookingDecision::Wait(_)) && epochs::bury(to, now.at)? > 0 {
         verdict = judge_attempt(to.tables, run, attempt, now)?;
     }

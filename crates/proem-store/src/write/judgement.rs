@@ -10,12 +10,12 @@ use crate::record::{SignalJudgement, SignalStanding};
 use crate::sqlite::{Transaction, Write};
 use crate::store::Store;
 
-/// What became of a judgement.
+/// The outcome of a judgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JudgementAnswer {
     /// It is written, and the signal is open.
     Open,
-    /// Nothing is written: the signal stands there, and no cycle takes it up.
+    /// Nothing is written: the signal is there, and no cycle takes it up.
     Stands(SignalStanding),
     /// Nothing is written: the signal's text is gone.
     Purged,

@@ -11,7 +11,7 @@ use crate::sqlite::{Tables, Transaction, Write};
 /// The finding of a comparison of records and witness.
 #[derive(Debug)]
 pub(crate) struct WitnessFinding {
-    /// Why effects are parked; `None` where both agree.
+    /// Why effects are parked. `None` where both agree.
     pub(crate) parked: Option<String>,
     /// The end of the witness, where both agree.
     pub(crate) mark: Option<String>,

@@ -19,11 +19,11 @@ pub struct Pause {
     pub begins: Option<Box<NewRun>>,
     /// Events that it took meanwhile.
     pub steps: Vec<NewStep>,
-    /// What became of the run's attempt before, if it is not written yet.
+    /// The outcome of the run's previous attempt, if it is not written yet.
     pub settles: Option<Box<Settlement>>,
     /// The state to go on from.
     pub snapshot: Snapshot,
-    /// What it asks, if that is why.
+    /// Its questions, if they are the reason.
     pub questions: Vec<String>,
 }
 

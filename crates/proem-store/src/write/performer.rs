@@ -1,4 +1,4 @@
-//! Who performs a project's effects: the epoch in force.
+//! The performer of a project's effects: the epoch in force.
 
 use proem_engine::effect::PerformerEpoch;
 
@@ -10,8 +10,8 @@ use crate::sqlite::{Tables, Transaction, Write};
 use crate::store::Store;
 
 impl Store {
-    /// Begins the life of a performer: from the commit on its epoch is in force, and every earlier one is over.
-    /// Whoever calls this holds the performer's lock.
+    /// Begins the life of a performer. From the commit on, its epoch is in force and every earlier one is over. The
+    /// caller holds the performer's lock.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What only persons do.
+//! Writes that only persons make.
 
 use crate::error::Error;
 use crate::record::{Actor, ActorKind};

@@ -14,19 +14,19 @@ use crate::record::{HashedContent, NewAction, digest_of, digest_text};
 use crate::sqlite::{Tables, Transaction, Write};
 use crate::store::Store;
 
-/// What became of a proposal.
+/// The outcome of a proposal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProposalAnswer {
     /// It is written down, as `proposed` and in version 0.
     New,
-    /// The same action is there already, whatever its texts say; nothing is written.
+    /// The same action is there already, whatever its texts say. Nothing is written.
     Known {
-        /// Where it stands.
+        /// The action's state.
         state: ActionState,
         /// In which version.
         version: ActionVersion,
     },
-    /// Another action has one of its claims, or the witness of these records knew of it; nothing is written.
+    /// Another action has one of its claims, or the witness of these records knew of it. Nothing is written.
     Duplicate {
         /// That one's key.
         of: EffectKey,

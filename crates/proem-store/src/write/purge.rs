@@ -16,19 +16,19 @@ use crate::store::Store;
 /// Which runs are deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Purge {
-    /// Of which project; `None` is all.
+    /// Of which project. `None` is all.
     pub project: Option<Project>,
     /// Those that started before.
     pub before: Option<Time>,
-    /// These; empty is all that the other conditions leave.
+    /// These. Empty is all that the other conditions leave.
     pub runs: Vec<RunId>,
-    /// Who says so.
+    /// The actor that asks for it.
     pub actor: Actor,
     /// When it was said.
     pub at: Time,
 }
 
-/// What was deleted.
+/// The numbers of deleted lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PurgeCounts {
     /// How many runs.
@@ -61,7 +61,7 @@ const OF_RUNS: [&str; 11] = [
 const OF_ATTEMPTS: [&str; 2] = ["corrections", "usage"];
 
 impl Store {
-    /// Deletes runs with all that belongs to them. What was spent stays in the sums by day.
+    /// Deletes runs with everything that belongs to them. Spending stays in the sums by day.
     ///
     /// # Errors
     ///
@@ -109,7 +109,7 @@ impl Write for Purge {
     }
 }
 
-/// Writes down which runs go, in a table of this connection's; how many.
+/// Writes down which runs go, in a table of this connection's. How many.
 fn choose_runs_to_purge(tables: &Tables, purge: &Purge) -> Result<u64, Error> {
     tables.script("CREATE TEMP TABLE purging (run TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID")?;
     let named = compact(&json!(purge.runs));

@@ -10,7 +10,7 @@ use crate::record::{NewQuarantine, QuarantineReview, QuarantineState};
 use crate::sqlite::{Transaction, Write};
 use crate::store::Store;
 
-/// What became of something that was to happen to a field in quarantine.
+/// The outcome of an event for a field in quarantine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QuarantineAnswer {
     /// It happened.

@@ -1,4 +1,4 @@
-//! What became of an attempt.
+//! The outcome of an attempt.
 
 use proem_engine::run::Time;
 
@@ -15,7 +15,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`Error::Unusable`] if it can't be written; the attempt then stays open, and is settled in full when this
+    /// [`Error::Unusable`] if it can't be written. The attempt then stays open, and is settled in full when this
     /// process is gone.
     pub async fn settle(&self, settlement: Settlement) -> Result<(), Error> {
         failpoint::pass("before-settlement");
@@ -41,7 +41,7 @@ impl Write for Settlement {
     }
 }
 
-/// Settles an attempt; one that is settled stays as it is.
+/// Settles an attempt. One that is settled stays as it is.
 pub(super) fn settle_attempt(to: &mut Transaction<'_>, settlement: &Settlement) -> Result<(), Error> {
     // A settlement that goes along with an intent or an end is one as well.
     failpoint::write(Settlement::NAME, to.tables.path())?;

@@ -9,7 +9,7 @@ use crate::record::{NewSignal, NewTriageProject, SignalIntake, SignalStanding};
 use crate::sqlite::{Transaction, Write};
 use crate::store::Store;
 
-/// What a signal was to those that are kept.
+/// The relation of a signal to the stored ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IntakeAnswer {
     /// The first of its id.
@@ -34,7 +34,7 @@ impl Store {
         Ok(answers)
     }
 
-    /// Keeps a project's id and name; a second time the newest counts.
+    /// Keeps a project's id and name. A second time the newest counts.
     ///
     /// # Errors
     ///

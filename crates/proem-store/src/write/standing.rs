@@ -1,4 +1,4 @@
-//! Where an action stands, as it is read in the transaction that changes it.
+//! The standing of an action, as the transaction that changes it reads it.
 
 use proem_engine::effect::key::EffectKey;
 use proem_engine::effect::{
@@ -15,9 +15,9 @@ use crate::sqlite::Tables;
 /// An action with what a transition of it needs to know.
 #[derive(Debug)]
 pub(super) struct FoundAction {
-    /// What decides.
+    /// The deciding state.
     pub(super) standing: ActionStanding,
-    /// What its credit is counted by.
+    /// The scope of its credit.
     pub(super) scope: CreditScope,
     /// Its written form, by hash.
     pub(super) form: Option<String>,
@@ -95,7 +95,7 @@ fn assemble_found_action(stored: StoredAction, approval: Option<StandingApproval
     Some(FoundAction { standing, scope, form: stored.form })
 }
 
-/// The approval that stands for an action.
+/// The approval that represents an action.
 fn standing_approval(tables: &Tables, key: &EffectKey) -> Result<Option<StandingApproval>, Error> {
     let stored: Option<(String, String, i64)> = tables.row(
         "SELECT content, policy, expires FROM action_approvals WHERE action = ? AND used IS NULL AND void IS NULL",

@@ -25,7 +25,7 @@ struct TakeOver {
 enum Way {
     /// As that run.
     On,
-    /// As a fork; the run stays as it is.
+    /// As a fork. The run stays as it is.
     Apart,
 }
 
@@ -39,7 +39,7 @@ impl Store {
         self.write(TakeOver { run: run.clone(), at, way: Way::On }).await
     }
 
-    /// The state that a fork of a run goes on from; the run itself stays as it is.
+    /// The state that a fork of a run goes on from. The run itself stays as it is.
     ///
     /// # Errors
     ///
@@ -80,7 +80,7 @@ impl Write for TakeOver {
 
     fn write(&self, to: &mut Transaction<'_>) -> Result<Snapshot, Error> {
         let (at, run) = (to.at(self.at), &self.run);
-        // Whose process is gone is free from the moment that somebody says so, and that may as well be here.
+        // A run whose process is gone is free as soon as that is known, and here it is known.
         epochs::bury(to, at)?;
         let found = to.tables.row(
             "SELECT runs.state, runs.epoch, epochs.ended IS NOT NULL, snapshots.step, snapshots.at, \

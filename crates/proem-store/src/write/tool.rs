@@ -22,7 +22,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`Error::Conflict`] if the run has ended or is another process's, or a call has ended; [`Error::Unusable`] if it
+    /// [`Error::Conflict`] if the run has ended or is another process's, or a call has ended. [`Error::Unusable`] if it
     /// can't be written. Then nothing of it is, and no call may be made.
     pub async fn intend_tools(&self, intent: ToolIntent) -> Result<(), Error> {
         failpoint::pass("before-tool-intent");
@@ -35,7 +35,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`Error::Unusable`] if it can't be written; the call is unknown once this process is gone.
+    /// [`Error::Unusable`] if it can't be written. The call is unknown once this process is gone.
     pub async fn end_tool(&self, end: ToolEnd) -> Result<(), Error> {
         failpoint::pass("before-tool-outcome");
         self.write(end).await?;
@@ -124,7 +124,7 @@ impl Write for ToolEnd {
     }
 }
 
-/// Calls of ended processes and runs may have happened; nobody will say.
+/// Calls of ended processes and runs may have happened. Nobody will say.
 pub(super) fn doubt_tool_calls(tables: &Tables, runs: &str, of: &str, at: Time) -> Result<(), Error> {
     let sql = format!("UPDATE tool_calls SET state = 'unknown', ended = ? WHERE state = 'pending' AND run IN ({runs})");
     tables.execute(&sql, (at.0, of)).map(drop)

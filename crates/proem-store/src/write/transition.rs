@@ -1,7 +1,7 @@
-//! What happens to an action, as the table of transitions has it.
+//! Transitions of an action, as the table of transitions has them.
 //!
 //! Invariants: standing, epoch, switch and the ledger's time are read in the transaction that writes; what the table
-//! refuses leaves no trace; an approval is spent or void from the transition on that the table says.
+//! refuses leaves no trace. An approval is spent or void from the transition on that the table says.
 
 use proem_engine::effect::{
     ActionEvent, ActionEventKind, ApprovalChange, Authority, GateRuling, LedgerTime, RefusalRule, StandingApproval,
@@ -27,7 +27,7 @@ use crate::record::{
 use crate::sqlite::{Transaction, Write};
 use crate::store::Store;
 
-/// What became of something that was to happen to an action.
+/// The outcome of an event for an action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TransitionAnswer {
     /// It happened, and is on the disk.
@@ -81,7 +81,7 @@ impl Store {
     }
 }
 
-/// What is kept with the transition.
+/// The data that is stored with the transition.
 #[derive(Debug, Default)]
 struct KeptLoad {
     form: Option<HashedContent>,
@@ -168,9 +168,10 @@ fn gate_transition(to: &Transaction<'_>, new: &NewTransition, time: LedgerTime) 
 }
 
 impl NewTransition {
-    /// What is kept with it, if it is what belongs to its event.
+    /// The data to store with it, if it belongs to its event.
     ///
-    /// What would lose a credential on its way into the file is refused: its hash is approved, or it is about to be sent.
+    /// A text that would lose a credential on its way into the file is refused, because its hash is approved or it is
+    /// about to be sent.
     fn kept(&self) -> Result<KeptLoad, Error> {
         let holds_credential = match &self.load {
             TransitionLoad::Form(form) => !credential::find_credentials(form).is_empty(),
@@ -244,7 +245,7 @@ impl MadeTransition<'_> {
     /// Adds the line that says what happened.
     fn line(&self, to: &Transaction<'_>) -> Result<(), Error> {
         let Self { new, found, made, load, at } = self;
-        // What an edit replaced stays readable beside what it says from here on.
+        // The content that an edit replaced stays readable beside the new one.
         let replaced = load.form.as_ref().and(found.form.as_ref());
         to.tables.execute(
             "INSERT INTO transitions (action, version, project, actor, at, event, state_before, state_after, epoch, \

@@ -1,7 +1,7 @@
 //! Deleting what triage keeps.
 //!
-//! Invariants: an open signal stays, as does one that something open stands on; the newest version of each artefact
-//! stays; ids and versions stay for good, so that nothing is taken up twice and no version is given twice.
+//! Invariants: an open signal stays, as does one that something open is on. The newest version of each artefact stays.
+//! Ids and versions stay for good, so that nothing is taken up twice and no version is given twice.
 
 use proem_engine::effect::key::SignalRevision;
 use proem_engine::run::Time;
@@ -16,22 +16,22 @@ use crate::record::{Actor, Project};
 use crate::sqlite::{Company, Tables, Transaction, Write};
 use crate::store::Store;
 
-/// What of a project's triage is deleted.
+/// The part of a project's triage to delete.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TriagePurge {
     /// Of which project.
     pub project: Project,
-    /// What came, was made or ran before.
+    /// Everything that came, was made or ran before this time.
     pub before: Time,
-    /// Signals that something open stands on, as whoever reads artefacts and actions knows.
+    /// Signals that something open is on, as whoever reads artefacts and actions knows.
     pub keep: Vec<SignalRevision>,
-    /// Who says so.
+    /// The actor that asks for it.
     pub actor: Actor,
     /// When it was said.
     pub at: Time,
 }
 
-/// What was deleted.
+/// The numbers of deleted lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TriagePurgeCounts {
     /// How many signals lost their texts.
@@ -119,7 +119,7 @@ impl Write for TriagePurge {
     }
 }
 
-/// Takes the texts of signals that nothing open stands on; how many.
+/// Takes the texts of signals that nothing open is on. How many.
 fn purge_signals(tables: &Tables, purge: &TriagePurge) -> Result<u64, Error> {
     let keep: Vec<[&str; 2]> = purge.keep.iter().map(|kept| [&*kept.id, &*kept.revision]).collect();
     let chosen = tables.execute(

@@ -107,7 +107,7 @@ pub(crate) fn given() -> Option<Sqlite> {
     std::env::var_os("PROEM_TEST_STORE").map(|path| Sqlite { path: PathBuf::from(path) })
 }
 
-/// What SQLite says about the file.
+/// SQLite's report on the file.
 pub(crate) fn integrity(sqlite: &Sqlite) -> String {
     sqlite.connection().query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap()
 }

@@ -28,7 +28,7 @@ async fn call(store: &Store, run: u64) {
     store.finish(LawSamples.finish(run, Quality::High)).await.unwrap();
 }
 
-/// The process that is stopped, when it is started by a test below; alone it makes one call.
+/// The process that is stopped, when it is started by a test below. Alone it makes one call.
 #[tokio::test]
 async fn a_process_calls() {
     let Some(sqlite) = given() else {
@@ -49,7 +49,7 @@ async fn a_process_calls() {
     store.close().await;
 }
 
-/// What holds after every crash, once the store was opened again.
+/// The laws that hold after every crash, once the store was opened again.
 async fn check(sqlite: &Sqlite) {
     assert_eq!(integrity(sqlite), "ok");
     for none in [

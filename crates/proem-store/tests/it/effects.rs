@@ -1,7 +1,7 @@
 //! Processes propose, approve and perform the same actions, and are stopped while they do: what an action does is
 //! done once, and what may have been done is unknown.
 //!
-//! `PROEM_KILLS` says how many are killed; each is followed by another.
+//! `PROEM_KILLS` says how many are killed. Each is followed by another.
 #![expect(clippy::unwrap_used, reason = "tests fail loudly")]
 
 use std::collections::BTreeMap;
@@ -47,7 +47,7 @@ impl Worker {
         Self { sqlite, store, performer: None }
     }
 
-    /// Proposes an action and lets a person approve it, as far as nobody has; then performs what is due, if it is the
+    /// Proposes an action and lets a person approve it, as far as nobody has. Then performs what is due, if it is the
     /// performer. Whether it was new.
     async fn work(&mut self, signal: u64) -> bool {
         let action = LawActions.action(signal);
@@ -102,7 +102,7 @@ impl Worker {
     }
 }
 
-/// One of the processes, when it is started by a test below; alone it does one action on its own store.
+/// One of the processes, when it is started by a test below. Alone it does one action on its own store.
 #[tokio::test]
 async fn a_process_performs() {
     let Some(sqlite) = given() else {
@@ -123,8 +123,8 @@ async fn a_process_performs() {
     worker.store.close().await;
 }
 
-/// What holds when all are gone: each action arrived once at most, what arrived is executed or unknown, and what is
-/// executed arrived.
+/// The laws that hold when all processes are gone: each action arrived at most once, arrived ones are executed or
+/// unknown, and executed ones arrived.
 async fn check(sqlite: &Sqlite) {
     assert_eq!(integrity(sqlite), "ok");
     let mut last = Worker::new(sqlite.clone()).await;
@@ -153,7 +153,7 @@ fn start(sqlite: &Sqlite, actions: u64) -> Child {
 
 #[tokio::test]
 async fn a_process_is_stopped_beside_every_write() {
-    // Where the action stands after each place, and whether it arrived; the next process goes on from there.
+    // The state of the action after each place, and whether it arrived. The next process goes on from there.
     let expected = [
         ("before-proposal", None, 0),
         ("after-proposal", Some("proposed"), 0),

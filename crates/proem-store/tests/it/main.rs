@@ -1,4 +1,4 @@
-//! What `proem-store` does, seen from outside: one binary, one module for each subject.
+//! The behaviour of `proem-store`, seen from outside: one binary, one module for each subject.
 
 mod backend;
 mod crash;

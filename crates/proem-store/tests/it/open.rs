@@ -1,4 +1,4 @@
-//! What can be found where a store should be.
+//! The kinds of file that can be where a store should be.
 #![expect(clippy::unwrap_used, reason = "tests fail loudly")]
 
 use std::fs::{self, OpenOptions, Permissions};
@@ -20,7 +20,7 @@ fn beside(path: &Path, end: &str) -> PathBuf {
     PathBuf::from(format!("{}{end}", path.display()))
 }
 
-/// What opening says, for reading and for writing.
+/// The results of opening, for reading and for writing.
 async fn both(sqlite: &Sqlite) -> [Result<StoreCreator, Error>; 2] {
     let mut said = Vec::new();
     for access in [StoreAccess::Read, StoreAccess::Write] {
@@ -148,7 +148,7 @@ async fn a_truncated_file_is_damaged() {
     }
 }
 
-/// The file and its log as a killed process leaves them: run 1 lies in the log's first frames.
+/// The file and its log as a killed process leaves them: run 1 is in the log's first frames.
 async fn killed(folder: &Path) -> (Sqlite, usize) {
     let before = Sqlite::new(&folder.join("before"));
     let store = before.open().await;
@@ -268,8 +268,7 @@ async fn attempts_of_the_dead_are_said() {
 /// Nobody's user id, who can't write into a folder without permission as root can.
 const NOBODY: u32 = 65_534;
 
-/// A process without permission to write, when it is started by the test below; alone it reads an
-/// empty store.
+/// A process without permission to write, when it is started by the test below. Alone it reads an empty store.
 #[tokio::test]
 async fn a_process_reads() {
     let (_folder, sqlite) = match given() {

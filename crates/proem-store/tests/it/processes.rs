@@ -1,6 +1,6 @@
 //! Eight processes book on one store, and are killed while they do.
 //!
-//! `PROEM_KILLS` says how many are killed; each is followed by another.
+//! `PROEM_KILLS` says how many are killed. Each is followed by another.
 #![expect(clippy::unwrap_used, reason = "tests fail loudly")]
 
 use std::process::{Child, Stdio};
@@ -22,7 +22,7 @@ const ONE: u64 = 40;
 /// How often it is looked at most until the cap is reached.
 const LOOKS: u32 = 10_000;
 
-/// What is booked: settled and open, in one look.
+/// The sum of all bookings, settled and open, in one query.
 const BOOKED: &str = "SELECT (SELECT coalesce(sum(tokens), 0) FROM spend) + \
                       (SELECT coalesce(sum(most_tokens), 0) FROM attempts WHERE state = 'open')";
 
@@ -43,7 +43,7 @@ async fn one(store: &Store, draw: &mut Draw) -> bool {
     true
 }
 
-/// One of the processes, when it is started by the test below; alone it books a few on its own store.
+/// One of the processes, when it is started by the test below. Alone it books a few on its own store.
 #[tokio::test]
 async fn a_process_books() {
     let mut draw = Draw::new();
@@ -110,7 +110,7 @@ async fn reach(sqlite: &Sqlite) -> bool {
     false
 }
 
-/// What holds when all are gone.
+/// The laws that hold when all processes are gone.
 async fn check(sqlite: &Sqlite) {
     assert_eq!(integrity(sqlite), "ok");
     let number = async |sql: &str| sqlite.number(sql).await;

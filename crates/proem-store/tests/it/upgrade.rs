@@ -59,7 +59,7 @@ fn rows(sqlite: &Sqlite, sql: &str) -> Vec<String> {
     query.query_map([], read).unwrap().collect::<rusqlite::Result<_>>().unwrap()
 }
 
-/// What reads a table with the columns of form 1 alone.
+/// A query that reads a table with the columns of form 1 alone.
 fn columns(table: &str) -> String {
     let named =
         [("calls", CALLS), ("spend", SPEND), ("outcomes", OUTCOMES), ("failures", FAILURES), ("approvals", APPROVALS)];
@@ -107,7 +107,7 @@ async fn form(sqlite: &Sqlite) -> i64 {
     sqlite.number("PRAGMA user_version").await
 }
 
-/// What is read of a store, in words.
+/// The contents of a store, in words.
 async fn read(store: &Store) -> String {
     let mut runs: Vec<RunDetail> = Vec::new();
     for row in store.runs(&RunsWanted::default()).await.unwrap() {
@@ -140,7 +140,7 @@ async fn an_older_form_is_brought_to_the_newest() {
     assert_eq!(sqlite.number(other).await, 0);
     let spent = opened.store.costs(&CostsWanted::default()).await.unwrap();
     assert!(spent.lines.iter().all(|line| line.endpoint.as_deref() == Some("anthropic")), "{spent:?}");
-    // What was booked before is corrected where it was booked.
+    // An older booking is corrected in its place.
     let attempt = proem_store::record::AttemptId(3);
     let run = opened.store.run_of(attempt).await.unwrap();
     assert_eq!(run, LawSamples.id(3));
@@ -159,7 +159,7 @@ async fn an_older_form_is_brought_to_the_newest() {
     assert_eq!(sqlite.opened(StoreAccess::Write).await.notes, Vec::<String>::new(), "it is done once");
 }
 
-/// The statements of forms 1 to 7; form 6 has two files.
+/// The statements of forms 1 to 7. Form 6 has two files.
 const SEVEN: [&str; 7] = [
     include_str!("../../migrations/0001.sql"),
     include_str!("../../migrations/0002.sql"),
@@ -202,7 +202,7 @@ async fn actions_are_the_same_in_a_table_that_is_searched_by_short_keys() {
     assert_eq!((form(&sqlite).await, seen(&store).await), (11, as_it_was));
     assert_eq!(rows(&sqlite, all), before);
     assert_eq!(rows(&sqlite, parts), rows(&newest, parts));
-    // They go on from where they stood.
+    // They go on from where they was.
     let action = LawActions.action(1);
     let epoch = LawActions.performer(&store).await;
     let version = store.action(&action.project, &action.key).await.unwrap().row.version.0;
@@ -215,7 +215,7 @@ async fn actions_are_the_same_in_a_table_that_is_searched_by_short_keys() {
 async fn what_failed_without_an_answer_counts_no_more() {
     let folder = tempfile::tempdir().unwrap();
     let sqlite = filled(folder.path()).await;
-    // The third run's connection was cut; the fourth run is nowhere any more.
+    // The third run's connection was cut. The fourth run is nowhere any more.
     for run in [LawSamples.id(3), LawSamples.id(4)] {
         let (of, risks) = (format!("'{}', project, actor, 3000", run.0), r#"["cut_off","execution_failed"]"#);
         let cut = format!(
@@ -346,7 +346,7 @@ async fn who_writes_the_older_form_is_not_disturbed() {
     assert_eq!(sqlite.number("SELECT count(*) FROM epochs WHERE how = 'dead'").await, 1);
 }
 
-/// The process that is stopped, when it is started by the test below; alone it upgrades an empty store.
+/// The process that is stopped, when it is started by the test below. Alone it upgrades an empty store.
 #[tokio::test]
 async fn a_process_upgrades() {
     let folder = tempfile::tempdir().unwrap();

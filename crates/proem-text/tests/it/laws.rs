@@ -88,8 +88,8 @@ fn edits() -> impl Strategy<Value = Vec<Edit>> {
     vec(edit, 0..12)
 }
 
-/// Applies the edits to `original`; the second value holds, for each byte of the view, where it
-/// came from. Bytes are unique numbers, so that copies can be recognised.
+/// Applies the edits to `original`. The second value holds, for each byte of the view, where it came from. Bytes are
+/// unique numbers, so that copies can be recognised.
 fn apply(original: &[u32], edits: &[Edit], fresh: &mut u32) -> (Vec<u32>, OffsetMap) {
     let mut new = || {
         *fresh += 1;

@@ -1,4 +1,4 @@
-//! What `proem-text` does, seen from outside: one binary, one module for each subject.
+//! The behaviour of `proem-text`, seen from outside: one binary, one module for each subject.
 
 mod corpus;
 mod laws;

@@ -1,4 +1,4 @@
-//! What holds for every text: the definition of byte pair encoding, sums over pieces, and an end.
+//! The laws of every text: the definition of byte pair encoding, sums over pieces, and an end.
 #![expect(clippy::unwrap_used, reason = "a test may stop at what it didn't expect")]
 
 use std::{collections::BTreeMap, sync::LazyLock};

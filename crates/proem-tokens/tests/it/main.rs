@@ -1,4 +1,4 @@
-//! What `proem-tokens` does, seen from outside: one binary, one module for each subject.
+//! The behaviour of `proem-tokens`, seen from outside: one binary, one module for each subject.
 
 mod corpus;
 mod counts;

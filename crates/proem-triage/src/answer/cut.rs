@@ -1,11 +1,11 @@
-//! What a model left of a text: whole sentences of it, in order, and nothing else.
+//! The part of a text that a model kept: whole sentences of it, in order, and nothing else.
 //!
 //! A model that sanitises may take sentences out. It can't change one, put words of two together or add any: then what
 //! it says is no part of the text, and the text stays as it was given.
 
 use proem_text::Span;
 
-/// The spans of `given` that `said` is made of; `None` if it is made of anything else.
+/// The spans of `given` that `said` is made of. `None` if it is made of anything else.
 ///
 /// Spaces and the sign at a sentence's end don't matter.
 #[must_use]
@@ -26,7 +26,7 @@ pub fn kept_sentences(given: &str, said: &str) -> Option<Vec<Span>> {
     Some(kept)
 }
 
-/// The sentences of a text: where each stands, and its words.
+/// The sentences of a text: where each is, and its words.
 fn sentence_words(text: &str) -> Vec<(Span, Vec<&str>)> {
     let mut all = Vec::new();
     let mut start = 0;
@@ -58,7 +58,7 @@ fn push_sentence<'t>(text: &'t str, span: Span, all: &mut Vec<(Span, Vec<&'t str
 mod tests {
     use super::*;
 
-    /// What is kept, with `|` between spans; `-` if it is made of anything else.
+    /// The kept text, with `|` between spans. `-` if it has anything else in it.
     #[track_caller]
     fn check(given: &str, said: &str, expected: &str) {
         let kept = kept_sentences(given, said);

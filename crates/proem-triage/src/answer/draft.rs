@@ -23,7 +23,7 @@ pub struct ModelDraft {
     pub is_external: bool,
     /// Whether the model calls it urgent, for which a person hears of it sooner and nothing else changes.
     pub is_urgent: bool,
-    /// What its wording breaks.
+    /// The faults of its wording.
     pub faults: BTreeSet<DraftFault>,
     /// The action without its causes, as an agent gives it.
     action: Untrusted<Json>,
@@ -50,7 +50,7 @@ impl ModelDraft {
         let is_external = scope.charter.is_outside(&recipient);
         let subject = said.subject.split_whitespace().collect::<Vec<_>>().join(" ");
         let mut action = json!({
-            // The list that it stands on follows from the address, whatever the model says of it.
+            // The list that it is on follows from the address, whatever the model says of it.
             "action": if is_external { "email_external" } else { "email_stakeholder" },
             "target": recipient,
             "fields": { "subject": subject, "body": said.body },
@@ -111,7 +111,7 @@ pub enum DraftApproval {
 pub struct ModelComment {
     /// The signals that it answers.
     pub signals: BTreeSet<SignalRevision>,
-    /// What its wording breaks.
+    /// The faults of its wording.
     pub faults: BTreeSet<DraftFault>,
     action: Untrusted<Json>,
 }

@@ -13,7 +13,7 @@ use super::{
 use crate::artefact::ArtefactKind;
 use crate::contract::{CreateEscalation, EscalationAction, EscalationActionType, EscalationReason, TimeSensitivity};
 
-/// What options are called, in their order.
+/// The names of options, in their order.
 const IDS: [&str; 5] = ["A", "B", "C", "D", "E"];
 
 /// A question that a model worded.
@@ -23,9 +23,9 @@ pub struct ModelEscalation {
     pub signals: BTreeSet<SignalRevision>,
     /// The question.
     pub title: Untrusted<String>,
-    /// What a person has to know, and why the model recommends what it recommends.
+    /// The facts that a person has to know, and the model's reasons for its recommendation.
     pub about: LabelTree,
-    /// What to choose from, two to five.
+    /// The options, two to five.
     pub options: Vec<ModelOption>,
     /// The id of the option that it recommends.
     pub recommended: &'static str,
@@ -40,9 +40,9 @@ pub struct ModelEscalation {
 pub struct ModelOption {
     /// `A`, `B`, `C`.
     pub id: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub label: Untrusted<String>,
-    /// The one action that follows, without its causes; `None` if nothing does.
+    /// The one action that follows, without its causes. `None` if nothing does.
     pub action: Option<Untrusted<Json>>,
 }
 
@@ -105,7 +105,7 @@ impl ModelEscalation {
     }
 }
 
-/// What a person has to know, under the label of the answer.
+/// The facts that a person has to know, under the label of the answer.
 fn escalation_subject(said: &CreateEscalation, outside: &impl Fn(&str) -> Untrusted<String>) -> LabelTree {
     let text = |text: &str| LabelTree::from(outside(text));
     let list = |texts: &[String]| LabelTree::list(texts.iter().map(|one| text(one)));
@@ -127,7 +127,7 @@ fn escalation_subject(said: &CreateEscalation, outside: &impl Fn(&str) -> Untrus
     LabelTree::map(parts)
 }
 
-/// The action that an option names, as an agent gives it, aimed at something known; `None` if it isn't.
+/// The action that an option names, as an agent gives it, aimed at something known. `None` if it isn't.
 fn typed_action(said: &EscalationAction, title: &str, scope: AnswerScope<'_>) -> Option<Json> {
     use EscalationActionType::{
         ArtefactUpdate, EmailExternal, EmailStakeholder, JiraComment, JiraCreateTicket, JiraStatusChange,
@@ -143,7 +143,7 @@ fn typed_action(said: &EscalationAction, title: &str, scope: AnswerScope<'_>) ->
         let mut milestones = scope.charter.milestones.iter();
         milestones.find(|known| known.name == wanted)?.reference()
     };
-    // The list that a mail stands on follows from the address.
+    // The list that a mail is on follows from the address.
     let mail = |address: &str| if scope.charter.is_outside(address) { EmailExternal } else { EmailStakeholder };
     let (action, target, fields) = match said.action {
         JiraComment => (JiraComment, ticket()?, json!({ "body": detail? })),

@@ -72,7 +72,7 @@ impl DraftRules {
         toml::from_str(text).map_err(|error: toml::de::Error| invalid(error.to_string().trim_end()))
     }
 
-    /// What is wrong with the wording of a draft. Web addresses are looked for once more, in every spelling, before
+    /// The faults in the wording of a draft. Web addresses are searched for once more, in every spelling, before
     /// anything leaves.
     #[must_use]
     pub fn faults(&self, subject: &str, body: &str) -> BTreeSet<DraftFault> {

@@ -1,8 +1,8 @@
 //! Makes the next version of an artefact, or says every rule that is broken.
 //!
-//! Laws: the same arguments give the same version; no item of a version is missing in the next; an id is given once.
-//! A rule looks at the operation if it is about what somebody says, and at the version that would come out if it is
-//! about how items stand to each other.
+//! Laws: the same arguments give the same version. No item of a version is missing in the next. An id is given once. A
+//! rule looks at the operation if it is about what somebody says, and at the version that would come out if it is about
+//! how items stand to each other.
 
 use std::collections::BTreeMap;
 
@@ -20,21 +20,21 @@ use super::{
 /// The most operations of one change.
 pub const MAX_OPERATIONS: usize = 500;
 
-/// What came of a change.
+/// The result of a change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AppliedChange {
     /// The next version.
     pub artefact: Artefact,
-    /// What is written down of it.
+    /// Its entry in the log.
     pub entry: ArtefactLogEntry,
-    /// What a person has to be asked, for all open items of this version, by id.
+    /// The questions to a person, for all open items of this version, by id.
     pub asks: Vec<EscalationNeed>,
 }
 
-/// What a person has to be asked.
+/// A question to a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EscalationNeed {
-    /// Who cares for this open item.
+    /// The owner of this open item.
     Owner(ArtefactItemId),
 }
 
@@ -174,7 +174,7 @@ impl ArtefactChange<'_> {
         let mut item = item.clone();
         for (field, value) in changes {
             let before = item.fields.get(field);
-            // What is said again stays with whoever said it first, unless a person makes it his own.
+            // A repeated statement stays with its first author, unless a person adopts it.
             let is_approval = value.statements().iter().any(|text| text.person().is_some());
             let is_same = before.is_some_and(|before| before == value || (before.says_what(value) && !is_approval));
             if is_same {

@@ -5,8 +5,8 @@
 //! and means nothing, and a sign that means nothing where it stands is left alone.
 //!
 //! Invariants: what comes out is one line, makes no emphasis, code, link, picture, mention, formula or HTML in
-//! CommonMark 0.31.2 and GitHub Flavored Markdown 0.29 wherever it stands behind a word of ours, and no address in it
-//! is linked; only a person who looks for the exact text needs `--json`.
+//! CommonMark 0.31.2 and GitHub Flavored Markdown 0.29 wherever it is behind a word of ours, and no address in it is
+//! linked. Only a person who looks for the exact text needs `--json`.
 
 use proem_guard::{LabelTree, show};
 
@@ -74,7 +74,7 @@ pub(super) fn without_markup(shown: &str) -> String {
 /// The longest entity of HTML has fewer characters.
 const ENTITY: usize = 34;
 
-/// The place of the next semicolon; the greatest number if there is none.
+/// The place of the next semicolon. The greatest number if there is none.
 fn next_semicolon(signs: &[char], from: usize) -> usize {
     let found = signs.iter().skip(from).position(|sign| *sign == ';');
     found.map_or(usize::MAX, |found| from.saturating_add(found))

@@ -40,7 +40,7 @@ pub enum BacklogExtent {
     Part,
 }
 
-/// Where a ticket says what has no name of its own, below a signal's fields.
+/// The fields of a ticket for figures without a field of their own, below a signal's fields.
 #[derive(Debug, Clone, Default)]
 pub struct FigurePlaces {
     /// Its story points, a number.
@@ -51,7 +51,7 @@ pub struct FigurePlaces {
     pub words: SectionStates,
 }
 
-/// What figures are counted from.
+/// The sources of figures.
 #[derive(Debug, Clone, Copy)]
 pub struct FigureSources<'s> {
     /// The time of the count.
@@ -60,9 +60,9 @@ pub struct FigureSources<'s> {
     pub signals: &'s [&'s ProjectSignal],
     /// How much of the backlog is among them.
     pub coverage: BacklogExtent,
-    /// Where tickets say what is asked for.
+    /// The fields of tickets for the figures.
     pub places: &'s FigurePlaces,
-    /// The artefacts as they stand.
+    /// The artefacts as they are.
     pub artefacts: &'s [&'s Artefact],
 }
 
@@ -126,7 +126,7 @@ fn tickets(sources: &FigureSources<'_>) -> Vec<TicketState> {
     states.map(|signal| TicketState::read(signal, sources.places)).collect()
 }
 
-/// Which of two signals says how a ticket stands.
+/// Which of two signals says the state of a ticket.
 fn signal_recency(signal: &ProjectSignal) -> (Option<i64>, bool, &str, &str) {
     let time = if let SignalTime::Known(time) = signal.time { Some(time.0) } else { None };
     (time, signal.kind == SignalKind::TicketListed, &signal.id, &signal.revision)
@@ -163,7 +163,7 @@ impl FigureCount<'_> {
         values.insert(Figure::ToDo, with(TicketProgress::ToDo));
         values.insert(Figure::InProgress, with(TicketProgress::InProgress));
         values.insert(Figure::Blocked, with(TicketProgress::Blocked));
-        // Whatever is counted below is counted of what is not done, which a ticket without a status leaves open.
+        // The counts below cover unfinished tickets. A ticket without a status leaves them unknown.
         let open: Option<Vec<&TicketState>> = progress
             .is_some()
             .then(|| self.tickets.iter().filter(|ticket| ticket.progress != Some(TicketProgress::Done)).collect());
@@ -281,7 +281,7 @@ impl FigureCount<'_> {
         values.insert(Figure::VelocityTrend, figure_or_reason(trend, reason, FigureValue::Trend));
     }
 
-    /// Points done in each closed sprint, the latest first. What was done counts for the last sprint it was in.
+    /// The points done in each closed sprint, the latest first. A finished ticket counts for the last sprint it was in.
     fn closed_sprints(&self) -> Vec<i64> {
         let mut sprints: BTreeMap<(i64, String), i64> = BTreeMap::new();
         for ticket in self.tickets.iter().filter(|_| self.has_points) {

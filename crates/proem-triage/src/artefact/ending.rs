@@ -1,6 +1,6 @@
 //! Which operations end something or make it look better, and who may do that.
 //!
-//! Laws: the answer depends on the item and the operation alone; an operation that this page does not know counts as
+//! Laws: the answer depends on the item and the operation alone. An operation that this page does not know counts as
 //! one that softens. A person may do anything. Rules may end or soften a tracked item only if the tracker itself says
 //! that the item's own ticket is done, and may improve the colour only if such an item is over. They may move the date
 //! of a milestone to the one in the project's trusted file, which is a person's word. A model may do neither.
@@ -25,7 +25,7 @@ pub enum OperationBearing {
     Ends,
 }
 
-/// How an operation bears on an item as it stands; `None` for an item that is not there.
+/// How an operation bears on an item as it is. `None` for an item that is not there.
 #[must_use]
 pub fn operation_bearing(item: Option<&ArtefactItem>, operation: &ArtefactOperation) -> OperationBearing {
     match operation {
@@ -69,7 +69,7 @@ pub(super) fn field_bearing(field: F, before: Option<&ArtefactValue>, after: &Ar
     }
     let softens = match field {
         F::Severity | F::OverallStatus => is_milder(before, after),
-        // A first date gives a date to what had none; a later one takes what is due off the list of what is late.
+        // A first date gives a date to what had none. A later one takes what is due off the list of what is late.
         F::StartDate | F::EndDate | F::DueDate | F::RaisedDate | F::Date => match (before, after) {
             (None, ArtefactValue::Date(_)) => false,
             (Some(ArtefactValue::Date(before)), ArtefactValue::Date(after)) => after > before,

@@ -21,9 +21,9 @@ const SHORT: usize = 200;
 impl Artefact {
     /// The exact artefact without labels, for whoever asked for it.
     ///
-    /// `content` is what the schema has for it, open items of delivery state and backlog, all items of the two logs;
-    /// `over` are the others of the former two; `statements` say for each text of each item what it is worth and
-    /// where it came from. Figures that are not known are null, with the reason below `figures.unknown`.
+    /// `content` is what the schema has for it, open items of delivery state and backlog, all items of the two logs.
+    /// `over` are the others of the former two. `statements` say for each text of each item what it is worth and where
+    /// it came from. Figures that are not known are null, with the reason below `figures.unknown`.
     #[must_use]
     pub fn to_json(&self, figures: Option<&ProjectFigures>) -> Json {
         let content = match self.kind() {
@@ -163,7 +163,7 @@ pub(super) fn value_json(value: &ArtefactValue) -> Json {
     }
 }
 
-/// What each text of an item is worth and where it came from, by field.
+/// The certainty and the origin of each text of an item, by field.
 fn statements_json(item: &ArtefactItem) -> Json {
     let mut all: Map<String, Json> = Map::new();
     for (field, statement) in item.statements() {
@@ -179,8 +179,8 @@ fn statements_json(item: &ArtefactItem) -> Json {
     Json::Object(all)
 }
 
-/// What differs between two versions of an artefact, a line each. Each begins with the id of its item. Times are those of
-/// clocks that are so many milliseconds ahead of UTC.
+/// The differences between two versions of an artefact, a line each. Each begins with the id of its item. Times are
+/// those of clocks that are this many milliseconds ahead of UTC.
 #[must_use]
 pub fn artefact_difference(before: &Artefact, after: &Artefact, ahead_of_utc: i64) -> Vec<String> {
     let ids: BTreeSet<ArtefactItemId> = before.items().chain(after.items()).map(|(id, _)| id).collect();
@@ -195,11 +195,11 @@ pub fn artefact_difference(before: &Artefact, after: &Artefact, ahead_of_utc: i6
             (None, None) => {}
         }
     }
-    // Lines go to terminals and to CI runners, which obey some texts wherever they stand.
+    // Lines go to terminals and to CI runners, which obey some texts wherever they are.
     lines.iter().map(|line| show::safe_report(line).into_owned()).collect()
 }
 
-/// What an item is called: the first text it has.
+/// An item's name: the first text it has.
 fn item_name(id: ArtefactItemId, item: &ArtefactItem) -> String {
     let first = id.kind.fields().iter().find_map(|rule| item.text(rule.field));
     first.map(|text| format!(": {}", quote_statement(text))).unwrap_or_default()
@@ -244,7 +244,7 @@ fn value_words(value: &ArtefactValue, ahead_of_utc: i64) -> String {
     }
 }
 
-/// A time to the minute; one that stands for a whole day is that day in every zone.
+/// A time to the minute. One that represents a whole day is that day in every zone.
 fn wall_clock_words(time: Time, ahead_of_utc: i64) -> String {
     const DAY: i64 = 86_400_000;
     if time.0.rem_euclid(DAY) == 0 {

@@ -1,4 +1,4 @@
-//! The fields of an item: their names, what stands in them and how much.
+//! The fields of an item: their names, what is in them and how much.
 
 use super::kind::ArtefactItemKind;
 
@@ -126,7 +126,7 @@ impl ArtefactField {
     }
 }
 
-/// What may stand in a field.
+/// The form of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldForm {
     /// A text of at most so many characters.
@@ -174,13 +174,13 @@ pub enum FieldNeed {
 pub struct FieldRule {
     /// Which one.
     pub field: ArtefactField,
-    /// What stands in it.
+    /// The form of its value.
     pub form: FieldForm,
     /// Whether it may be left out.
     pub need: FieldNeed,
 }
 
-/// Critical threatens the project, high a milestone, medium the scope; low is a minor inconvenience.
+/// Critical threatens the project, high a milestone, medium the scope. Low is a minor inconvenience.
 const SEVERITY: FieldForm = FieldForm::Word(&["critical", "high", "medium", "low"]);
 
 const fn demand(field: ArtefactField, form: FieldForm) -> FieldRule {
@@ -294,7 +294,7 @@ impl ArtefactItemKind {
         }
     }
 
-    /// What holds for a field of this kind; `None` if it has no such field.
+    /// The rule for a field of this kind. `None` if it has no such field.
     #[must_use]
     pub fn rule(self, field: ArtefactField) -> Option<&'static FieldRule> {
         self.fields().iter().find(|rule| rule.field == field)

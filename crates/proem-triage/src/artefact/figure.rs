@@ -1,4 +1,4 @@
-//! What is counted, and what is said where it can't be.
+//! Counted figures, and the reason for each unknown one.
 //!
 //! A figure is no part of an artefact: it is counted from signals and artefacts whenever it is shown or kept, so that
 //! nothing that somebody wrote can be one.
@@ -19,7 +19,7 @@ pub enum Figure {
     InProgressPoints,
     /// Those of what is blocked.
     BlockedPoints,
-    /// What part of the points is done, in per cent.
+    /// The completed share of the points, in per cent.
     CompletedPercent,
     /// Tickets of the sprint without points, which are in none of the above.
     UnestimatedItems,
@@ -132,7 +132,7 @@ impl FigureValue {
         Self::Hundredths(i64::try_from(number).unwrap_or(i64::MAX).saturating_mul(100))
     }
 
-    /// The number or the word; null if it is not known.
+    /// The number or the word. Null if it is not known.
     #[must_use]
     pub fn to_json(self) -> Json {
         match self {
@@ -192,7 +192,7 @@ pub enum UnknownFigure {
     PartOfBacklog,
     /// No sprint is open.
     NoSprint,
-    /// Where points or sprints stand in a ticket is not configured.
+    /// The field for points or sprints is not configured.
     NotConfigured,
     /// A ticket doesn't say its status in a way that is known.
     StatusMissing,

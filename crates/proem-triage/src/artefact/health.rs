@@ -15,7 +15,7 @@ use super::{
 /// A day in milliseconds.
 const DAY: i64 = 86_400_000;
 
-/// What is open in the artefacts of a project, as far as it decides the colour.
+/// The open items in the artefacts of a project, as far as they decide the colour.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ProjectHealth {
     /// Blockers that are open.

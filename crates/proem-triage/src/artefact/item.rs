@@ -48,7 +48,7 @@ impl Artefact {
         self.version
     }
 
-    /// When it was changed last; `None` in version 0.
+    /// When it was changed last. `None` in version 0.
     #[must_use]
     pub const fn updated(&self) -> Option<Time> {
         self.updated
@@ -86,16 +86,16 @@ impl Artefact {
 /// An item of an artefact.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArtefactItem {
-    /// How it stands.
+    /// Its state.
     pub status: ItemStatus,
-    /// What it says.
+    /// Its fields.
     pub fields: BTreeMap<ArtefactField, ArtefactValue>,
     /// The version of the artefact that changed it last.
     pub changed_in: u64,
 }
 
 impl ArtefactItem {
-    /// What it is called, else what it says first.
+    /// Its name, else its first text.
     #[must_use]
     pub fn heading(&self) -> Option<&ArtefactStatement> {
         const NAMES: [ArtefactField; 6] = [
@@ -145,13 +145,13 @@ impl ArtefactItem {
         }
     }
 
-    /// Every text in it, with the field in which it stands.
+    /// Every text in it, with the field in which it is.
     pub fn statements(&self) -> impl Iterator<Item = (ArtefactField, &ArtefactStatement)> {
         self.fields.iter().flat_map(|(field, value)| value.statements().into_iter().map(|text| (*field, text)))
     }
 }
 
-/// What stands in a field.
+/// The value of a field.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ArtefactValue {
     /// A text.
@@ -162,7 +162,7 @@ pub enum ArtefactValue {
     Date(Time),
     /// Items of the RAID log.
     RaidItems(Vec<ArtefactItemId>),
-    /// What could have been decided.
+    /// The options of a decision.
     Options(Vec<DecisionOption>),
 }
 
@@ -194,11 +194,11 @@ impl ArtefactValue {
 /// One way in which a decision could have gone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DecisionOption {
-    /// What would be done. At most [`super::FieldForm::LINE`] characters, as each of the reasons.
+    /// The action. At most [`super::FieldForm::LINE`] characters, as each of the reasons.
     pub option: ArtefactStatement,
-    /// What speaks for it.
+    /// The arguments for it.
     pub pros: Vec<ArtefactStatement>,
-    /// What speaks against it.
+    /// The arguments against it.
     pub cons: Vec<ArtefactStatement>,
 }
 

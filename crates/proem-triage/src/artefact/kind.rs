@@ -1,4 +1,4 @@
-//! Which artefacts there are, what stands in them, and how its status may change.
+//! Which artefacts there are, what is in them, and how its status may change.
 
 use std::fmt;
 
@@ -10,9 +10,9 @@ pub enum ArtefactKind {
     DeliveryState,
     /// Risks, assumptions, issues and dependencies.
     RaidLog,
-    /// What of the backlog deserves attention.
+    /// The tickets of the backlog that deserve attention.
     BacklogSummary,
-    /// What was decided, by whom and why.
+    /// The decisions, with their authors and reasons.
     DecisionLog,
 }
 
@@ -37,7 +37,7 @@ impl ArtefactKind {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 
-    /// What a person calls it.
+    /// Its name among people.
     #[must_use]
     pub const fn title(self) -> &'static str {
         match self {
@@ -49,7 +49,7 @@ impl ArtefactKind {
     }
 }
 
-/// What an item of an artefact is.
+/// The kind of an artefact's item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ArtefactItemKind {
     /// The colour of the project, and why it has it. There is one.
@@ -58,25 +58,25 @@ pub enum ArtefactItemKind {
     Sprint,
     /// A date that was promised.
     Milestone,
-    /// What keeps work from going on.
+    /// An obstacle that stops work.
     Blocker,
-    /// What should happen next.
+    /// A next step.
     NextAction,
-    /// What may happen.
+    /// A possible event.
     Risk,
-    /// What is taken for true.
+    /// A belief that a plan rests on.
     Assumption,
-    /// What has happened.
+    /// An event that has happened.
     Issue,
-    /// What somebody else has to do.
+    /// A task of somebody else's.
     Dependency,
-    /// What is said of the backlog as a whole. There is one.
+    /// The backlog as a whole. There is one.
     Backlog,
     /// A ticket that deserves attention.
     Highlight,
     /// A ticket that lacks detail.
     RefinementCandidate,
-    /// What was decided.
+    /// A decision.
     Decision,
 }
 
@@ -111,7 +111,7 @@ impl ArtefactItemKind {
         }
     }
 
-    /// What its ids begin with; no two kinds share one, so that an id names one item of the project.
+    /// The prefix of its ids. No two kinds share one, so that an id names one item of the project.
     #[must_use]
     pub const fn prefix(self) -> &'static str {
         match self {
@@ -151,7 +151,7 @@ impl ArtefactItemKind {
         }
     }
 
-    /// Whether it stands in the RAID log.
+    /// Whether it is in the RAID log.
     #[must_use]
     pub fn is_raid(self) -> bool {
         self.artefact() == ArtefactKind::RaidLog
@@ -198,7 +198,7 @@ impl ArtefactItemKind {
 
     /// The statuses that may follow another one.
     ///
-    /// In the RAID log open → mitigating → resolved, accepted or closed; nothing that is over is opened again.
+    /// In the RAID log open → mitigating → resolved, accepted or closed. Nothing that is over is opened again.
     #[must_use]
     pub const fn after(self, status: ItemStatus) -> &'static [ItemStatus] {
         use ItemStatus::{
@@ -222,7 +222,7 @@ impl ArtefactItemKind {
     }
 }
 
-/// How an item stands.
+/// The state of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ItemStatus {
     /// Nobody does anything about it yet.
@@ -312,17 +312,17 @@ impl fmt::Display for ItemStatus {
     }
 }
 
-/// What an item is called: `R001`, `DEC012`.
+/// An item's id: `R001`, `DEC012`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ArtefactItemId {
-    /// What it is.
+    /// Its kind.
     pub kind: ArtefactItemKind,
     /// Its place in the sequence of its kind, from 1.
     pub number: u32,
 }
 
 impl ArtefactItemId {
-    /// Reads an id as it is written; `None` for any other writing of it.
+    /// Reads an id as it is written. `None` for any other writing of it.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (prefix, digits) = text.split_at_checked(text.find(|c: char| c.is_ascii_digit())?)?;

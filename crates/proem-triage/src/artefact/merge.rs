@@ -1,6 +1,6 @@
 //! Joins changes of one artefact that follow each other into one version.
 //!
-//! Laws: what the items say is what the last change left; nothing that a change did is missing in the entry; an item
+//! Laws: what the items say is what the last change left. Nothing that a change did is missing in the entry. An item
 //! that no change touched keeps the version that changed it.
 
 use super::{apply::AppliedChange, operation::ArtefactActor};

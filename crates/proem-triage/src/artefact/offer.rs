@@ -1,8 +1,8 @@
 //! Changes of artefacts as something that a person may choose.
 //!
 //! Code makes an offer of operations that wait for a person, and reads them back once the person has chosen it. Laws:
-//! what is read is what was offered, but for the ids of new items; a change of something that says something else by
-//! then is refused; all texts are inferences under the label of the offer.
+//! what is read is what was offered, but for the ids of new items. A change of something that says something else by
+//! then is refused. All texts are inferences under the label of the offer.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ impl ChangeOffer {
 /// How the content of an offer begins.
 const BEGIN: &str = "{\"changes\":[";
 
-/// An offer of operations on these artefacts; `None` if they change nothing. `label` is that of whoever proposes them.
+/// An offer of operations on these artefacts. `None` if they change nothing. `label` is that of whoever proposes them.
 #[must_use]
 pub fn change_offer(artefacts: &[&Artefact], operations: &[ArtefactOperation], label: &Label) -> Option<ChangeOffer> {
     let mut offer =
@@ -182,7 +182,7 @@ fn proposed_value_tree(value: &ArtefactValue) -> LabelTree {
     }
 }
 
-/// The operations of an offer that a person has chosen, against the artefacts as they stand by now. `causes` are the
+/// The operations of an offer that a person has chosen, against the artefacts as they are by now. `causes` are the
 /// signals that led to it.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! What may happen to an artefact, who does it, and what is written down of it.
+//! The operations on an artefact, their actors, and the log of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,13 +19,13 @@ use crate::{charter::CharterMilestone, signal::ProjectSignal};
 pub enum ArtefactOperation {
     /// A new item.
     Add {
-        /// Its id, which has to be the next of its kind; `None` takes that one.
+        /// Its id, which has to be the next of its kind. `None` takes that one.
         id: Option<ArtefactItemId>,
-        /// What it is.
+        /// Its kind.
         kind: ArtefactItemKind,
-        /// How it stands; `None` is the first status of its kind.
+        /// Its state. `None` is the first status of its kind.
         status: Option<ItemStatus>,
-        /// What it says.
+        /// The value after.
         fields: BTreeMap<ArtefactField, ArtefactValue>,
     },
     /// An item says something else.
@@ -34,23 +34,23 @@ pub enum ArtefactOperation {
         id: ArtefactItemId,
         /// The fields that change.
         changes: BTreeMap<ArtefactField, ArtefactValue>,
-        /// What the operation is justified with.
+        /// The operation's reason.
         reason: ArtefactStatement,
     },
-    /// An item stands otherwise.
+    /// An item is otherwise.
     ChangeStatus {
         /// Which one.
         id: ArtefactItemId,
-        /// How it stands from now on.
+        /// Its state from now on.
         to: ItemStatus,
-        /// What the operation is justified with.
+        /// The operation's reason.
         reason: ArtefactStatement,
     },
     /// An item is closed, a milestone completed. It stays where it is.
     Close {
         /// Which one.
         id: ArtefactItemId,
-        /// What the operation is justified with.
+        /// The operation's reason.
         reason: ArtefactStatement,
     },
 }
@@ -65,7 +65,7 @@ impl ArtefactOperation {
         }
     }
 
-    /// The item that it changes; `None` for one that it adds.
+    /// The item that it changes. `None` for one that it adds.
     #[must_use]
     pub const fn item(&self) -> Option<ArtefactItemId> {
         match self {
@@ -75,7 +75,7 @@ impl ArtefactOperation {
     }
 }
 
-/// Who changes an artefact.
+/// The actor that changes an artefact.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ArtefactActor {
     /// A person, by id.
@@ -114,7 +114,7 @@ impl ArtefactActor {
     }
 }
 
-/// What may be referred to: signals by revision, and the tickets that they are about.
+/// The permitted references: signals by revision, and the tickets that they are about.
 #[derive(Debug, Clone, Default)]
 pub struct SignalReferences {
     signals: BTreeSet<SignalRevision>,
@@ -122,13 +122,13 @@ pub struct SignalReferences {
     tickets: BTreeSet<String>,
     /// Those of tickets that their tracker calls done.
     done: BTreeSet<String>,
-    /// What milestones of the project's trusted file are due, by name.
+    /// The due days of milestones in the project's trusted file, by name.
     promised: BTreeMap<String, Time>,
 }
 
 impl SignalReferences {
-    /// What these signals are, and are about, in the order in which they came: of a ticket that the tracker tells of
-    /// several times, the last word counts.
+    /// These signals and their subjects, in the order of intake. If the tracker reports a ticket several times, the
+    /// last report counts.
     pub fn of<'s>(signals: impl IntoIterator<Item = &'s ProjectSignal>) -> Self {
         let mut known = Self::default();
         for signal in signals {
@@ -182,20 +182,20 @@ impl SignalReferences {
     }
 }
 
-/// What holds around a change.
+/// The surroundings of a change.
 #[derive(Debug, Clone, Copy)]
 pub struct ArtefactContext<'c> {
     /// The time of the change.
     pub now: Time,
     /// The UUID of the project.
     pub project: &'c str,
-    /// Who makes it.
+    /// The actor that makes it.
     pub actor: &'c ArtefactActor,
     /// The signals that it comes from. A person needs none.
     pub causes: &'c [SignalRevision],
-    /// What may be referred to.
+    /// The permitted references.
     pub known: &'c SignalReferences,
-    /// The project's other artefacts as they stand.
+    /// The project's other artefacts as they are.
     pub others: &'c [&'c Artefact],
 }
 
@@ -206,7 +206,7 @@ impl ArtefactContext<'_> {
     }
 }
 
-/// What is written down of a change: who made which version when, from what, and what it did.
+/// The log entry of a change: its actor, version and time, its sources, and its effect.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArtefactLogEntry {
     /// Which artefact.
@@ -217,11 +217,11 @@ pub struct ArtefactLogEntry {
     pub version: u64,
     /// When the entry was written.
     pub at: Time,
-    /// Who changed the artefact.
+    /// The actor that changed the artefact.
     pub actor: ArtefactActor,
     /// The signals that it comes from, sorted.
     pub causes: Vec<SignalRevision>,
-    /// What changed, in the order of the operations.
+    /// The changes, in the order of the operations.
     pub changes: Vec<ItemChange>,
 }
 
@@ -230,11 +230,11 @@ pub struct ArtefactLogEntry {
 pub struct ItemChange {
     /// Of which item.
     pub item: ArtefactItemId,
-    /// What was done with the item.
+    /// The kind of change to the item.
     pub kind: ItemChangeKind,
 }
 
-/// What changed of an item.
+/// The change of an item.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ItemChangeKind {
     /// It was added with this status.
@@ -243,20 +243,20 @@ pub enum ItemChangeKind {
     Modified {
         /// Which one.
         field: ArtefactField,
-        /// What it said.
+        /// The value before.
         before: Option<Box<ArtefactValue>>,
-        /// What it says.
+        /// The value after.
         after: Box<ArtefactValue>,
-        /// What the change is justified with.
+        /// The change's reason.
         reason: ArtefactStatement,
     },
-    /// It stands otherwise.
+    /// It is otherwise.
     Status {
-        /// How it stood.
+        /// Its state before.
         from: ItemStatus,
-        /// How it stands.
+        /// Its state.
         to: ItemStatus,
-        /// What the change is justified with.
+        /// The change's reason.
         reason: ArtefactStatement,
     },
 }

@@ -26,7 +26,7 @@ use crate::date::parse_timestamp;
 ///
 /// # Errors
 ///
-/// What can't be read as operations: another project, a signal that is no cause, items that vanished, values that the
+/// If it can't be read as operations: another project, a signal that is no cause, items that vanished, values that the
 /// contract would have refused.
 pub fn proposed_operations(
     artefact: &Artefact,
@@ -229,7 +229,7 @@ impl<'a> ProposalReader<'a> {
         self.change(id, fields, status, &reason);
     }
 
-    /// The id that an item is given, if any; `None` if it is one of another kind.
+    /// The id that an item is given, if any. `None` if it is one of another kind.
     fn given_id(&mut self, kind: ArtefactItemKind, map: &LabelMap) -> Option<Option<ArtefactItemId>> {
         let Some(given) = map_text(map, "id") else { return Some(None) };
         let id = parse_item_id(given).filter(|id| id.kind == kind);

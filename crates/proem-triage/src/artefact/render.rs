@@ -27,16 +27,16 @@ const MOST_SOURCES: usize = 3;
 /// The most characters of a ticket or a name in a line of sources.
 const SOURCE_WIDTH: usize = 80;
 
-/// What a report is made with, beside the artefacts that it shows.
+/// The terms of a report, beside the artefacts that it shows.
 #[derive(Debug, Clone, Copy)]
 pub struct ReportTerms<'r> {
-    /// What a person calls the project.
+    /// The project's name among people.
     pub title: &'r str,
-    /// The figures; those that are not known are said to be.
+    /// The figures. Those that are not known are said to be.
     pub figures: Option<&'r ProjectFigures>,
-    /// What all artefacts of the project give as its colour, whichever of them are shown.
+    /// The facts from all artefacts of the project that decide its colour, whichever of them are shown.
     pub health: Option<&'r ProjectHealth>,
-    /// Where statements came from.
+    /// The origins of statements.
     pub sources: &'r ReportSources,
     /// How many milliseconds the clocks of its people are ahead of UTC.
     pub ahead_of_utc: i64,
@@ -91,7 +91,7 @@ impl MarkdownReport<'_> {
         Time(moment.0.saturating_add(self.terms.ahead_of_utc))
     }
 
-    /// The day of a time. One that stands for a whole day is that day in every zone.
+    /// The day of a time. One that represents a whole day is that day in every zone.
     fn day(&self, time: Time) -> String {
         let time = if time.0.rem_euclid(DAY) == 0 { time } else { self.wall_clock(time) };
         utc_timestamp(time).get(..10).unwrap_or_default().to_owned()
@@ -117,7 +117,7 @@ impl MarkdownReport<'_> {
         if is_said { String::new() } else { self.field(item, before, field) }
     }
 
-    /// A list of the open items of a kind, each with its sources; `None` stands for there being none.
+    /// A list of the open items of a kind, each with its sources. `None` represents there being none.
     fn list(&mut self, heading: &str, artefact: &Artefact, kind: K, line: fn(&Self, &ArtefactItem) -> String) {
         self.heading(heading);
         let mut is_empty = true;
@@ -136,7 +136,7 @@ impl MarkdownReport<'_> {
         }
     }
 
-    /// What an item refers to, unless the line of its sources names it.
+    /// An item's reference, unless the line of its sources names it.
     fn reference(&self, item: &ArtefactItem) -> String {
         let Some(reference) = item.text(F::SourceReference).map(statement_words) else { return String::new() };
         let signals = item.statements().flat_map(|(_, of)| of.origins()).filter_map(StatementOrigin::signal);
@@ -145,7 +145,7 @@ impl MarkdownReport<'_> {
         if is_named { String::new() } else { format!("; source: {reference}") }
     }
 
-    /// Where an item came from, and which of its parts somebody concluded.
+    /// An item's origin, and those of its parts that somebody concluded.
     fn sources(&mut self, item: &ArtefactItem, indent: &str) {
         let mut names: Vec<String> = Vec::new();
         let mut gone = false;
@@ -178,7 +178,7 @@ impl MarkdownReport<'_> {
         self.line(&format!("{indent}Sources: {}{concluded}.", names.join("; ")));
     }
 
-    /// A source with its day, and with a link if its tracker has a page for it; `None` once its text is gone.
+    /// A source with its day, and with a link if its tracker has a page for it. `None` once its text is gone.
     fn source_name(&self, origin: &StatementOrigin) -> Option<String> {
         let signal = match origin {
             StatementOrigin::Person(person) => return Some(without_markup(show::terminal_str(person).as_str())),
@@ -196,7 +196,7 @@ impl MarkdownReport<'_> {
         Some(format!("{name}, {}", self.day(signal.at)))
     }
 
-    /// What is over, in a line each.
+    /// The items that are over, a line each.
     fn over(&mut self, artefact: &Artefact, names: F) {
         let over: Vec<(ArtefactItemId, &ArtefactItem)> =
             artefact.items().filter(|(id, item)| item.status.is_over() && id.kind.rule(names).is_some()).collect();
@@ -264,7 +264,7 @@ impl MarkdownReport<'_> {
         self.list("### Next actions", artefact, K::NextAction, |report, item| report.field(item, "", F::Action));
     }
 
-    /// How an item stands when it is shown: one whose date has passed is overdue, whatever was written down.
+    /// The state of an item when it is shown: one whose date has passed is overdue, whatever was written down.
     fn words(&self, item: &ArtefactItem) -> String {
         match self.now.filter(|now| item.is_overdue(self.wall_clock(*now))) {
             Some(_) => "overdue".to_owned(),
@@ -366,7 +366,7 @@ impl MarkdownReport<'_> {
         let counted = self.day(figures.as_of);
         self.line(&format!("Counted {counted}."));
         self.line("");
-        // What is unknown for the same reason stands on one line, behind what is known.
+        // Figures that are unknown for the same reason share one line, behind the known ones.
         let mut unknown: Vec<(String, Vec<&str>)> = Vec::new();
         for (name, figure) in rows {
             let value = figures.get(*figure);
@@ -415,7 +415,7 @@ fn option_lines(item: &ArtefactItem) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// What a field is called where people read it.
+/// A field's name in reports.
 const fn field_words(field: F) -> &'static str {
     match field {
         F::OverallStatus => "status",

@@ -1,8 +1,8 @@
 //! An older version of an artefact as its next one, with what the log tells of the versions since: what a person does if the
 //! newest can't be read.
 //!
-//! Laws: no id is given a second time, and no item of the RAID log that was added since is forgotten: what it said is lost,
-//! and it stays as an item to fill in. What the log says of fields and states is taken over as it was.
+//! Laws: no id is given a second time, and no item of the RAID log that was added since is forgotten: its text is lost,
+//! and it stays as an item to fill in. Fields and states in the log are taken over as they were.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What has to hold of a change, in words that hold no text from outside.
+//! The rules for a change, in words that hold no text from outside.
 
 use std::fmt;
 
@@ -7,20 +7,20 @@ use super::{
     kind::{ArtefactItemId, ArtefactKind, ItemStatus},
 };
 
-/// What doesn't hold of a proposed change.
+/// The violation of a rule by a proposed change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RuleViolation {
     /// Which rule.
     pub rule: ArtefactRule,
-    /// Of which item; `None` for the change as a whole, and for an item that has no id yet.
+    /// Of which item. `None` for the change as a whole, and for an item that has no id yet.
     pub item: Option<ArtefactItemId>,
     /// In which field.
     pub field: Option<ArtefactField>,
-    /// In which operation, from 0; `None` if it is the version as a whole that may not be.
+    /// In which operation, from 0. `None` if it is the version as a whole that may not be.
     pub operation: Option<usize>,
 }
 
-/// What has to hold.
+/// A rule for changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ArtefactRule {
     /// Something changes.
@@ -29,9 +29,9 @@ pub enum ArtefactRule {
     TooManyOperations(usize),
     /// The change is of this project, as are the other artefacts.
     OtherProject,
-    /// A kind of item stands in its own artefact.
+    /// A kind of item is in its own artefact.
     OtherArtefact(ArtefactKind),
-    /// What an agent or a rule changes comes from a signal.
+    /// A change by an agent or a rule comes from a signal.
     NoCause,
     /// A signal that is named is known.
     UnknownSignal,
@@ -51,20 +51,20 @@ pub enum ArtefactRule {
     WrongValue,
     /// A required field says something.
     MissingField,
-    /// What a field says is not blank.
+    /// A field's text is not blank.
     Blank,
     /// A field has at most so many characters, or so many entries.
     TooLong(usize),
     /// A status follows another one as its kind has it.
     StatusFlow {
-        /// How the item stands.
+        /// The item's state.
         from: ItemStatus,
-        /// How it may not stand next.
+        /// How it may not be next.
         to: ItemStatus,
     },
     /// An item begins with a status that its kind may begin with.
     FirstStatus(ItemStatus),
-    /// What is over stays as it is.
+    /// An item that is over stays as it is.
     ItemIsOver,
     /// A change has a reason.
     NoReason,

@@ -1,4 +1,4 @@
-//! Where the statements of a report came from, as people read it: a name, a day and a link.
+//! The origins of a report's statements, as people read them: a name, a day and a link.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub struct ReportSource {
     pub ticket: Option<LabelTree>,
     /// The address of that ticket's page, made of the tracker's address in the trusted file.
     pub link: Option<String>,
-    /// Who said it; `None` for a ticket as it was listed.
+    /// The sender. `None` for a ticket as it was listed.
     pub sender: Option<LabelTree>,
     /// When it was said.
     pub at: Time,

@@ -85,7 +85,7 @@ fn is_justified(before: Option<&ArtefactItem>, item: &ArtefactItem) -> bool {
     before.word(ArtefactField::OverallStatus) == item.word(ArtefactField::OverallStatus) || is_new
 }
 
-/// What a person has to be asked: who cares for open items that have no owner.
+/// The questions to a person: the owners of open items that have none.
 pub(super) fn asks(artefact: &Artefact) -> Vec<EscalationNeed> {
     let has_owner = |item: &ArtefactItem| item.text(ArtefactField::Owner).is_some();
     let owned = |id: ArtefactItemId| id.kind.rule(ArtefactField::Owner).is_some();

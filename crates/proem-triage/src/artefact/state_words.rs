@@ -1,4 +1,4 @@
-//! What trackers' own words for sections and statuses stand for.
+//! The meaning of trackers' own words for sections and statuses.
 //!
 //! A person names the sections of a board, so a word tells figures and highlights how far the work is. It ends nothing: that
 //! a ticket is done is for the tracker's own mark to say.
@@ -7,8 +7,8 @@ use serde::Deserialize;
 
 use super::ticket::TicketProgress;
 
-/// Names of sections and statuses in lower case, by what they stand for, in the languages of the guard's phrases. A name is
-/// compared as a whole.
+/// Names of sections and statuses in lower case, by what they represent, in the languages of the guard's phrases. A
+/// name is compared as a whole.
 const WORDS: [(TicketProgress, &[&str]); 4] = [
     (
         TicketProgress::ToDo,
@@ -201,14 +201,14 @@ pub struct SectionStates {
     pub to_do: Vec<String>,
     /// Somebody works on it.
     pub in_progress: Vec<String>,
-    /// It stands still.
+    /// It is blocked.
     pub blocked: Vec<String>,
     /// Nobody works on it any more.
     pub done: Vec<String>,
 }
 
 impl SectionStates {
-    /// What a section or status of this name stands for; the project's own words count before those that ship.
+    /// The meaning of a section or status of this name. The project's own words count before those that ship.
     pub(crate) fn progress_of(&self, name: &str) -> Option<TicketProgress> {
         let name = name.trim().trim_end_matches(':').to_lowercase();
         let own = [

@@ -12,7 +12,7 @@ impl From<&ProjectSignal> for SignalRevision {
     }
 }
 
-/// Where a statement came from.
+/// The origin of a statement.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StatementOrigin {
     /// A revision of a signal said it, or it was inferred from that.
@@ -22,7 +22,7 @@ pub enum StatementOrigin {
 }
 
 impl StatementOrigin {
-    /// The signal; `None` for a person.
+    /// The signal. `None` for a person.
     #[must_use]
     pub const fn signal(&self) -> Option<&SignalRevision> {
         match self {
@@ -32,7 +32,7 @@ impl StatementOrigin {
     }
 }
 
-/// What a statement is worth.
+/// The certainty of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Certainty {
     /// A signal or a person says so.
@@ -73,7 +73,7 @@ impl ArtefactStatement {
     /// The most origins of a statement that are kept.
     pub const MAX_ORIGINS: usize = 32;
 
-    /// What a person typed or approved.
+    /// A text that a person typed or approved.
     #[must_use]
     pub fn by_person(text: &str, person: &str) -> Self {
         Self {
@@ -83,13 +83,13 @@ impl ArtefactStatement {
         }
     }
 
-    /// What a signal says, in its words.
+    /// A signal's statement, in its words.
     #[must_use]
     pub fn fact(text: Untrusted<String>, signal: SignalRevision) -> Self {
         Self::derived(LabelTree::Outside(text), Certainty::Fact, vec![signal])
     }
 
-    /// What a model or a rule concludes from signals.
+    /// A conclusion of a model or a rule from signals.
     #[must_use]
     pub fn inference(text: Untrusted<String>, signals: Vec<SignalRevision>) -> Self {
         Self::derived(LabelTree::Outside(text), Certainty::Inference, signals)
@@ -140,7 +140,7 @@ impl ArtefactStatement {
         Self { words, certainty, origins }
     }
 
-    /// A statement as it was written; `None` if its label and its origins don't fit together.
+    /// A statement as it was written. `None` if its label and its origins don't fit together.
     pub(super) fn restored(words: LabelTree, certainty: Certainty, origins: Vec<StatementOrigin>) -> Option<Self> {
         let by_persons =
             !origins.is_empty() && origins.iter().all(|origin| matches!(origin, StatementOrigin::Person(_)));
@@ -158,19 +158,19 @@ impl ArtefactStatement {
         &self.words
     }
 
-    /// What it is worth.
+    /// Its certainty.
     #[must_use]
     pub const fn certainty(&self) -> Certainty {
         self.certainty
     }
 
-    /// Where it came from, sorted.
+    /// Its origins, sorted.
     #[must_use]
     pub fn origins(&self) -> &[StatementOrigin] {
         &self.origins
     }
 
-    /// The person whose words it is; `None` if it is not a person's.
+    /// The person whose words it is. `None` if it is not a person's.
     #[must_use]
     pub fn person(&self) -> Option<&str> {
         match self.origins.as_slice() {

@@ -1,4 +1,4 @@
-//! How a ticket stands, as one signal has it: answers of code about texts that stay where they are.
+//! The state of a ticket, as one signal has it: answers of code about texts that stay where they are.
 
 use proem_engine::effect::key::SignalRevision;
 use proem_guard::{LabelMap, LabelScalar, LabelTree, Untrusted, show};
@@ -57,10 +57,10 @@ const PRIORITIES: [(&str, TicketPriority); 11] = [
 const CATEGORIES: [(&str, TicketProgress); 3] =
     [("new", TicketProgress::ToDo), ("indeterminate", TicketProgress::InProgress), ("done", TicketProgress::Done)];
 
-/// What a description with criteria says, in lower case.
+/// The marks of a description with criteria, in lower case.
 const CRITERIA: [&str; 4] = ["acceptance criteria", "acceptance criterion", "definition of done", "done when"];
 
-/// How a ticket stands. Times are in milliseconds since 1970.
+/// The state of a ticket. Times are in milliseconds since 1970.
 #[derive(Debug)]
 pub(crate) struct TicketState {
     pub(crate) progress: Option<TicketProgress>,
@@ -80,7 +80,7 @@ pub(crate) struct TicketState {
 #[derive(Debug)]
 pub(crate) struct TicketSprint {
     pub(crate) name: ArtefactStatement,
-    /// When it ended and what it is called, if it is closed; compared and never shown.
+    /// When it ended and what it is called, if it is closed. Compared and never shown.
     pub(crate) closed: Option<(i64, String)>,
 }
 
@@ -112,7 +112,7 @@ impl TicketState {
         }
     }
 
-    /// Whether a tracker calls the ticket of a signal done; `None` for a signal that says nothing of it.
+    /// Whether a tracker calls the ticket of a signal done. `None` for a signal that says nothing of it.
     ///
     /// Only a tracker's own change or listing of the ticket counts, by the closed words in it: no comment, no mail and
     /// no line of anybody else's.
@@ -158,7 +158,7 @@ fn named_progress(fields: &LabelMap, words: &SectionStates) -> Option<TicketProg
     };
     let by_section = field_text(fields, "section").or_else(moved_to).and_then(meaning);
     let by_status = field_text(fields, "status").and_then(meaning);
-    // A category of the tracker's counts before a status' name, which tells only that work stands still.
+    // A category of the tracker's counts before a status' name, which tells only that work is blocked.
     let by_status = by_status.filter(|meaning| marked.is_none() || *meaning == TicketProgress::Blocked);
     by_section.or(by_status).or(marked)
 }
@@ -210,7 +210,7 @@ fn ticket_sprint(tree: &LabelTree, signal: &ProjectSignal) -> Option<TicketSprin
     Some(TicketSprint { name: ArtefactStatement::fact(name.clone(), SignalRevision::from(signal)), closed })
 }
 
-/// What a word stands for, in any case.
+/// The meaning of a word, in any case.
 fn word_meaning<T: Copy>(said: &Untrusted<String>, words: &[(&str, T)]) -> Option<T> {
     let known = words.iter().find(|(word, _)| said.measure(|said| said.trim().eq_ignore_ascii_case(word)));
     known.map(|(_, meaning)| *meaning)

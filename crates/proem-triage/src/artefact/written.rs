@@ -12,7 +12,7 @@ use super::{
     statement::{ArtefactStatement, Certainty, StatementOrigin},
 };
 
-/// The version of what is written; it is raised with every change of it.
+/// The version of what is written. It is raised with every change of it.
 pub const ARTEFACT_FORM: u64 = 1;
 
 /// Why a written artefact can't be read.
@@ -43,11 +43,11 @@ impl fmt::Display for ArtefactFormError {
 impl std::error::Error for ArtefactFormError {}
 
 impl Artefact {
-    /// The artefact with all its labels as canonical JSON, for a store; never for a screen or a prompt.
+    /// The artefact with all its labels as canonical JSON, for a store. Never for a screen or a prompt.
     ///
     /// # Errors
     ///
-    /// What is too much, with its place.
+    /// Writes it, or returns the place of the excess.
     pub fn write(&self) -> Result<String, TreeError> {
         self.to_tree().write()
     }
@@ -68,8 +68,8 @@ impl Artefact {
         ])
     }
 
-    /// Reads what [`Self::write`] wrote. Labels are taken from it as they stand, so it has to come from a store of
-    /// one's own.
+    /// Reads what [`Self::write`] wrote. Labels are taken from it as they are, so it has to come from a store of one's
+    /// own.
     ///
     /// # Errors
     ///
@@ -118,7 +118,7 @@ fn item_tree(item: &ArtefactItem) -> LabelTree {
     ])
 }
 
-/// What stands in a field.
+/// The value of a field.
 pub(super) fn stored_value_tree(value: &ArtefactValue) -> LabelTree {
     match value {
         ArtefactValue::Text(statement) => statement_tree(statement),

@@ -13,11 +13,11 @@ use super::{
 };
 
 impl ArtefactLogEntry {
-    /// The entry with all its labels as canonical JSON, for a store; never for a screen or a prompt.
+    /// The entry with all its labels as canonical JSON, for a store. Never for a screen or a prompt.
     ///
     /// # Errors
     ///
-    /// What is too much, with its place.
+    /// Writes it, or returns the place of the excess.
     pub fn write(&self) -> Result<String, TreeError> {
         self.to_tree().write()
     }

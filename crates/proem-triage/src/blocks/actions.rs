@@ -1,4 +1,4 @@
-//! What was done before: the last 24 hours, and similar situations.
+//! Earlier actions: the last 24 hours, and similar situations.
 
 use proem_engine::{input::Inputs, policy::ActionConfidence, run::Time};
 use proem_guard::LabelTree;
@@ -18,15 +18,15 @@ pub struct RecentAction {
     pub at: Time,
     /// Its name, such as `jira_comment`.
     pub action: String,
-    /// What it was, with the labels of who said so.
+    /// Its description, with the labels of the authors.
     pub description: LabelTree,
-    /// What became of it.
+    /// Its state.
     pub state: RecentActionState,
-    /// How sure code was of it; `None` where that was not kept.
+    /// How sure code was of it. `None` where that was not kept.
     pub confidence: Option<ActionConfidence>,
 }
 
-/// What became of an action.
+/// The state of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RecentActionState {
     /// It was done.
@@ -42,7 +42,7 @@ pub enum RecentActionState {
 }
 
 impl RecentActionState {
-    /// What stands behind `Executed:`.
+    /// The words behind `Executed:`.
     fn told(self) -> String {
         match self {
             Self::Executed => "Yes".to_owned(),
@@ -59,16 +59,16 @@ impl RecentActionState {
 pub struct SimilarSituation {
     /// When it happened.
     pub at: Time,
-    /// What it was.
+    /// The situation.
     pub situation: LabelTree,
-    /// What was done.
+    /// The action.
     pub action: LabelTree,
-    /// What came of it.
+    /// The outcome.
     pub outcome: LabelTree,
 }
 
-/// The actions of the last 24 hours with their sums; their exact times stand apart, since only days may stand above
-/// the signals.
+/// The actions of the last 24 hours with their sums. Their exact times are apart, since only days may be above the
+/// signals.
 pub(super) fn add_recent_actions(context: &StageContext<'_>, inputs: &mut Inputs) {
     let all = context.actions;
     let numbered = || (1_u64..).zip(all);

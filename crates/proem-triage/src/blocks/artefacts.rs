@@ -120,7 +120,7 @@ fn recent_decisions(all: &ArtefactSet, now: Time) -> impl Iterator<Item = LabelT
     })
 }
 
-/// All four artefacts with everything that stands in them.
+/// All four artefacts with everything that is in them.
 pub(super) fn in_full(all: &ArtefactSet) -> LabelTree {
     let items = all.iter().flat_map(|artefact| artefact.items().map(move |(id, item)| (artefact.kind(), id, item)));
     LabelTree::list(items.map(|(kind, id, item)| {

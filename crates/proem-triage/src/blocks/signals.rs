@@ -12,7 +12,7 @@ use crate::{
 /// The most bytes of an address that is told.
 const MAX_ADDRESS: usize = 254;
 
-/// What one call is about.
+/// The subject of one call.
 #[derive(Debug, Clone, Copy)]
 pub struct PromptBatch<'b> {
     /// Which call of the cycle it is, in words of ours.
@@ -28,17 +28,17 @@ pub struct PromptSignal<'s> {
     pub signal: &'s ProjectSignal,
     /// Its one line, if that went through everything that `content` went through.
     pub summary: Option<&'s Untrusted<String>>,
-    /// What its sender may be called.
+    /// The name of its sender.
     pub sender: Option<&'s Untrusted<String>>,
-    /// What of its texts may be read.
+    /// The readable part of its texts.
     pub content: &'s Untrusted<String>,
     /// The name of its ticket, unless that is kept out.
     pub ticket: Option<&'s Untrusted<String>>,
     /// Whether what may be read is suspected: it is told with a mark at each word.
     pub is_flagged: bool,
-    /// What is suspected, in words of ours.
+    /// The suspicion, in words of ours.
     pub suspicion: Option<&'s str>,
-    /// What is known of it by then. The words in it are told as if they were from outside.
+    /// Its classification so far. The words in it are treated as text from outside.
     pub classification: Option<&'s SignalClassification>,
     /// Why it needs more than a classification, in words of ours.
     pub why: Option<&'s str>,
@@ -47,9 +47,9 @@ pub struct PromptSignal<'s> {
 /// How much is told of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SignalDepth {
-    /// What came in.
+    /// The signal as it came in.
     Bare,
-    /// What is known of it besides.
+    /// The signal with its classification.
     Classified,
 }
 
@@ -69,7 +69,7 @@ impl PromptBatch<'_> {
 }
 
 impl PromptSignal<'_> {
-    /// What is told of it, as the first number of as many as the second has.
+    /// The block of a signal, numbered as the first of this pair out of the second.
     fn tree(&self, [number, of]: [u64; 2], depth: SignalDepth) -> LabelTree {
         let signal = self.signal;
         let kind = match &signal.kind {

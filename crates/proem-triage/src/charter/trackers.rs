@@ -12,7 +12,7 @@ use crate::signal::{ProjectSignal, SignalSource};
 pub struct CharterTracker {
     /// The word of the tracker, such as `asana`.
     pub source: String,
-    /// What the tracker calls the project: a key of Jira, a number (gid) of Asana.
+    /// The tracker's name for the project: a key of Jira, a number (gid) of Asana.
     pub project: String,
     /// The address of the tracker's pages, such as `https://corp.atlassian.net`, for links in reports.
     #[serde(default)]
@@ -20,7 +20,7 @@ pub struct CharterTracker {
 }
 
 impl CharterTracker {
-    /// What is wrong with it, if anything is.
+    /// Its problem, if there is one.
     pub(super) fn problem(&self) -> Option<&'static str> {
         let is_tracker = matches!(SignalSource::parse(&self.source), Some(SignalSource::Jira | SignalSource::Asana));
         let said = self.project.trim();
@@ -44,14 +44,15 @@ fn is_page_address(url: &str) -> bool {
 }
 
 impl ProjectCharter {
-    /// What trackers call this project: the key that its tickets begin with, and the names of further trackers.
+    /// The trackers' names for this project: the key that its tickets begin with, and the names of further trackers.
     pub(super) fn tracker_projects(&self) -> impl Iterator<Item = String> {
         let further = self.trackers.iter().map(|tracker| tracker.project.trim().to_owned());
         [self.key.clone()].into_iter().chain(further)
     }
 
-    /// The address of the page of a signal's ticket; `None` if the file has no address of its tracker. Host and path are
-    /// the file's, and the ticket is named only if it has the form of a key of Jira, or of a task of Asana, in a listed project.
+    /// The address of the page of a signal's ticket. `None` if the file has no address of its tracker. Host and path
+    /// are the file's, and the ticket is named only if it has the form of a key of Jira, or of a task of Asana, in a
+    /// listed project.
     #[must_use]
     pub fn ticket_page(&self, signal: &ProjectSignal) -> Option<String> {
         let ticket = show::exact_json(signal.ticket.as_ref()?).as_str()?.to_ascii_uppercase();

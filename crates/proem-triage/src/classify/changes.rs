@@ -1,4 +1,4 @@
-//! What a system says changed of a ticket or a sprint, one change at a time.
+//! The system's own account of changes to a ticket or a sprint, one change at a time.
 
 use std::collections::BTreeSet;
 
@@ -22,13 +22,13 @@ const LARGE_GROWTH: f64 = 2.0;
 pub(super) struct TicketChange<'s> {
     /// The closed word for what changed.
     pub(super) of: Option<SystemWord>,
-    /// What its name in the source says.
+    /// Its name in the source.
     pub(super) name: SystemWords,
     pub(super) from: Option<ChangeEnd<'s>>,
     pub(super) to: Option<ChangeEnd<'s>>,
 }
 
-/// What was, or what is since.
+/// The value before, or since.
 #[derive(Clone, Copy)]
 pub(super) struct ChangeEnd<'s> {
     text: &'s Untrusted<String>,
@@ -36,7 +36,7 @@ pub(super) struct ChangeEnd<'s> {
 }
 
 impl<'s> TicketChange<'s> {
-    /// A change as a signal holds it; `None` if that names nothing.
+    /// A change as a signal holds it. `None` if that names nothing.
     pub(super) fn of(tree: &'s LabelTree, lexicon: &TriageLexicon) -> Option<Self> {
         let LabelTree::Map(change) = tree else { return None };
         let name = lexicon.system_words(non_empty_text(change.get("field")?)?);
@@ -77,9 +77,8 @@ impl<'s> TicketChange<'s> {
         self.both(|from, to| date::leading_day(from).zip(date::leading_day(to)).is_some_and(is_far))
     }
 
-    /// Whether a text says the same as before and so many words more, or all but so many of them: what is made is more
-    /// or less. What is only said in another way, or corrected, both lacks words and has others.
-    /// Words for how it is made count for nothing.
+    /// Whether a text is an earlier one with this many words more or less: the work grows or shrinks. A text that is
+    /// only reworded or corrected both lacks words and has others. Words about how it is made count for nothing.
     pub(super) fn is_extended(&self, least: usize, lexicon: &TriageLexicon) -> bool {
         let is_thing =
             |word: &String| word.chars().count() >= LONG_WORD && !lexicon.floors().has(word, FloorWord::Manner);
@@ -98,14 +97,14 @@ impl<'s> TicketChange<'s> {
         self.both(|from, to| is_large(number(from), number(to)))
     }
 
-    /// Whether something is so of what was and what is since; not if one of them is nothing.
+    /// Whether something is so of what was and what is since. Not if one of them is nothing.
     fn both(&self, is_so: impl Fn(&str, &str) -> bool) -> bool {
         let both = self.from.zip(self.to);
         both.is_some_and(|(from, to)| from.text.measure(|from| to.text.measure(|to| is_so(from, to))))
     }
 }
 
-/// What a change can be named.
+/// The possible names of a change.
 const NAMES: [SystemWord; 16] = [
     SystemWord::ChangeStatus,
     SystemWord::ChangeFlag,

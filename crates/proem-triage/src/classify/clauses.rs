@@ -1,4 +1,4 @@
-//! Where in a folded text sentences, clauses and words begin.
+//! The beginnings of sentences, clauses and words in a folded text.
 //!
 //! In scripts that are written without spaces, three characters count as a word.
 

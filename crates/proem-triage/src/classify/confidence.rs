@@ -1,9 +1,9 @@
 //! How sure a classification by rules is.
 
-/// What decided the category.
+/// The basis of the category.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ClassificationBasis {
-    /// What the system itself says: a transition, a flag, a type.
+    /// The system's own word: a transition, a flag, a type.
     System,
     /// Words, and no other category comes near.
     Clear,

@@ -1,7 +1,7 @@
 //! Which signals of a batch are about the same: by ticket, link, thread and time.
 //!
 //! Two are related if they are of one ticket, one names the other's ticket or both name a third, or they are mails of
-//! one thread; and if at most [`WINDOW`] lies between them, where both times are known.
+//! one thread; and if at most [`WINDOW`] is between them, where both times are known.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use super::SignalInBatch;
 use crate::{contract::MAX_SIGNALS, date::SignalTime};
 
-/// How far apart related signals may lie, in milliseconds: seven days.
+/// How far apart related signals may be, in milliseconds: seven days.
 pub(super) const WINDOW: i64 = 7 * 24 * 3600 * 1000;
 
 /// The most tickets that a text names, as far as this is concerned.
@@ -47,7 +47,7 @@ pub(super) fn related_signals<'b, 's>(
     })
 }
 
-/// The members of a group within the window around a time; at most a few more than are listed.
+/// The members of a group within the window around a time. At most a few more than are listed.
 fn members_within_window(members: &[(Option<i64>, usize)], time: Option<i64>) -> impl Iterator<Item = usize> {
     let first_timed = members.partition_point(|(time, _)| time.is_none());
     let (from, to) = match time {
@@ -62,7 +62,7 @@ fn members_within_window(members: &[(Option<i64>, usize)], time: Option<i64>) ->
     timed.iter().chain(untimed).take(MAX_SIGNALS.saturating_add(1)).map(|(_, at)| *at)
 }
 
-/// What a signal is about, as hashes: no text leaves.
+/// The subject of a signal, as hashes: no text leaves.
 struct SignalSubject {
     keys: BTreeSet<u64>,
     time: Option<i64>,

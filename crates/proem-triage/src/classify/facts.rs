@@ -1,4 +1,4 @@
-//! What a system itself says of a signal, in closed words: it counts whatever the texts say.
+//! The system's own facts about a signal, in closed words. They count whatever the texts contain.
 
 use proem_guard::{LabelScalar, LabelTree, Untrusted};
 
@@ -15,7 +15,7 @@ use crate::signal::{ProjectSignal, SignalKind, SignalSource};
 const MORE_OF_SUMMARY: usize = 2;
 const MORE_OF_TEXT: usize = 4;
 
-/// What the system says.
+/// The system's facts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one independent fact")]
 pub(super) struct SystemFacts {
@@ -30,26 +30,26 @@ pub(super) struct SystemFacts {
     /// A bug that harms those who use what runs.
     pub(super) is_incident: bool,
     pub(super) is_risk: bool,
-    /// What was agreed changed: what is in a sprint or a version, or that it is made at all.
+    /// The agreed scope changed: the contents of a sprint or a version, or whether the work is done at all.
     pub(super) is_rescoped: bool,
-    /// What the work takes, how far it is, or when it is due changed.
+    /// The work's effort, progress or due date changed.
     pub(super) is_replanned: bool,
     /// It takes at least twice as long, is due at quite another time, or was not done in its sprint.
     pub(super) is_replanned_much: bool,
     pub(super) is_due_moved: bool,
-    /// What moves with it is more than a ticket.
+    /// More than a ticket moves with it.
     pub(super) is_milestone: bool,
     pub(super) danger: DangerFact,
     pub(super) link: LinkFact,
-    /// What stood still does so no longer, or the work on it ended.
+    /// Blocked work goes on, or it ended.
     pub(super) is_released: bool,
-    /// What kind of ticket it is, where that says what it is about.
+    /// The category of its ticket's type, if the type has one.
     pub(super) of_type: Option<SignalCategory>,
     /// Somebody found that it is a bug, or marked it as failed.
     pub(super) is_found_faulty: bool,
     /// It is closed because another ticket is the same.
     pub(super) is_elsewhere: bool,
-    /// What a ticket says of itself is what changed.
+    /// The ticket's own text changed.
     pub(super) is_rewritten: bool,
     pub(super) has_description: bool,
     /// A sprint begins or ends.
@@ -59,7 +59,7 @@ pub(super) struct SystemFacts {
     pub(super) is_principal: bool,
 }
 
-/// What kind of signal it is, as far as rules care.
+/// The kind of signal, as far as rules care.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KindGroup {
     Created,
@@ -74,7 +74,7 @@ pub(super) enum KindGroup {
     Unknown,
 }
 
-/// Where a ticket was moved to.
+/// The status that a ticket was moved to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StatusFact {
     NotMoved,
@@ -86,7 +86,7 @@ pub(super) enum StatusFact {
     Elsewhere,
 }
 
-/// What a ticket was linked to.
+/// The ticket that a ticket was linked to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LinkFact {
     /// Nothing that says anything.
@@ -97,7 +97,7 @@ pub(super) enum LinkFact {
     Depends,
 }
 
-/// What is said of a risk, in words that a system has for it.
+/// A risk, in words that a system has for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DangerFact {
     /// The text says neither.
@@ -116,7 +116,7 @@ pub(super) enum PriorityFact {
     Highest,
 }
 
-/// Who writes.
+/// The kind of sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SenderFact {
     /// Somebody inside, or nobody knows.
@@ -156,13 +156,13 @@ impl SystemFacts {
             Some(SystemWord::ChangeSprint) => change.is_continued(),
             _ => false,
         };
-        // What nobody works on yet is still being thought out.
+        // A ticket that nobody works on yet is still being thought out.
         let is_extended = |change: &TicketChange<'_>| match change.of {
             Some(SystemWord::ChangeSummary) => change.is_extended(MORE_OF_SUMMARY, lexicon),
             Some(SystemWord::ChangeText) => change.is_extended(MORE_OF_TEXT, lexicon),
             _ => false,
         };
-        // What is found in a sprint, and what a story is cut into, was agreed with the sprint.
+        // Findings in a sprint, and parts of a story, belong to the agreed sprint.
         let is_added = signal.kind == SignalKind::TicketCreated
             && !is_bug
             && category_of(of_type).is_none()
@@ -213,7 +213,7 @@ impl SystemFacts {
         }
     }
 
-    /// Whether a ticket stands still by what the system says.
+    /// Whether a ticket is blocked by what the system says.
     pub(super) const fn is_blocked(&self) -> bool {
         self.is_flagged || matches!(self.link, LinkFact::Blocked) || matches!(self.status, StatusFact::Blocked)
     }
@@ -235,7 +235,7 @@ fn kind_group(kind: &SignalKind) -> KindGroup {
     }
 }
 
-/// What is said of a risk: by a label, or by a level.
+/// A risk: by a label, or by a level.
 fn danger(changes: &[TicketChange<'_>]) -> DangerFact {
     let levels = || changes.iter().filter(|change| change.name.has(SystemWord::TypeRisk));
     let is_high =
@@ -250,7 +250,7 @@ fn danger(changes: &[TicketChange<'_>]) -> DangerFact {
     }
 }
 
-/// What a ticket of such a type is about, where that says it.
+/// The category of a ticket of such a type, if the type has one.
 fn category_of(of_type: SystemWords) -> Option<SignalCategory> {
     let types = [
         (SystemWord::TypeBlocker, SignalCategory::Blocker),
@@ -281,7 +281,7 @@ impl<'s> SystemReader<'s> {
         self.text(name).map(|text| self.lexicon.system_words(text)).unwrap_or_default()
     }
 
-    /// Where a ticket was moved to. A resolution that is taken away opens it again.
+    /// The status that a ticket was moved to. Taking a resolution away opens it again.
     fn status(&self, changes: &[TicketChange<'_>]) -> StatusFact {
         let is_reopened = |change: &TicketChange<'_>| {
             change.of == Some(SystemWord::ChangeResolution) && change.from.is_some() && change.to.is_none()
@@ -308,7 +308,7 @@ impl<'s> SystemReader<'s> {
         self.text("status_category").is_some_and(|said| said.measure(|said| !said.eq_ignore_ascii_case("new")))
     }
 
-    /// What it was linked to. What has to come first keeps nobody from working on what is not begun.
+    /// The ticket that it was linked to. A prerequisite blocks nobody from work that has not begun.
     fn link(&self, changes: &[TicketChange<'_>]) -> LinkFact {
         let links = || changes.iter().filter(|change| change.of == Some(SystemWord::ChangeLink));
         let says = |word| links().any(|change| change.says(word));
@@ -335,7 +335,7 @@ impl<'s> SystemReader<'s> {
         }
     }
 
-    /// Whether a task of Asana was ticked off; tickets that are listed have not moved by that.
+    /// Whether a task of Asana was ticked off. Tickets that are listed have not moved by that.
     fn is_completed(&self) -> bool {
         let is_true = |tree: &LabelTree| match tree {
             LabelTree::Scalar(scalar) => scalar.measure(|scalar| *scalar == LabelScalar::Bool(true)),
@@ -361,8 +361,8 @@ impl<'s> SystemReader<'s> {
 }
 
 impl TriageProject {
-    /// Who writes. Only what an address says counts, and an address can be feigned, so this may raise what a signal
-    /// matters and never permits anything.
+    /// The kind of sender. Only an address counts, and an address can be forged, so this may raise a signal's
+    /// importance and never permits anything.
     fn sender(&self, signal: &ProjectSignal, lexicon: &TriageLexicon) -> SenderFact {
         let Some(address) = signal.sender.as_ref().and_then(|sender| sender.address.as_ref()) else {
             return SenderFact::Inside;
@@ -406,10 +406,10 @@ impl TriageProject {
     }
 }
 
-/// What a system says became of a ticket, in answers that hold no text.
+/// The system's news of a ticket, in answers that hold no text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TicketNews {
-    /// It stands still: flagged, moved to a status that says so, or linked to what blocks it.
+    /// It is blocked: flagged, moved to a status that says so, or linked to what blocks it.
     pub standstill: Standstill,
     /// The work on it is done.
     pub completion: Completion,
@@ -419,7 +419,7 @@ pub struct TicketNews {
     pub movement: Movement,
 }
 
-/// Whether a ticket stands still.
+/// Whether a ticket is blocked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standstill {
     /// It does from here on.
@@ -460,7 +460,7 @@ pub enum Slip {
 }
 
 impl TicketNews {
-    /// What a signal says of its ticket.
+    /// A signal's news of its ticket.
     #[must_use]
     pub fn of(signal: &ProjectSignal, lexicon: &TriageLexicon) -> Self {
         let words = SystemReader { signal, lexicon };

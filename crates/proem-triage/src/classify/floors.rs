@@ -1,14 +1,14 @@
-//! The least that a signal matters by its words. Whatever else says less, a model included, this holds.
+//! The floor of a signal's importance by its words. It holds whatever else says less, a model included.
 //!
-//! Two kinds of words raise it: words of trouble (work stands still, stops, is late, is cancelled; law, security and
+//! Two kinds of words raise it: words of trouble (work is blocked, stops, is late, is cancelled; law, security and
 //! outages as trouble), and a decision, a date or money that a sponsor or customer asks for. All words are in
 //! `data/triage-floors.tsv`, in the languages of the guard.
 //!
-//! Context decides whether a word of trouble counts. A negation of the same clause, or a word that says the trouble is
-//! over, takes it back, unless that is yet to come. A word for something small beside it (a lunch, a button) makes it
-//! small. A look-alike letter changes nothing. What a mail quotes is not read (see `quotes`).
+//! Context decides whether a word of trouble counts. A negation of the same clause, or a word for the end of the
+//! trouble, takes it back, unless that is in the future. A word for something small beside it (a lunch, a button) makes
+//! it small. A look-alike letter changes nothing. Quotations in a mail are not read (see `quotes`).
 //!
-//! Invariants: the answers are closed words; more text around a sentence changes nothing of what the sentence says; the
+//! Invariants: the answers are closed words. More text around a sentence changes nothing of what the sentence says. The
 //! time is linear in the text.
 
 use std::collections::BTreeSet;
@@ -25,20 +25,20 @@ use crate::contract::{SignalCategory, SignalImportance};
 
 /// The words that ship.
 const WORDS: &str = include_str!("../../data/floors.tsv");
-/// How many words may stand between a negation and the word that it takes back.
+/// How many words may be between a negation and the word that it takes back.
 const NEGATION_REACH: u32 = 3;
 /// And between a word that says it is over and that of the trouble.
 const OVER_REACH: u32 = 8;
 /// How many words before `resolved` a `not` or an `until` still counts.
 const LATER_REACH: u32 = 3;
-/// How many words may stand between a small thing and a trouble behind it: `the lunch on Friday is cancelled`.
+/// How many words may be between a small thing and a trouble behind it: `the lunch on Friday is cancelled`.
 const SMALL_REACH: u32 = 2;
 /// And between two words that are trouble only together.
 const PAIR_REACH: u32 = 12;
 
 macro_rules! floor_words {
     ($($variant:ident = $name:literal,)+) => {
-        /// What a word of the table stands for.
+        /// The meaning of a word of the table.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub(super) enum FloorWord { $($variant,)+ }
 
@@ -95,7 +95,7 @@ floor_words! {
 /// Why a signal matters at least as much as its floor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FloorReason {
-    /// Work stands still.
+    /// Work is blocked.
     Block,
     /// Something must not go on, or not begin.
     Stop,
@@ -107,9 +107,9 @@ pub enum FloorReason {
     Legal,
     /// Security, as trouble.
     Security,
-    /// What runs does so no longer.
+    /// A running system has stopped.
     Outage,
-    /// What was promised for a day may not be kept.
+    /// A promise for a day may not be kept.
     Danger,
     /// A sponsor or a customer asks for a decision, a date or money.
     Request,
@@ -136,7 +136,7 @@ impl FloorReason {
         }
     }
 
-    /// What a signal is about for this reason, where nothing else says more.
+    /// The category for this reason, if nothing else says more.
     pub(super) const fn category(self) -> SignalCategory {
         match self {
             Self::Block | Self::Stop => SignalCategory::Blocker,
@@ -162,7 +162,7 @@ impl FloorReason {
     }
 }
 
-/// What the words of a signal's texts hold it to.
+/// The floor that the words of a signal's texts set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct FloorReading {
     /// Why it matters at least that much.
@@ -177,7 +177,7 @@ pub(super) struct FloorReading {
     has_trouble_taken_back: bool,
     /// Whether something may go wrong that was not promised for a day: no floor, and no calm either.
     is_wary: bool,
-    /// What else it is about, in languages that no message was learned from.
+    /// Other categories, in languages that no message was learned from.
     pub(super) topics: BTreeSet<SignalCategory>,
     asks: bool,
     requested: bool,
@@ -194,7 +194,7 @@ impl FloorReading {
         self.reasons.iter().map(of).fold(SignalImportance::Low, SignalImportance::or_higher)
     }
 
-    /// What it is about by these reasons. Law that stops something is one of several reasons why work stands still.
+    /// The categories of these reasons. Law that stops something is one of several reasons for blocked work.
     pub(super) fn categories(&self) -> impl Iterator<Item = SignalCategory> {
         let stands = self.reasons.contains(&FloorReason::Stop) || self.reasons.contains(&FloorReason::Block);
         let is_told = move |reason: &&FloorReason| !(stands && **reason == FloorReason::Legal);
@@ -257,7 +257,7 @@ impl FloorWords {
     /// Adds what a text says.
     pub(super) fn read(&self, text: &str, reading: &mut FloorReading) {
         self.read_one(text, reading);
-        // A guess at what stands there in look-alike letters, hidden or with spaces between.
+        // A guess at what is there in look-alike letters, hidden or with spaces between.
         if !text.is_ascii() {
             let limits = DecodingLimits { depth: 1, ..DecodingLimits::for_text(text.len()) };
             let guesses = [ReadingStep::Skeleton, ReadingStep::Parted];
@@ -303,7 +303,7 @@ impl FloorWords {
         self.has(role, FloorWord::Role)
     }
 
-    /// Whether such a word stands in a short text.
+    /// Whether such a word is in a short text.
     pub(super) fn has(&self, text: &str, word: FloorWord) -> bool {
         let folded = folded_view(text).text;
         self.mentions(&folded).iter().any(|mention| mention.word == word)
@@ -339,7 +339,7 @@ fn without_parts(all: &[FloorMention]) -> Vec<FloorMention> {
     let longer: Vec<(Span, FloorWord)> =
         all.iter().filter(|of| of.word.hides_parts()).map(|of| (of.span, of.word)).collect();
     let is_part = |of: &FloorMention| {
-        // Those that begin before it ends, the nearest first; no word is longer than the lexicon's longest.
+        // Those that begin before it ends, the nearest first. No word is longer than the lexicon's longest.
         let behind = longer.partition_point(|(span, _)| span.start <= of.span.start);
         let is_near = |(span, _): &&(Span, FloorWord)| of.span.start.saturating_sub(span.start) <= LONGEST;
         longer.iter().take(behind).rev().take_while(is_near).any(|(span, word)| {
@@ -379,7 +379,7 @@ const fn topic(word: FloorWord) -> Option<SignalCategory> {
     }
 }
 
-/// What stands around a word.
+/// The surroundings of a word.
 struct ClauseReader<'m> {
     mentions: &'m [FloorMention],
 }
@@ -390,7 +390,7 @@ impl ClauseReader<'_> {
         match mention.word {
             FloorWord::Objects if self.is_in_sentence(at, FloorWord::Lawyer) => Some(FloorReason::Legal),
             FloorWord::Failing if self.is_in_sentence(at, FloorWord::Live) => Some(FloorReason::Outage),
-            // Work that is not free yet stands still.
+            // Work that is not free yet is blocked.
             FloorWord::Freed => Some(FloorReason::Block),
             word => FloorReason::of(word),
         }
@@ -416,7 +416,7 @@ impl ClauseReader<'_> {
         self.mentions.partition_point(|other| key(other) < key(of))
     }
 
-    /// The words before one, the nearest first, with how many words lie between.
+    /// The words before one, the nearest first, with how many words are between.
     fn before(&self, at: usize) -> impl Iterator<Item = (&FloorMention, u32)> {
         let of = self.mentions.get(at);
         let before = self.mentions.get(..at).unwrap_or_default().iter().rev();
@@ -426,7 +426,7 @@ impl ClauseReader<'_> {
         })
     }
 
-    /// The words behind one, the nearest first, with how many words lie between.
+    /// The words behind one, the nearest first, with how many words are between.
     fn behind(&self, at: usize) -> impl Iterator<Item = (&FloorMention, u32)> {
         let of = self.mentions.get(at);
         let behind = self.mentions.get(at.saturating_add(1)..).unwrap_or_default().iter();
@@ -486,7 +486,7 @@ impl ClauseReader<'_> {
         gap <= 2 && between.iter().any(|other| other.word == FloorWord::Joins && other.span.start >= first.span.end)
     }
 
-    /// Whether another word stands in the same sentence, not far away.
+    /// Whether another word is in the same sentence, not far away.
     fn is_in_sentence(&self, at: usize, word: FloorWord) -> bool {
         let Some(mention) = self.mentions.get(at) else { return false };
         let is_near =

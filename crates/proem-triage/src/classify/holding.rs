@@ -1,4 +1,4 @@
-//! What the words of floors do to the reading of a signal.
+//! The effect of floors' words on the reading of a signal.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -22,12 +22,12 @@ const MOST_THANKS: usize = 12;
 pub struct ImportanceFloor {
     /// How much it matters at least.
     pub least: SignalImportance,
-    /// Why; nothing where the least is [`SignalImportance::Low`].
+    /// Why. Nothing where the least is [`SignalImportance::Low`].
     pub reasons: BTreeSet<FloorReason>,
 }
 
 impl SignalReading {
-    /// Adds what the words of floors say of the category. Where weights of words decide, they have learned those words, too.
+    /// Adds the votes of floors' words for a category. If weights of words decide, they have learned those words, too.
     pub(super) fn add_floor(&mut self) {
         if self.floor.is_calm() {
             self.importances.remove(&SignalImportance::Critical);

@@ -80,7 +80,7 @@ pub(super) fn without_texts(facts: &SystemFacts) -> SignalImportance {
 fn of_category(facts: &SystemFacts, reading: &SignalReading, category: SignalCategory) -> SignalImportance {
     use SignalImportance::{Critical, High, Low, Medium};
     let is_outside = matches!(facts.sender, SenderFact::Outside | SenderFact::OutsideStakeholder);
-    // What its words say, within what the meaning of the importances leaves open for the category.
+    // The words' verdict, within the range that the meaning of the importances leaves for the category.
     let by_words = match category {
         SignalCategory::Blocker => reading.most(&[Critical, High]),
         SignalCategory::Scope => High,

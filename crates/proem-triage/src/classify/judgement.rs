@@ -1,7 +1,7 @@
 //! Persons' judgements of how much signals matter: what one changes of a classification, and what many teach.
 //!
 //! Invariants: nothing here holds a text from outside or a person's words, only members of closed lists and addresses
-//! of the project's trusted file; what is learned raises and never lowers, and never makes anything critical; one
+//! of the project's trusted file; what is learned raises and never lowers, and never makes anything critical. One
 //! judgement teaches nothing.
 
 use std::collections::BTreeMap;
@@ -15,9 +15,9 @@ const ENOUGH: usize = 2;
 /// A person's judgement as it is counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CountedJudgement {
-    /// The address of the stakeholder who sent the signal; empty for everybody else, of whom nothing is learned.
+    /// The address of the stakeholder who sent the signal. Empty for everybody else, of whom nothing is learned.
     pub sender: String,
-    /// What the signal is about first of all.
+    /// The signal's first category.
     pub category: SignalCategory,
     /// How much it matters.
     pub importance: SignalImportance,
@@ -28,7 +28,8 @@ pub struct CountedJudgement {
 pub struct LearnedImportance(BTreeMap<(String, SignalCategory), SignalImportance>);
 
 impl LearnedImportance {
-    /// What judgements teach: the highest importance that at least two of them reach, and more of them than stay below.
+    /// The lesson of judgements: the highest importance that at least two of them reach, and more of them than stay
+    /// below.
     #[must_use]
     pub fn of(judgements: impl IntoIterator<Item = CountedJudgement>) -> Self {
         let mut by_sender: BTreeMap<(String, SignalCategory), Vec<SignalImportance>> = BTreeMap::new();
@@ -46,7 +47,7 @@ impl LearnedImportance {
         Self(by_sender.into_iter().filter_map(|(key, said)| Some((key, least(&said)?))).collect())
     }
 
-    /// The least importance of a signal of this stakeholder, by address, and category; `None` if nothing is learned.
+    /// The least importance of a signal of this stakeholder, by address, and category. `None` if nothing is learned.
     #[must_use]
     pub fn least(&self, sender: &str, category: SignalCategory) -> Option<SignalImportance> {
         self.0.get(&(sender.to_lowercase(), category)).copied()
@@ -99,8 +100,8 @@ impl SignalClassification {
     }
 }
 
-/// What is recommended once the importance is given: something that matters is not passed over, and something of low
-/// importance is left.
+/// The recommendation once the importance is given: an important signal is not passed over, and one of low importance
+/// is left.
 const fn judged_action(
     category: SignalCategory,
     importance: SignalImportance,

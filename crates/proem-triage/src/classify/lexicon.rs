@@ -1,7 +1,7 @@
 //! Words that tell what a signal is about: one file, in five languages.
 //!
 //! A term is one word or several behind each other, without capitals and accents. It matches whole words of one
-//! sentence; `*` at the end of a word stands for any rest. A term behind a word of negation, with at most one word
+//! sentence. `*` at the end of a word represents any rest. A term behind a word of negation, with at most one word
 //! between, doesn't count, unless the negation is its own.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,7 +30,7 @@ const MAX_WORDS: usize = 20_000;
 /// How far before a term a negation still counts, in words.
 const NEGATION_REACH: usize = 2;
 
-/// What a term says.
+/// The meaning of a term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Meaning {
     /// It is surely about this.
@@ -176,7 +176,7 @@ impl TriageLexicon {
         self
     }
 
-    /// What the words of a signal say together.
+    /// The joint meaning of a signal's words.
     pub(super) const fn learned(&self) -> &CategoryWeights {
         &self.learned
     }
@@ -263,9 +263,10 @@ impl TriageLexicon {
         &self.confidence
     }
 
-    /// What the terms of a text say, with the first word of each.
+    /// The meanings of a text's terms, with the first word of each.
     ///
-    /// What several terms say of one word counts once, as it does when the word comes again: languages share words.
+    /// The meaning of one word in several terms counts once, as it does when the word comes again: languages share
+    /// words.
     pub(super) fn read(&self, text: &str) -> BTreeSet<(Meaning, String)> {
         let words = folded_words(text);
         let mut found = BTreeSet::new();
@@ -283,12 +284,12 @@ impl TriageLexicon {
         found
     }
 
-    /// The closed words of a system that stand in a text from outside.
+    /// The closed words of a system that are in a text from outside.
     pub(super) fn system_words(&self, text: &Untrusted<String>) -> SystemWords {
         SystemWords(text.measure(|text| self.system_words_of(text).0))
     }
 
-    /// The closed words of a system that stand in a text.
+    /// The closed words of a system that are in a text.
     pub(super) fn system_words_of(&self, text: &str) -> SystemWords {
         let bit = |meaning: &Meaning| if let Meaning::System(word) = meaning { word.bit() } else { 0 };
         SystemWords(self.read(text).iter().fold(0, |found, (meaning, _)| found | bit(meaning)))

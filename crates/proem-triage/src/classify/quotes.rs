@@ -1,4 +1,4 @@
-//! What of a text its author says, without what a mail quotes.
+//! The author's own part of a text, without a mail's quotations.
 //!
 //! A line that begins with `>` is quoted. In a reply, so is all that follows the head of an older mail: `On … wrote:`,
 //! `Original message`, or lines that name its sender and when it was sent. A mail that was sent on is its sender's news,
@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use super::floors::{FloorWord, FloorWords};
 
-/// What a mail is, by its subject.
+/// The kind of a mail, by its subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MailKind {
     /// It answers another.
@@ -19,7 +19,7 @@ pub(super) enum MailKind {
 }
 
 impl MailKind {
-    /// What the subject says: `Re: …`.
+    /// The kind by the subject: `Re: …`.
     pub(super) fn of_subject(subject: &str, words: &FloorWords) -> Self {
         let head = subject.split_once([':', '：']).map_or("", |(head, _)| head.trim());
         let is_head = (1..=MAX_HEAD).contains(&head.chars().count());
@@ -33,14 +33,14 @@ const MAX_HEAD: usize = 12;
 /// The longest line that begins a quoted mail, in bytes.
 const MAX_LINE: usize = 300;
 
-/// What the author of a text says.
+/// The own words of a text's author.
 pub(super) fn author_words<'t>(text: &'t str, kind: MailKind, words: &FloorWords) -> Cow<'t, str> {
     let mut own = String::new();
     let mut is_quoting = false;
     let mut before: Option<&str> = None;
     for line in text.lines() {
         if kind == MailKind::Reply {
-            // The two lines of a head may come in any order, and lines of it may stand between.
+            // The two lines of a head may come in any order, and lines of it may be between.
             is_quoting |= begins_quote(line, before, words);
             before = Some(line).filter(|line| !line.trim().is_empty()).or(before);
         }
@@ -52,7 +52,7 @@ pub(super) fn author_words<'t>(text: &'t str, kind: MailKind, words: &FloorWords
     if own.len() >= text.len() || !own.chars().any(char::is_alphabetic) { Cow::Borrowed(text) } else { Cow::Owned(own) }
 }
 
-/// Whether a line is marked as quoted; formatting has made `›` of `>`.
+/// Whether a line is marked as quoted. Formatting has made `›` of `>`.
 fn is_marked(line: &str) -> bool {
     line.trim_start().starts_with(['>', '›'])
 }

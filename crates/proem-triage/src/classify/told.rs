@@ -1,10 +1,9 @@
-//! A model's classification, as far as it may stand beside what code knows.
+//! A model's classification, as far as it may be beside what code knows.
 //!
 //! Invariants: it never matters less than by the system's own word, the sender, the kind of change and the floor of its
-//! words; what rules are
-//! sure is critical stays so; what the system itself says it is about stays first; a change of scope and whatever is
-//! critical goes to a person; a suspected text never matters less than rules say; a text that is out says nothing to a model. No word of a model's stays in it: the reason
-//! is ours.
+//! words; what rules are sure is critical stays so; what the system itself says it is about stays first. A change of
+//! scope and whatever is critical goes to a person. A suspected text never matters less than rules say. A text that is
+//! out says nothing to a model. No word of a model's stays in it: the reason is ours.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +19,7 @@ use crate::contract::{ClassifySignal, RecommendedAction, SignalCategory, SignalI
 pub enum ReasoningNeed {
     /// None does.
     Unneeded,
-    /// Something has to be worded: a draft or a comment. Whichever model there is may do it.
+    /// Something has to be worded: a draft or a comment. Any available model may do it.
     Wording,
     /// The classifier asks for the large model.
     Asked,
@@ -48,8 +47,8 @@ impl ReasoningNeed {
 }
 
 impl SignalClassification {
-    /// What a model said of the signal that these rules classified; `batch` are the ids that it was given. A reason
-    /// says so in our words.
+    /// Admits a model's verdict on the signal that these rules classified. `batch` are the ids that it was given. The
+    /// error gives the reason in our words.
     #[must_use]
     pub fn told(
         &self,
@@ -131,7 +130,7 @@ impl SignalClassification {
             _ if category == SignalCategory::Scope || importance == SignalImportance::Critical => {
                 RecommendedAction::Escalate
             }
-            // What the system itself says goes on, and what matters is not passed over.
+            // The system's own news goes on, and an important signal is not passed over.
             RecommendedAction::NoAction if self.basis == ClassificationBasis::System => by_rules,
             RecommendedAction::NoAction if importance.is_at_least(SignalImportance::High) => match by_rules {
                 RecommendedAction::NoAction => RecommendedAction::Escalate,

@@ -1,9 +1,10 @@
-//! What the words of a signal say together, as learned from labelled signals.
+//! The joint meaning of a signal's words, as learned from labelled signals.
 //!
-//! A sum for each category, and one for each importance: the weights of its words, of pairs of words behind each other and of the starts of long
-//! words, by the root of how many words there are, and the weights of what the lexicon and the system say. The file has
-//! one trait a line, in order, and is made by `proem-lab train triage`. Whole numbers only, so every machine gives the
-//! same sums. A sum decides no more than which category words speak for: floors, and what the system says, stand above.
+//! A sum for each category, and one for each importance: the weights of its words, of pairs of words behind each other
+//! and of the starts of long words, by the root of how many words there are, and the weights of what the lexicon and
+//! the system say. The file has one trait a line, in order, and is made by `proem-lab train triage`. Whole numbers
+//! only, so every machine gives the same sums. A sum decides no more than which category words speak for: floors, and
+//! what the system says, are above.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +19,7 @@ const CATEGORIES: usize = SignalCategory::ALL.len();
 /// How many importances.
 const IMPORTANCES: usize = SignalImportance::ALL.len();
 const COLUMNS: usize = CATEGORIES + IMPORTANCES;
-/// What a sum of 1 is written as.
+/// The stored value of a sum of 1.
 pub(super) const UNIT: i64 = 1_000_000;
 /// From how many letters on the start of a word is a trait, and how many letters it has.
 const LONG_WORD: usize = 6;
@@ -37,7 +38,7 @@ pub struct CategoryWeights {
     lines: LineTable,
 }
 
-/// What the traits of a signal say together, in millionths.
+/// The joint meaning of a signal's traits, in millionths.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct WordSums {
     pub(super) categories: Vec<(SignalCategory, i64)>,
@@ -51,7 +52,7 @@ pub enum SignalTrait {
     Word(String),
     /// Two words behind each other, or the start of a word: `a b`, `start*`.
     Part(String),
-    /// What is said of the signal, in words of ours.
+    /// A fact about the signal, in words of ours.
     Fact(String),
 }
 
@@ -186,7 +187,7 @@ impl CategoryWeights {
         Ok(learned)
     }
 
-    /// What all traits of a signal say together.
+    /// The joint meaning of all traits of a signal.
     pub(super) fn sums(&self, traits: &SignalTraits) -> WordSums {
         let mut sums = [0_i64; COLUMNS];
         for (of, share) in traits.each() {
@@ -202,13 +203,13 @@ impl CategoryWeights {
         }
     }
 
-    /// Whether one of the words is known; numbers are none.
+    /// Whether one of the words is known. Numbers are none.
     pub(super) fn knows(&self, traits: &SignalTraits) -> bool {
         let is_known = |name: &str| name.chars().any(char::is_alphabetic) && self.weights(name).is_some();
         traits.words.iter().any(|of| matches!(of, SignalTrait::Word(name) if is_known(name)))
     }
 
-    /// How many of a hundred of its words are known; numbers are none.
+    /// How many of a hundred of its words are known. Numbers are none.
     pub(super) fn known_share(&self, traits: &SignalTraits) -> usize {
         let words =
             traits.words.iter().filter_map(|of| if let SignalTrait::Word(name) = of { Some(name) } else { None });

@@ -1,4 +1,4 @@
-//! What a stage tells a model: the blocks of its prompt.
+//! A stage's message to a model: the blocks of its prompt.
 
 use proem_engine::budget::AnswerLength;
 use proem_engine::{
@@ -23,7 +23,7 @@ use proem_agents::prompted::{LabelledCall, PreparedRequest, prepare_labelled};
 pub struct StagePrompt<'p> {
     /// The prompt.
     pub prompt: &'p Prompt,
-    /// What its answer must be.
+    /// The required form of its answer.
     pub contract: &'p AnswerContract,
     /// The model that is asked.
     pub model: &'p Model,
@@ -33,7 +33,7 @@ pub struct StagePrompt<'p> {
     pub arrival: Arrival,
     /// The most tokens of the answer.
     pub output_tokens: usize,
-    /// What was learned and is wished for.
+    /// The lessons and wishes.
     pub profile: Option<&'p Profile>,
 }
 

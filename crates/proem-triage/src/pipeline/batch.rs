@@ -1,8 +1,7 @@
 //! Which signals are asked about together.
 //!
-//! Invariants: a batch has no more signals than its stage allows and no more than its answer can hold; a flagged signal
-//! stands alone, so that its label and verdict touch no other; every signal stands in one batch or is said to be too
-//! long.
+//! Invariants: a batch has no more signals than its stage allows and no more than its answer can hold. A flagged signal
+//! is alone, so that its label and verdict touch no other. Every signal is in one batch or is said to be too long.
 
 use serde::{Deserialize, Serialize};
 
@@ -76,7 +75,7 @@ pub(super) fn stage_batches(
 }
 
 impl StageBatch {
-    /// Two halves; `None` for what can't be halved.
+    /// Two halves. `None` for what can't be halved.
     pub(super) fn halves(&self) -> Option<[Self; 2]> {
         let middle = self.members.len() / 2;
         let (first, second) = self.members.split_at_checked(middle).filter(|_| middle > 0)?;

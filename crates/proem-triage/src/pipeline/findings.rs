@@ -1,4 +1,4 @@
-//! What is known after some answers: made anew from them whenever it is needed, and written down nowhere.
+//! The state after some answers: made anew from them whenever it is needed, and written down nowhere.
 //!
 //! Invariants: rules classify every signal before a model is asked, and what no model says stays as they say it; what
 //! an answer says of a signal counts once, and not at all where it says two things.
@@ -44,14 +44,14 @@ pub struct StageExchange {
     pub outcome: Outcome,
 }
 
-/// What became of a signal in a stage.
+/// A signal's way through a stage.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StageTrace {
     /// The stage.
     pub stage: PipelineStage,
-    /// What came of it, in words of ours.
+    /// The result, in words of ours.
     pub came: String,
-    /// What a model said of it, if that is shown.
+    /// A model's words about it, if they are shown.
     pub said: Option<Untrusted<String>>,
 }
 
@@ -62,7 +62,7 @@ pub struct StageRemark {
     pub stage: PipelineStage,
     /// The signal's place.
     pub signal: Option<usize>,
-    /// What was noticed in the answer.
+    /// A remark on the answer.
     pub remark: AnswerRemark,
 }
 
@@ -83,7 +83,7 @@ impl ToolTally {
     }
 }
 
-/// What became of the signals that a stage was answered about.
+/// The outcome of the signals that a stage answered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StageTally {
     /// Signals of answers that met their contract.
@@ -126,7 +126,7 @@ struct SignalFinding<'t> {
     sanitised: SanitisedSignal,
     /// The text that later stages read.
     content: Untrusted<String>,
-    /// What the sender may be called.
+    /// The name of the sender.
     sender: Option<Untrusted<String>>,
     /// The classification by rules.
     rules: SignalClassification,
@@ -160,7 +160,7 @@ impl SignalFinding<'_> {
     }
 }
 
-/// What is known of signals.
+/// The known facts about signals.
 #[derive(Debug)]
 pub(super) struct Findings<'t> {
     terms: PipelineTerms<'t>,
@@ -176,7 +176,7 @@ pub(super) struct Findings<'t> {
 }
 
 impl<'t> Findings<'t> {
-    /// What rules say, before a model is asked.
+    /// The rules' verdicts, before a model is asked.
     pub(super) fn new(terms: PipelineTerms<'t>) -> Self {
         let sanitised: Vec<(&ProjectSignal, SanitisedSignal)> =
             terms.subject.signals.iter().map(|signal| (signal, sanitise_signal(signal, terms.screening))).collect();
@@ -241,7 +241,7 @@ impl<'t> Findings<'t> {
                     let model = PipelineModel::of(self.terms.subject.mix, need);
                     (need != ReasoningNeed::Unneeded && is_told()).then_some(BatchCandidate { model, ..candidate })
                 }
-                // What derives from a flagged text needs approval, which a version of an artefact has none of.
+                // Anything derived from a flagged text needs approval, and a version of an artefact has none.
                 PipelineStage::ArtefactUpdate => {
                     let is_for_it = matches!(
                         answer.recommended_action,
@@ -352,7 +352,7 @@ impl<'t> Findings<'t> {
         self.remarks.insert(StageRemark { stage, signal, remark });
     }
 
-    /// What an answer says of each of its signals with one tool: once, or not at all.
+    /// An answer's verdict on each of its signals with one tool: once, or not at all.
     fn of_each<'c>(
         &mut self,
         exchange: &StageExchange,

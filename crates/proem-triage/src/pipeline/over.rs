@@ -1,11 +1,11 @@
-//! A call that is over, as it stands in each later state.
+//! A call that is over, as it is in each later state.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::findings::StageExchange;
 
-/// A call that is over. A run has many and its state is written before each request, so one is turned into JSON once and
-/// stands in every later state as a text.
+/// A call that is over. A run has many and its state is written before each request, so one is turned into JSON once
+/// and is in every later state as a text.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct CallOver {
     pub(super) exchange: StageExchange,

@@ -1,6 +1,6 @@
-//! What a prompt calls the sender of a signal.
+//! The prompts' name for the sender of a signal.
 //!
-//! Invariants: only the project's file says who somebody is, and only of an address that its source vouches for; a name
+//! Invariants: only the project's file says who somebody is, and only of an address that its source vouches for. A name
 //! that somebody gives himself is told if it is a few plain words that the guard has nothing against, and says that
 //! nobody vouches for it where nobody does.
 
@@ -16,7 +16,7 @@ use proem_agents::screen::Screening;
 const MAX_NAME: usize = 60;
 const MAX_WORDS: usize = 4;
 
-/// The name that a prompt may use; `None` if there is none.
+/// The name that a prompt may use. `None` if there is none.
 pub(super) fn prompt_sender_name(
     signal: &ProjectSignal,
     charter: &ProjectCharter,

@@ -16,7 +16,7 @@ use crate::blocks::SimilarSituation;
 const MAX_WORDS: usize = 300;
 /// Words of fewer characters say nothing about what a text is about.
 const SHORTEST_WORD: usize = 4;
-/// What a common ticket, the same kind of signal and the same words count for.
+/// The weight of a common ticket, of the same kind of signal, and of the same words.
 const TICKET: u64 = 500;
 const KIND: u64 = 100;
 const WORDS: u64 = 400;
@@ -28,26 +28,26 @@ const LEAST_SHARE: u64 = 100;
 pub struct PastSituation {
     /// When it was over.
     pub at: Time,
-    /// What kind of signal it was, as a word of ours.
+    /// The kind of signal, as a word of ours.
     pub kind: String,
     /// The ticket that it was about.
     pub ticket: Option<Untrusted<String>>,
-    /// What of the signal might be read.
+    /// The readable part of the signal.
     pub words: Untrusted<String>,
-    /// What was done.
+    /// The action.
     pub action: LabelTree,
-    /// What came of it.
+    /// The outcome.
     pub outcome: LabelTree,
 }
 
-/// What a situation is compared with.
+/// The situation to compare with.
 #[derive(Debug, Clone, Copy)]
 pub struct SituationQuery<'s> {
     /// The word for the kind of a signal.
     pub kind: &'s str,
     /// Its ticket, unless that is kept out.
     pub ticket: Option<&'s Untrusted<String>>,
-    /// What of it may be read.
+    /// The readable part of it.
     pub words: &'s Untrusted<String>,
 }
 
@@ -138,7 +138,7 @@ fn common_words(one: &str, other: &str) -> u64 {
     u64::try_from(thousandths).unwrap_or(u64::MAX)
 }
 
-/// The situations that are most alike to one of these signals, the most alike first, of equal ones the newest; no more
+/// The situations that are most alike to one of these signals, the most alike first, of equal ones the newest. No more
 /// than `most`, and none that has nothing in common with any.
 #[must_use]
 pub fn most_alike<'p>(
@@ -154,7 +154,7 @@ pub fn most_alike<'p>(
     found.into_iter().take(most).map(|(_, past)| past).collect()
 }
 
-/// What a prompt is told of the past because of these signals.
+/// The past situations that a prompt shows because of these signals.
 pub(super) fn similar_situations(past: &[PastSituation], signals: &[StageSignal<'_>]) -> Vec<SimilarSituation> {
     let signals: Vec<SituationQuery<'_>> = signals.iter().map(SituationQuery::from).collect();
     most_alike(past, &signals, crate::blocks::MOST_SITUATIONS).into_iter().map(PastSituation::told).collect()

@@ -9,13 +9,13 @@ use crate::classify::ReasoningNeed;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PipelineStage {
-    /// What of a text may go on.
+    /// The part of a text that may go on.
     Sanitise,
-    /// What a signal is about, and what should be done.
+    /// A signal's category, and the recommended action.
     Classify,
-    /// What has to be weighed or worded.
+    /// The weighing and wording.
     Reasoning,
-    /// What changes of the artefacts.
+    /// The changes of the artefacts.
     ArtefactUpdate,
 }
 
@@ -59,7 +59,7 @@ impl PipelineStage {
     /// About how many tokens an answer has for a signal whose text has so many bytes.
     pub(super) const fn answer_tokens(self, bytes: usize) -> usize {
         match self {
-            // The answer repeats the text; a token has three bytes at least, in the languages that were counted.
+            // The answer repeats the text. A token has three bytes at least, in the languages that were counted.
             Self::Sanitise => 160_usize.saturating_add(bytes.div_ceil(3)),
             Self::Classify => 220,
             Self::Reasoning => 1_600,
@@ -73,7 +73,7 @@ impl PipelineStage {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum AnswerRoom {
-    /// What an answer about these signals takes, with room to spare.
+    /// An answer about these signals, with room to spare.
     #[default]
     BySize,
     /// The most that the stage has, for signals whose answer did not fit before.
@@ -218,7 +218,7 @@ impl PipelineModel {
     }
 }
 
-/// What becomes of a batch whose call failed.
+/// The fate of a batch whose call failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AfterFailure {
     /// It is asked again after a pause.
@@ -229,7 +229,7 @@ pub(super) enum AfterFailure {
     Stop,
 }
 
-/// What a failed call means for those behind it.
+/// The consequence of a failed call for those behind it.
 pub(super) const fn after_failure(kind: FailureKind) -> AfterFailure {
     match kind {
         FailureKind::RateLimited

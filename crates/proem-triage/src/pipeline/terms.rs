@@ -1,4 +1,4 @@
-//! What a pipeline is of, and what it is held to.
+//! The subject and the terms of a pipeline.
 
 use proem_engine::{
     Error, ErrorKind,
@@ -24,7 +24,7 @@ use crate::{
 };
 use proem_agents::{prompted::PreparedRequest, screen::Screening};
 
-/// What signals are worked on with: the inputs of a run, from which all of it can be made anew.
+/// The inputs of a run, from which all of it can be made anew.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PipelineSubject {
     /// The text of the project's file, as a person vouched for it.
@@ -33,7 +33,7 @@ pub struct PipelineSubject {
     pub charter: ProjectCharter,
     /// The signals, in the order in which they came.
     pub signals: Vec<ProjectSignal>,
-    /// The artefacts as they stood.
+    /// The artefacts as they were.
     pub artefacts: ArtefactSet,
     /// The level in force.
     pub level: AutonomyLevel,
@@ -43,9 +43,9 @@ pub struct PipelineSubject {
     pub mix: ModelMix,
     /// The policy in force.
     pub policy: SubjectPolicy,
-    /// What was done in the last 24 hours, oldest first.
+    /// The actions of the last 24 hours, oldest first.
     pub actions: Vec<EarlierAction>,
-    /// What is over and may be like what came.
+    /// Past matters that may resemble the new ones.
     pub situations: Vec<PastSituation>,
     /// The time of the cycle.
     pub now: Time,
@@ -94,7 +94,7 @@ pub struct EarlierAction {
     pub at: Time,
     /// Its name.
     pub action: String,
-    /// Where it stands.
+    /// Its state.
     #[serde(with = "state_word")]
     pub state: ActionState,
     /// Why it was decided so, in words of ours.
@@ -232,7 +232,7 @@ impl PipelineSubject {
     }
 }
 
-/// What a stage is asked about.
+/// The subject of a stage's question.
 #[derive(Debug, Clone, Copy)]
 pub struct StageSubject<'s> {
     /// The project, its artefacts and its level.
@@ -243,7 +243,7 @@ pub struct StageSubject<'s> {
     pub signals: &'s [StageSignal<'s>],
     /// The most tokens of the answer: by the size of what is asked, so that no more of a budget is reserved than that.
     pub answer_tokens: usize,
-    /// What earlier calls of the run taught about the model's server.
+    /// The earlier calls' lessons about the model's server.
     pub server: ServerFindings,
 }
 
@@ -252,17 +252,17 @@ pub struct StageSubject<'s> {
 pub struct StageSignal<'s> {
     /// The signal, of which closed words are shown.
     pub signal: &'s ProjectSignal,
-    /// What of its texts may be read.
+    /// The readable part of its texts.
     pub content: &'s Untrusted<String>,
     /// Its one line, if nothing of it was cut.
     pub summary: Option<&'s Untrusted<String>>,
-    /// What its sender may be called.
+    /// The name of its sender.
     pub sender: Option<&'s Untrusted<String>>,
     /// The name of its ticket, unless that is kept out.
     pub ticket: Option<&'s Untrusted<String>>,
     /// Whether that is suspected: it is shown with a mark at each word.
     pub is_flagged: bool,
-    /// What is known of it by then.
+    /// Its classification so far.
     pub classification: &'s SignalClassification,
 }
 
@@ -280,22 +280,22 @@ pub trait StageAsker: Sync {
         subject: StageSubject<'_>,
     ) -> Result<PreparedRequest, Error>;
 
-    /// What its answer is held to.
+    /// The terms of its answer.
     fn terms(&self, stage: PipelineStage, model: PipelineModel) -> ExchangeTerms<'_>;
 }
 
-/// What a pipeline is held to; rebuilt from the same files when a run is resumed.
+/// The terms of a pipeline. Rebuilt from the same files when a run is resumed.
 #[derive(Clone, Copy)]
 pub struct PipelineTerms<'t> {
     /// Makes what stages ask.
     pub asker: &'t dyn StageAsker,
-    /// What is worked on.
+    /// The subject.
     pub subject: &'t PipelineSubject,
     /// The words of the rules.
     pub lexicon: &'t TriageLexicon,
     /// The words by which drafts are judged.
     pub rules: &'t DraftRules,
-    /// What looks at texts from outside.
+    /// The guard for text from outside.
     pub screening: Screening<'t>,
     /// How long, how often and for how much.
     pub limits: PipelineLimits,

@@ -1,4 +1,4 @@
-//! What rules advise about listed tickets: next actions, and tickets that lack detail. Each says that a rule gives it.
+//! The rules' advice about listed tickets: next actions, and tickets that lack detail. Each names its rule.
 //!
 //! The tracker's own state decides alone, so advice ends by itself when a later listing no longer supports it.
 
@@ -33,7 +33,7 @@ pub(super) const BY_RULE: &str = "By rule: ";
 /// The words of a next action about a ticket.
 type ActionWords = fn(&str) -> String;
 
-/// How a listed ticket stands, as far as advice depends on it.
+/// How a listed ticket is, as far as advice depends on it.
 struct AdvisedTicket<'s> {
     state: &'s TicketState,
     is_assigned: bool,
@@ -77,7 +77,7 @@ impl AdvisedTicket<'_> {
         ]
     }
 
-    /// What it lacks before somebody can work on it; `None` if that is nothing.
+    /// The details that it lacks before somebody can work on it. `None` if it lacks none.
     fn lacks(&self) -> Option<String> {
         let is_urgent = matches!(self.state.priority, Some(TicketPriority::Critical | TicketPriority::High));
         let is_near = self.is(TicketProgress::InProgress) || is_urgent || !self.state.sprints.is_empty();

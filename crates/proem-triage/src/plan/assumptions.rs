@@ -1,5 +1,4 @@
-//! What a plan takes for granted, as the tracker's own states show: assumptions of the RAID log that say that a rule gives
-//! them.
+//! A plan's assumptions, as the tracker's own states show them: assumptions of the RAID log that name their rule.
 //!
 //! One ends with its ticket, by the tracker's word. If only its ground goes, a person is asked, since somebody may have
 //! begun to rely on it.
@@ -65,7 +64,7 @@ impl<'r> Cycle<'_, 'r> {
                 known.filter(|(_, item)| item_says_title(item, &title)).map(|(id, item)| (id, item.status)).next();
             match known {
                 None if holds && !is_done && self.has_room_to_assume() => self.add_assumption(group, title),
-                // What is over with its ticket ends by the tracker's word.
+                // An item that is over with its ticket ends by the tracker's word.
                 Some((id, status)) if !holds && !is_done => {
                     let reason =
                         items::inferred_statement("The tracker gives no ground for it any more.", &group.causes());

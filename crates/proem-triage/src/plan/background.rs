@@ -1,7 +1,7 @@
 //! The background of each question: what code knows of the matter, in sentences of ours.
 //!
-//! Invariants: no word of a signal or an artefact stands in it, only counts, dates, ids and closed words; a question has a
-//! few sentences at most; the same cycle gives the same sentences.
+//! Invariants: no word of a signal or an artefact is in it, only counts, dates, ids and closed words. A question has a
+//! few sentences at most. The same cycle gives the same sentences.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,11 +29,11 @@ struct MatterIndex<'m, 'r> {
     by_signal: BTreeMap<SignalRevision, BTreeSet<ArtefactItemId>>,
     artefacts: &'m ArtefactSet,
     now: Time,
-    /// What is the same for all questions.
+    /// The part that is the same for all questions.
     of_project: Vec<String>,
 }
 
-/// Gives each question its background. `artefacts` stand as the cycle leaves them.
+/// Gives each question its background. `artefacts` are as the cycle leaves them.
 pub(super) fn add_backgrounds(
     questions: &mut [PlannedQuestion],
     batch: &[CycleMember<'_>],
@@ -74,7 +74,7 @@ impl MatterIndex<'_, '_> {
         self.artefacts.get(id.kind.artefact())?.item(id)
     }
 
-    /// How an item stands, and for how long it has been there.
+    /// The state of an item, and for how long it has been there.
     fn standing(&self, id: ArtefactItemId, item: &ArtefactItem) -> String {
         let severity = item.word(ArtefactField::Severity).map(|word| format!(", severity {word}"));
         let raised = item.date(ArtefactField::RaisedDate);

@@ -1,6 +1,6 @@
-//! What a listed backlog changes: that it was looked at, and which of its tickets deserve attention.
+//! The changes of a listed backlog: that it was looked at, and its tickets that deserve attention.
 //!
-//! A listing is no news by its texts, which may be years old; what counts is how its tickets stand.
+//! A listing is no news by its texts, which may be years old; what counts is the state of its tickets.
 
 use proem_engine::effect::key::SignalRevision;
 

@@ -61,7 +61,7 @@ enum DisputedPoint {
     Owner,
 }
 
-/// What a signal says of a matter.
+/// A signal's claim about a matter.
 struct MatterClaim<'m, 'r> {
     member: &'m CycleMember<'r>,
     is_done: Option<bool>,
@@ -151,7 +151,7 @@ fn are_alike(one: &CycleMember<'_>, other: &CycleMember<'_>) -> bool {
     matches!(&words, [one, other] if one.len() > 1 && one == other)
 }
 
-/// Who says it: a tracker is one source, and each sender of mail another.
+/// The source of a claim: a tracker is one source, and each sender of mail another.
 fn statement_origin(member: &CycleMember<'_>) -> (SignalSource, Option<String>) {
     let source = member.signal.source;
     let is_tracker = matches!(source, SignalSource::Jira | SignalSource::Asana);
@@ -200,7 +200,7 @@ impl<'m, 'r> MatterClaim<'m, 'r> {
     }
 }
 
-/// Whether a text calls a ticket done, in a plain sentence about its key; `None` if it says nothing of the kind, or
+/// Whether a text calls a ticket done, in a plain sentence about its key. `None` if it says nothing of the kind, or
 /// both.
 fn told_state(member: &CycleMember<'_>, key: &str) -> Option<bool> {
     let says = |states: &[&str]| {

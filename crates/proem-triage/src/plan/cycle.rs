@@ -35,7 +35,7 @@ use crate::{
     signal::ProjectSignal,
 };
 
-/// The artefacts of a project, each as it stands.
+/// The artefacts of a project, each as it is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArtefactSet(BTreeMap<ArtefactKind, Artefact>);
 
@@ -72,7 +72,7 @@ impl ArtefactSet {
 pub enum ArtefactGate {
     /// They may.
     Permitted,
-    /// They may not; a person is asked.
+    /// They may not. A person is asked.
     Withheld,
 }
 
@@ -81,13 +81,13 @@ pub enum ArtefactGate {
 pub struct CycleMember<'r> {
     /// The signal.
     pub signal: &'r ProjectSignal,
-    /// What of it may go on.
+    /// The part of it that may go on.
     pub sanitised: &'r SanitisedSignal,
     /// Its classification.
     pub classification: &'r SignalClassification,
 }
 
-/// What a cycle is planned with.
+/// The context of a cycle's plan.
 #[derive(Debug, Clone, Copy)]
 pub struct CycleContext<'c> {
     /// The project.
@@ -98,11 +98,11 @@ pub struct CycleContext<'c> {
     pub gate: ArtefactGate,
     /// The words.
     pub lexicon: &'c TriageLexicon,
-    /// The artefacts as they stand.
+    /// The artefacts as they are.
     pub artefacts: &'c ArtefactSet,
-    /// Who changes them.
+    /// The actor that changes them.
     pub actor: &'c ArtefactActor,
-    /// What a model proposes; nothing where none was asked.
+    /// A model's proposals. Nothing if none was asked.
     pub proposals: &'c ModelProposals,
     /// The time of the cycle.
     pub now: Time,
@@ -115,18 +115,18 @@ impl CycleContext<'_> {
     }
 }
 
-/// What a cycle changes and asks.
+/// The changes and questions of a cycle.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CyclePlan {
     /// The next version of each artefact that changes, in the order in which they are applied.
     pub changes: Vec<AppliedChange>,
-    /// What persons are asked.
+    /// The questions to persons.
     pub questions: Vec<PlannedQuestion>,
     /// Comments that may go to tickets.
     pub comments: Vec<PlannedComment>,
     /// Mails that may go out.
     pub drafts: Vec<PlannedDraft>,
-    /// What became of each signal, in their order.
+    /// The outcome of each signal, in their order.
     pub outcomes: Vec<SignalOutcome>,
     /// Rules that a planned change would have broken: it was left out, and a person should know.
     pub refused: Vec<RuleViolation>,
@@ -222,7 +222,7 @@ pub fn plan_cycle<'r>(batch: &[CycleMember<'r>], context: &CycleContext<'r>) -> 
         }
     }
     told::settle_outcomes(&mut outcomes, &groups, context, &mut plan);
-    // The most pressing question stands first.
+    // The most pressing question is first.
     plan.questions.sort_by_key(|question| question.time);
     plan.outcomes = batch.iter().filter_map(|member| outcomes.remove(&SignalRevision::from(member.signal))).collect();
     plan
@@ -266,7 +266,7 @@ pub(super) struct Cycle<'c, 'r> {
     /// The last signal of a listed backlog, and the word for its source.
     pub(super) synced: Option<(SignalRevision, &'static str)>,
     pub(super) causes: BTreeMap<ArtefactKind, BTreeSet<SignalRevision>>,
-    /// What a model proposes and nothing was made of yet.
+    /// A model's proposals that are still unused.
     pub(super) proposals: OpenProposals<'r>,
 }
 
@@ -309,7 +309,7 @@ impl<'c, 'r> Cycle<'c, 'r> {
         let leader = group.leader();
         let answer = &leader.classification.answer;
         let action = answer.recommended_action;
-        // What is out changes nothing and words nothing, but that it came may be for a person to know.
+        // A signal that is out changes nothing and words nothing, but a person may have to know that it came.
         let is_out = is_kept_out(leader) || leader.classification.effects == SignalEffects::Nothing;
         if is_out && action != RecommendedAction::Escalate {
             return (SignalOutcomeKind::KeptOut, Vec::new());
@@ -318,7 +318,7 @@ impl<'c, 'r> Cycle<'c, 'r> {
             return self.take_suspected(group, &mut together.suspected);
         }
         let fate = RecommendationFate::of(action, self.context.level);
-        // What is escalated changes its items as well, and so does the end of a standstill, whatever is recommended.
+        // An escalated signal changes its items as well, and so does the end of a standstill, whatever is recommended.
         let changes = !is_out && self.concerns_artefacts(group);
         let mut items = Vec::new();
         if changes && self.context.gate == ArtefactGate::Permitted {
@@ -393,17 +393,17 @@ impl<'c, 'r> Cycle<'c, 'r> {
         let answer = &group.leader().classification.answer;
         let is_for_items =
             matches!(answer.recommended_action, RecommendedAction::UpdateArtefact | RecommendedAction::Escalate);
-        // What the tracker itself calls blocked, done or taken up again counts, whatever is recommended.
+        // The tracker's own word for blocked, done or taken up again counts, whatever is recommended.
         let is_told = group.standstill(self.context.lexicon) != Standstill::Unsaid
             || group.is_done(self.context.lexicon)
             || group.is_reopened(self.context.lexicon);
-        // Whoever reasons about a risk may only ask about it, and the log names it all the same.
+        // Reasoning about a risk may only lead to a question, and the log names the risk all the same.
         let is_reasoned = answer.recommended_action == RecommendedAction::DeferToSonnet
             && items::raid_kind(answer.category, answer.importance).is_some();
         is_for_items || is_reasoned || is_told
     }
 
-    /// Plans what a group changes of the artefacts; the items that it is about. Of a suspected group only what the
+    /// Plans what a group changes of the artefacts. The items that it is about. Of a suspected group only what the
     /// system itself says changes anything.
     pub(super) fn items(&mut self, group: &GroupedSignals<'r>) -> Vec<ArtefactItemId> {
         let standstill = group.standstill(self.context.lexicon);
@@ -465,7 +465,7 @@ impl<'c, 'r> Cycle<'c, 'r> {
         self.causes.entry(kind).or_default().extend(group.iter().cloned());
     }
 
-    /// Adds an item; its id.
+    /// Adds an item. Its id.
     pub(super) fn add(
         &mut self,
         kind: ArtefactItemKind,

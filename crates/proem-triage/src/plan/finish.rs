@@ -16,9 +16,9 @@ use crate::artefact::{
 };
 
 impl Cycle<'_, '_> {
-    /// Applies everything, artefact by artefact. It leaves out and lists changes that break a rule. It gives back changes
-    /// that end or soften something without an event of the tracker, for a person to decide.
-    /// What the colour has to be counted for comes with them.
+    /// Applies everything, artefact by artefact. It leaves out and lists changes that break a rule. It gives back
+    /// changes that end or soften something without an event of the tracker, for a person to decide. The occasions for
+    /// counting the colour come with them.
     pub(super) fn finish(
         mut self,
         known: &SignalReferences,
@@ -90,7 +90,7 @@ impl Cycle<'_, '_> {
         (causes, known): (&[SignalRevision], &SignalReferences),
     ) -> Result<Option<AppliedChange>, Vec<RuleViolation>> {
         let Some(artefact) = artefacts.get(kind) else { return Ok(None) };
-        // Blockers that end in this cycle stand in the way of no item of the RAID log.
+        // Blockers that end in this cycle are in the way of no item of the RAID log.
         let unblocked = artefacts.get(ArtefactKind::DeliveryState).filter(|_| kind == ArtefactKind::RaidLog);
         let unblocked = unblocked.and_then(|delivery| self.unblocked(delivery, artefacts, (causes, known)));
         let others: Vec<&Artefact> = artefacts
@@ -131,11 +131,11 @@ impl Cycle<'_, '_> {
             known,
             others: &others,
         };
-        // What can't be applied is said where all of it is applied.
+        // A change that can't be applied is reported when all of it is applied.
         apply_operations(delivery, &ends, &context).ok().map(|change| change.artefact)
     }
 
-    /// What is said of the backlog as a whole: when it was listed, and what changed its scope.
+    /// The statements about the backlog as a whole: when it was listed, and the changes of its scope.
     fn backlog_as_a_whole(&mut self) {
         let mut causes: Vec<SignalRevision> =
             self.causes.get(&ArtefactKind::BacklogSummary).into_iter().flatten().cloned().collect();
@@ -173,8 +173,9 @@ impl Cycle<'_, '_> {
     }
 }
 
-/// Leaves out what violates a rule, so that the other changes of the artefact are made; how many additions to leave out the
-/// next time, 0 if nothing is left. What is added has its number by its place, so that additions go from the end on.
+/// Leaves out operations that violate a rule, so that the other changes of the artefact are made. Returns how many
+/// additions to leave out the next time, 0 if nothing is left. An addition has its number by its place, so additions go
+/// from the end on.
 fn leave_out(operations: &mut Vec<ArtefactOperation>, violations: &[RuleViolation], last: usize) -> usize {
     let broken: BTreeSet<usize> = violations.iter().filter_map(|violation| violation.operation).collect();
     let is_add = |operation: &ArtefactOperation| matches!(operation, ArtefactOperation::Add { .. });

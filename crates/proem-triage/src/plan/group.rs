@@ -77,7 +77,7 @@ impl<'r> GroupedSignals<'r> {
         self.leader().classification.basis == ClassificationBasis::System
     }
 
-    /// What the last of them that says something says of the ticket.
+    /// The last news of the ticket's standstill among them.
     pub(super) fn standstill(&self, lexicon: &TriageLexicon) -> Standstill {
         let said = self.members.iter().rev().map(|member| TicketNews::of(member.signal, lexicon).standstill);
         said.into_iter().find(|said| *said != Standstill::Unsaid).unwrap_or(Standstill::Unsaid)
@@ -104,7 +104,7 @@ impl<'r> GroupedSignals<'r> {
     }
 }
 
-/// Whether a text has the words of a phrase in it, whatever stands between them.
+/// Whether a text has the words of a phrase in it, whatever is between them.
 pub(super) fn has_phrase(text: &str, phrase: &str) -> bool {
     let words = |text: &str| -> Vec<String> {
         let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());

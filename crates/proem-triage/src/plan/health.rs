@@ -23,7 +23,7 @@ pub(super) struct MovedTickets {
     pub(super) done: usize,
 }
 
-/// What the colour is counted for: the signals that changed something, and the tickets that moved.
+/// The occasions for counting the colour: the signals that changed something, and the tickets that moved.
 #[derive(Debug, Default)]
 pub(super) struct HealthOccasion {
     pub(super) causes: BTreeSet<SignalRevision>,
@@ -81,7 +81,7 @@ impl Questioner<'_, '_> {
     }
 }
 
-/// The colour of the project, and why, as the counts have it; `None` if that is what it says already.
+/// The colour of the project, and why, as the counts have it. `None` if that is what it says already.
 fn colour_operation(
     delivery: &Artefact,
     counts: &ProjectHealth,
@@ -111,7 +111,7 @@ fn colour_operation(
 fn split_colour(health: &mut ArtefactOperation) -> Option<ArtefactOperation> {
     let ArtefactOperation::Modify { id, changes, reason } = health else { return None };
     let colour = changes.remove(&ArtefactField::OverallStatus)?;
-    // A colour changes with a new summary, and that of the rules stands by then.
+    // A colour changes with a new summary, and that of the rules is by then.
     let summary = reason.clone().followed_by(" A person confirmed the colour.");
     let fields = [(ArtefactField::OverallStatus, colour), (ArtefactField::StatusSummary, ArtefactValue::Text(summary))];
     Some(ArtefactOperation::Modify { id: *id, changes: fields.into(), reason: reason.clone() })

@@ -1,4 +1,4 @@
-//! Items of artefacts from signals: what stands in them, and what changes of them.
+//! Items of artefacts from signals: what is in them, and what changes of them.
 
 use std::collections::BTreeMap;
 
@@ -107,7 +107,7 @@ pub(super) fn group_title(group: &GroupedSignals<'_>) -> ArtefactStatement {
     })
 }
 
-/// What an item says: the news in the signal's words, else that its texts were kept out.
+/// An item's text: the news in the signal's words, else a note that its texts were kept out.
 pub(super) fn description(group: &GroupedSignals<'_>) -> ArtefactStatement {
     let leader = group.leader();
     let news = passed_statement(leader.sanitised, leader.signal, |name| name != "summary", FieldForm::PARAGRAPH);
@@ -115,7 +115,7 @@ pub(super) fn description(group: &GroupedSignals<'_>) -> ArtefactStatement {
     news.or_else(summary).unwrap_or_else(|| inferred_statement(group.rationale(), &group.causes()))
 }
 
-/// Who cares for it: whom the ticket is assigned to, else the project's owner until somebody takes it.
+/// Its owner: the ticket's assignee, else the project's owner until somebody takes it.
 pub(super) fn group_owner(group: &GroupedSignals<'_>, owner: &str) -> ArtefactStatement {
     let assignee = group.members().find_map(|member| {
         let name = member.sanitised.name("assignee").filter(|name| !member.sanitised.suspects(name))?.text.clone()?;
@@ -129,7 +129,7 @@ pub(super) fn group_owner(group: &GroupedSignals<'_>, owner: &str) -> ArtefactSt
     })
 }
 
-/// What should happen next about it.
+/// The next step about it.
 fn next_step(kind: ArtefactItemKind, is_blocker: bool) -> fn(&str) -> String {
     match kind {
         ArtefactItemKind::Issue if is_blocker => |ticket| format!("Agree who unblocks {ticket}, and by when."),
@@ -225,7 +225,7 @@ pub(super) fn blocker_operation(
     ArtefactOperation::Add { id: None, kind: ArtefactItemKind::Blocker, status: None, fields }
 }
 
-/// A ticket of the backlog that deserves attention, for a reason in words of ours; `None` without a ticket.
+/// A ticket of the backlog that deserves attention, for a reason in words of ours. `None` without a ticket.
 pub(super) fn highlight(group: &GroupedSignals<'_>, flag: &'static str, detail: &str) -> Option<ArtefactOperation> {
     let ticket = ticket_text(group)?;
     let causes = group.causes();
@@ -282,7 +282,7 @@ pub(super) fn over_about_ticket<'a>(
     over.last().map(|(id, item)| (id.kind, item))
 }
 
-/// The statuses that lead an item of the RAID log to its end, from how it stands.
+/// The statuses that lead an item of the RAID log to its end, from how it is.
 pub(super) const fn way_to(status: ItemStatus, is_over: bool) -> &'static [ItemStatus] {
     match (status, is_over) {
         (ItemStatus::Open, false) => &[ItemStatus::Mitigating],
@@ -302,7 +302,7 @@ pub(super) fn sprint_text(member: &CycleMember<'_>, index: usize) -> Option<Arte
     says_something.then(|| ArtefactStatement::fact(text, SignalRevision::from(member.signal)))
 }
 
-/// A sprint as a signal names it; `None` unless it says everything that a sprint has.
+/// A sprint as a signal names it. `None` unless it says everything that a sprint has.
 pub(super) fn sprint_fields(sanitised: &SanitisedSignal, signal: &ProjectSignal) -> Option<ItemFields> {
     let LabelTree::Map(fields) = &signal.fields else { return None };
     let LabelTree::Map(other) = fields.get("other")? else { return None };

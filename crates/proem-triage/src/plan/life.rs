@@ -250,7 +250,7 @@ fn item_heading(item: &ArtefactItem) -> LabelTree {
     item.heading().map_or(LabelTree::Null, |heading| heading.words().clone())
 }
 
-/// Whether two items say the same: their titles have the same words, whatever stands between them.
+/// Whether two items say the same: their titles have the same words, whatever is between them.
 fn are_same(item: &ArtefactItem, other: &ArtefactItem) -> bool {
     fn lower_case_words(text: &str) -> BTreeSet<String> {
         let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());

@@ -1,7 +1,7 @@
 //! One question for each matter: what a cycle would ask about the same signals in several questions.
 //!
-//! Invariants: no option that acts is lost, and no text that a person would have seen; a question whose options do not fit
-//! beside the others stays by itself.
+//! Invariants: no option that acts is lost, and no text that a person would have seen. A question whose options do not
+//! fit beside the others stays by itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use proem_guard::LabelTree;
 use super::{PlannedOption, PlannedQuestion, question_parts};
 use crate::contract::EscalationReason;
 
-/// What options are called, in their order.
+/// The names of options, in their order.
 const IDS: [&str; 5] = ["A", "B", "C", "D", "E"];
 /// The name of the part of a question that says what else is asked with it.
 const BESIDE: &str = "asked as well";
@@ -78,8 +78,8 @@ impl PlannedQuestion {
         None
     }
 
-    /// Whether it stands before another one about the same matter: sources that contradict each other have to be
-    /// settled first, and a question that acts says more than one that asks who does something.
+    /// Whether it is before another one about the same matter: sources that contradict each other have to be settled
+    /// first, and a question that acts says more than one that asks who does something.
     fn leads(&self, other: &Self) -> bool {
         let rank = |question: &Self| {
             let acts = question.options.iter().any(|option| option.action.is_some());
@@ -89,7 +89,7 @@ impl PlannedQuestion {
     }
 }
 
-/// What a question is about, with what another one asks and shows.
+/// A question's subject, with another one's question and subject.
 fn with_beside(about: &LabelTree, title: &str, beside: LabelTree) -> LabelTree {
     let mut parts = question_parts(about);
     let known = parts.iter().position(|(name, _)| *name == BESIDE).map(|place| parts.remove(place).1);

@@ -105,7 +105,7 @@ impl Cycle<'_, '_> {
     }
 
     /// Brings milestones up to date with the project's file and the time. They wait for a signal that changes the
-    /// delivery state; once there is one, any signal does.
+    /// delivery state. Once there is one, any signal does.
     pub(super) fn milestones(&mut self, withheld: &mut WithheldChanges) {
         let mut causes: Vec<SignalRevision> =
             self.causes.get(&ArtefactKind::DeliveryState).into_iter().flatten().cloned().collect();

@@ -1,4 +1,4 @@
-//! What became of a signal.
+//! The outcome of a signal.
 
 use proem_engine::{effect::key::SignalRevision, policy::SourceConflict};
 use serde_json::json;
@@ -10,7 +10,7 @@ use crate::{
     contract::{RecommendedAction, SignalCategory, SignalImportance},
 };
 
-/// What became of a signal.
+/// The outcome of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SignalOutcomeKind {
     /// It was written down.
@@ -42,20 +42,20 @@ impl SignalOutcomeKind {
     }
 }
 
-/// What became of a signal, in words and numbers of ours.
+/// The outcome of a signal, in words and numbers of ours.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SignalOutcome {
     /// Which one.
     pub id: SignalRevision,
-    /// What became of it.
+    /// The outcome.
     pub kind: SignalOutcomeKind,
     /// How much it matters.
     pub importance: SignalImportance,
-    /// What it is about.
+    /// The category.
     pub category: SignalCategory,
-    /// What was recommended.
+    /// The recommendation.
     pub action: RecommendedAction,
-    /// What decided the category.
+    /// The basis of the category.
     pub basis: ClassificationBasis,
     /// How often a classification like this one is right, 0 to 1.
     pub confidence: f64,

@@ -1,4 +1,4 @@
-//! Who says something: people and accounts, not channels.
+//! The speakers: people and accounts, not channels.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use proem_guard::show;
 /// The distinct principals behind signals, in words that are compared and never shown.
 ///
 /// A mail counts only with aligned DMARC from a server that is believed, and a ticket system by the account that it
-/// names; a stakeholder who is known by an address is one principal over both. Nobody else is counted: anybody may
+/// names. A stakeholder who is known by an address is one principal over both. Nobody else is counted: anybody may
 /// choose a name.
 #[must_use]
 pub fn principals<'s>(

@@ -1,4 +1,4 @@
-//! What a model proposes, in the place that a plan has for it.
+//! A model's proposals, in their places of a plan.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ use crate::{
     signal::ProjectSignal,
 };
 
-/// Proposals that nothing was made of yet; each is used once.
+/// Proposals that nothing was made of yet. Each is used once.
 #[derive(Debug)]
 pub(super) struct OpenProposals<'p> {
     escalations: Vec<&'p ModelEscalation>,
@@ -79,7 +79,7 @@ pub(super) fn shared_causes(group: &GroupedSignals<'_>, signals: &BTreeSet<Signa
     group.causes().into_iter().filter(|cause| signals.contains(cause)).collect()
 }
 
-/// What stands behind a group's action. Contradictions of the batch come in once all of them are known.
+/// The agreement behind a group's action. Contradictions of the batch come in once all of them are known.
 fn agreeing(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> SourceAgreement {
     let signals: Vec<&ProjectSignal> = group.members().map(|member| member.signal).collect();
     SourceAgreement { agreeing: agreement(&signals, charter), conflict: SourceConflict::Absent }
@@ -109,7 +109,7 @@ pub(super) fn planned_comment(
     PlannedComment { action, cause, sources: agreeing(group, charter) }
 }
 
-/// A question in a model's words. What it says is shown as somebody else's.
+/// A question in a model's words. They are shown as somebody else's.
 pub(super) fn model_question(group: &GroupedSignals<'_>, escalation: &ModelEscalation) -> PlannedQuestion {
     let causes = shared_causes(group, &escalation.signals);
     let options = escalation.options.iter().map(|option| {

@@ -1,4 +1,4 @@
-//! What a person has to decide, with what to choose from.
+//! A person's decision, with its options.
 
 use std::collections::BTreeSet;
 
@@ -55,12 +55,12 @@ pub(super) fn group_subject<'g>(members: impl Iterator<Item = &'g CycleMember<'g
     LabelTree::list(shown)
 }
 
-/// What a group is called: its title as somebody else wrote it.
+/// A group's heading: its title as somebody else wrote it.
 pub(super) fn group_heading(group: &GroupedSignals<'_>) -> LabelTree {
     items::group_title(group).words().clone()
 }
 
-/// What a signal is called: its subject, if that may be shown.
+/// A signal's heading: its subject, if that may be shown.
 pub(super) fn heading_of(member: &CycleMember<'_>) -> LabelTree {
     let field = member.sanitised.fields.iter().find(|field| field.name == "summary");
     let text = field.filter(|field| !member.sanitised.suspects(field)).and_then(|field| field.text.clone());
@@ -72,7 +72,7 @@ pub(super) fn rule_option(id: &'static str, label: &'static str, [pro, con]: [&'
     PlannedOption { id, label: label.into(), reasons: Some(OptionReasons { pro, con }), action: None }
 }
 
-/// What makes a question about the same thing the same question: the ticket, else the signal.
+/// The identity of a question: the ticket, else the signal.
 pub(super) fn question_subject(group: &GroupedSignals<'_>, what: &str) -> String {
     let ticket = group.ticket().map(show::exact_json);
     let about = ticket.as_ref().and_then(|ticket| ticket.as_str()).unwrap_or(&group.leader().signal.id).to_owned();
@@ -142,7 +142,7 @@ pub(super) fn of_group(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> 
 
 type QuestionParts = (EscalationReason, String, Vec<PlannedOption>, (&'static str, &'static str));
 
-/// What is asked about a change of scope.
+/// The question about a change of scope.
 fn scope_parts(group: &GroupedSignals<'_>) -> QuestionParts {
     let title = match group.ticket() {
         Some(_) => "The scope changed after the sprint was agreed. Does the change stand?",
@@ -172,7 +172,7 @@ fn scope_parts(group: &GroupedSignals<'_>) -> QuestionParts {
     )
 }
 
-/// What is asked about work that stands still.
+/// The question about blocked work.
 fn standstill_parts() -> QuestionParts {
     (
         EscalationReason::StrategicImpact,

@@ -1,6 +1,6 @@
 //! Sprints: as a system says that they begin and end, and as tickets and listings name them.
 //!
-//! What tickets say counts where no event told of a sprint in the same cycle: an event is newer than the fields of a
+//! Tickets' own fields count if no event reported a sprint in the same cycle: an event is newer than the fields of a
 //! ticket that was changed before it.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -102,7 +102,7 @@ impl<'r> Cycle<'_, 'r> {
                 self.operate(ArtefactKind::DeliveryState, ArtefactOperation::Close { id, reason }, &cause);
             }
             (None, Some((name, (_, member, sprint)))) => {
-                // What was over stays over: an old list tells of it no more than it did.
+                // A past sprint stays past: an old list reports no more of it than it did.
                 let delivery = context.artefacts.get(ArtefactKind::DeliveryState);
                 let mut all = delivery.into_iter().flat_map(|delivery| delivery.of_kind(ArtefactItemKind::Sprint));
                 let was_there = all.any(|(_, item)| known(item) == *name);
@@ -163,7 +163,7 @@ impl<'m, 'r> NamedSprints<'m, 'r> {
     }
 }
 
-/// A sprint's item from a ticket's field; `None` unless it has both dates and a name that may be shown.
+/// A sprint's item from a ticket's field. `None` unless it has both dates and a name that may be shown.
 fn sprint_fields(member: &CycleMember<'_>, sprint: FieldSprint<'_>) -> Option<ItemFields> {
     let cause = SignalRevision::from(member.signal);
     // The guard looked at the texts of the first sprint that is active.

@@ -1,7 +1,7 @@
 //! One question for each suspected signal, which shows its text and the changes that it would lead to.
 //!
-//! Law: of a signal of which a text is flagged, only what the system itself says in closed words changes an artefact;
-//! mails, comments and all other changes wait for a person.
+//! Law: of a signal of which a text is flagged, only what the system itself says in closed words changes an artefact.
+//! Mails, comments and all other changes wait for a person.
 
 use proem_guard::LabelTree;
 

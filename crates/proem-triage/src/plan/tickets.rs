@@ -1,4 +1,4 @@
-//! What follows from the word of a tracker alone: a ticket is blocked, goes on, is done, or is taken up again.
+//! The consequences of a tracker's word alone: a ticket is blocked, goes on, is done, or is taken up again.
 
 use super::{assumptions, cycle::Cycle, group::GroupedSignals, items};
 use crate::{
@@ -57,7 +57,7 @@ impl<'r> Cycle<'_, 'r> {
             self.operate(ArtefactKind::RaidLog, operation, &causes);
             touched.push(id);
         }
-        // What may happen, or is taken for true, may outlive the ticket that tells of it.
+        // A risk or an assumption may outlive the ticket that reports it.
         let outlives = [ArtefactItemKind::Risk, ArtefactItemKind::Assumption];
         let is_ours = |id: &ArtefactItemId| {
             let item = artefacts.get(ArtefactKind::RaidLog).and_then(|raid| raid.item(*id));

@@ -1,4 +1,4 @@
-//! What is told of each signal once everything of a cycle is applied: no more than the artefacts have.
+//! The outcome of each signal once everything of a cycle is applied: no more than the artefacts have.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -62,7 +62,7 @@ fn causes_of(operation: &ArtefactOperation) -> Vec<SignalRevision> {
 /// Why a person is asked about changes.
 #[derive(Debug, Clone, Copy)]
 enum EndingOccasion {
-    /// A ticket goes on that something stood still for.
+    /// A ticket goes on that something was blocked for.
     TicketGoesOn,
     /// The counts give a better colour.
     BetterColour,
@@ -226,7 +226,7 @@ impl<'q, 'r> Questioner<'q, 'r> {
         self.escalated.extend(causes.iter().cloned());
     }
 
-    /// Changes as an option, and as they are shown; `None` if nothing would change.
+    /// Changes as an option, and as they are shown. `None` if nothing would change.
     pub(super) fn offer(
         &self,
         causes: &[SignalRevision],
@@ -253,7 +253,7 @@ impl<'q, 'r> Questioner<'q, 'r> {
     }
 
     /// Brings the artefacts up to date with what a model proposes, on top of what the rules changed. A proposal that
-    /// breaks a rule is left out and said; one item about the same is enough; what needs a person becomes a question.
+    /// breaks a rule is left out and said. One item about the same is enough; what needs a person becomes a question.
     pub(super) fn update(&mut self, updates: &[&ModelUpdate], known: &SignalReferences) {
         if self.context.gate == ArtefactGate::Withheld {
             self.plan.unused = self.plan.unused.saturating_add(updates.len());
@@ -350,7 +350,7 @@ fn is_there(artefact: &Artefact, operation: &ArtefactOperation) -> bool {
     let mut open = artefact.open(*kind);
     open.any(|(_, item)| {
         naming.iter().any(|field| match (item.fields.get(field), fields.get(field)) {
-            // Two matters may come from mails of one subject; a key and a title name one.
+            // Two matters may come from mails of one subject. A key and a title name one.
             (Some(ArtefactValue::Text(stored)), Some(ArtefactValue::Text(said))) => {
                 let is_name = *field == ArtefactField::Title
                     || stored.ask(|stored| !stored.contains(char::is_whitespace)) == Some(true);

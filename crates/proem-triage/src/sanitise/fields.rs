@@ -65,11 +65,10 @@ pub(super) fn signal_texts(signal: &ProjectSignal) -> (Vec<SignalText<'_>>, usiz
     (all, unread)
 }
 
-/// What a sprint is called and wants, as a ticket's own fields have it.
+/// A sprint's name and goal, from a ticket's own fields.
 pub(crate) const SPRINT: &str = "sprint";
 
-/// What the signal calls its ticket, whom that is assigned to, and the sprint that is active: names that go into artefacts
-/// and questions.
+/// The signal's names for its ticket, the assignee, and the active sprint: names that go into artefacts and questions.
 pub(super) fn signal_names(signal: &ProjectSignal) -> Vec<SignalText<'_>> {
     let of_fields = |name: &str| match &signal.fields {
         LabelTree::Map(fields) => match fields.get(name) {

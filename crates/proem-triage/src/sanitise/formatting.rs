@@ -2,13 +2,13 @@
 //!
 //! Invariants: the result holds no `<` or `>`, no fence, no code macro, no line that begins like a heading, a rule or
 //! another speaker's turn, no template delimiter and no address that runs a script; what is left is copied and maps
-//! back; taking formatting out of the result changes nothing. The time is linear in the text: a search whose result is
+//! back. Taking formatting out of the result changes nothing. The time is linear in the text: a search whose result is
 //! the same for the places that follow is done once for all of them.
 
 use proem_guard::clean_view;
 use proem_text::{OffsetMap, Span, View};
 
-/// What stands for a block that was taken out.
+/// The placeholder for a block that was taken out.
 const REMOVED: &str = "[removed]";
 
 /// How often formatting is taken out of what is left: taking some out may put some together.
@@ -17,7 +17,7 @@ const MAX_ROUNDS: usize = 4;
 /// The longest tag that is taken for one, in bytes.
 const MAX_TAG: usize = 4096;
 
-/// What ends a line, wherever it is read (The Unicode Standard, section 5.8).
+/// The ends of a line, wherever it is read (The Unicode Standard, section 5.8).
 const LINE_ENDS: [char; 7] = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
 
 /// Blocks that go as a whole, with how they begin and end, in lower case.
@@ -33,11 +33,11 @@ const BLOCKS: [(&str, &str); 9] = [
     ("{html", "{html}"),
 ];
 
-/// What begins a speaker's turn when a line begins with it, in lower case.
+/// The beginnings of a speaker's turn at the start of a line, in lower case.
 const SPEAKERS: [&str; 11] =
     ["system", "assistant", "user", "human", "developer", "tool", "ai", "agent", "model", "function", "instructions"];
 
-/// Marks that only prompts and pages have, each with what stands for it, in lower case.
+/// Marks that only prompts and pages have, each with what represents it, in lower case.
 const MARKS: [(&str, &str); 14] = [
     ("[inst]", " "),
     ("[/inst]", " "),
@@ -55,7 +55,7 @@ const MARKS: [(&str, &str); 14] = [
     ("`", ""),
 ];
 
-/// The text without formatting, mapped to the original; `None` if it can't be had without it.
+/// The text without formatting, mapped to the original. `None` if it can't be had without it.
 pub(super) fn without_formatting(text: &str) -> Option<View> {
     let cleaned = clean_view(text);
     let mut left = View { text: cleaned.text, map: cleaned.map };
@@ -74,23 +74,23 @@ pub(super) fn has_no_formatting(text: &str) -> bool {
     one_round(text).text == text
 }
 
-/// What is read so far of a text, and what is made of it.
+/// The reader of a text, with its output.
 struct FormattingReader<'t> {
     text: &'t str,
     /// The same with capitals made small, byte by byte.
     lower: String,
     position: usize,
-    /// Where the next `>` is, once it was looked for; at the text's end if there is none.
+    /// The place of the next `>`, once it was looked for. The text's end if there is none.
     closing: usize,
-    /// What the last decoration leads to, once that was looked for.
+    /// The target of the last decoration, once that was looked for.
     decoration: Decoration,
     result: View,
 }
 
-/// A run of the signs that may stand before a speaker.
+/// A run of the signs that may be before a speaker.
 #[derive(Clone, Copy, Default)]
 struct Decoration {
-    /// Where it ends.
+    /// Its end.
     end: usize,
     /// The speaker behind it, and where that one's colon ends.
     speaker: Option<(&'static str, usize)>,
@@ -130,7 +130,7 @@ impl<'t> FormattingReader<'t> {
         self.position = end;
     }
 
-    /// Reads one thing; whether what follows begins a line.
+    /// Reads one thing. Whether what follows begins a line.
     fn step(&mut self, begins_line: bool) -> bool {
         if let Some(len) = self.block() {
             self.replace(len, REMOVED);
@@ -156,7 +156,7 @@ impl<'t> FormattingReader<'t> {
         LINE_ENDS.contains(&first) || (begins_line && (first.is_whitespace() || matches!(first, '>' | '<')))
     }
 
-    /// The length of the block that begins here; one that never ends goes to the end.
+    /// The length of the block that begins here. One that never ends goes to the end.
     fn block(&self) -> Option<usize> {
         let rest = self.lower_rest();
         let (start, end) = BLOCKS.iter().find(|(start, _)| rest.starts_with(start))?;
@@ -176,7 +176,7 @@ impl<'t> FormattingReader<'t> {
         (begins && self.closing < self.text.len() && len <= MAX_TAG).then_some(len)
     }
 
-    /// What begins a line and is more than words: how long it is, and what stands for it.
+    /// The beginning of a line if it is more than words: its length, and its replacement.
     fn line_start(&mut self) -> Option<(usize, &'static str)> {
         let rest = self.rest();
         let run_of = |mark: u8| rest.bytes().take_while(|byte| *byte == mark).count();
@@ -239,7 +239,7 @@ fn speaker_words(speaker: &str) -> &'static str {
     }
 }
 
-/// What of the original is left after spans of the view were cut out of it, which are in order and don't overlap.
+/// The rest of the original after spans of the view were cut out of it. They are in order and don't overlap.
 pub(super) fn kept_original_spans(map: &OffsetMap, cut: &[Span]) -> Vec<Span> {
     let (mut kept, mut cut) = (Vec::new(), cut);
     for (view, original) in map.copies() {

@@ -1,7 +1,7 @@
 //! How a signal is written down: as one labelled tree, and as plain JSON.
 //!
 //! Both have the same names. The tree keeps each label and is read back by [`ProjectSignal::read`], from a store that
-//! is sealed; the plain JSON is for people and programs, and what is read from it is somebody's text.
+//! is sealed. The plain JSON is for people and programs, and what is read from it is somebody's text.
 
 use std::fmt;
 
@@ -12,10 +12,10 @@ use serde_json::Value as Json;
 use super::{ProjectSignal, SenderAuthentication, SignalKind, SignalSender, SignalSource};
 use crate::date::{SignalTime, TimeFault, parse_timestamp, utc_timestamp};
 
-/// The version of what is written; it is raised with every change of it.
+/// The version of what is written. It is raised with every change of it.
 pub const FORM: u64 = 1;
 
-/// What stands before the source's own name of a kind.
+/// The prefix of the source's own name of a kind.
 const UNKNOWN: &str = "unknown:";
 
 /// Why a written signal can't be read.
@@ -42,11 +42,11 @@ impl fmt::Display for SignalFormError {
 impl std::error::Error for SignalFormError {}
 
 impl ProjectSignal {
-    /// The signal with all its labels as canonical JSON, for a store; never for a screen or a prompt.
+    /// The signal with all its labels as canonical JSON, for a store. Never for a screen or a prompt.
     ///
     /// # Errors
     ///
-    /// What is too much, with its place. A signal that [`crate::normalise`] made is not.
+    /// Writes it, or returns the place of the excess. A signal that [`crate::normalise`] made always fits.
     pub fn write(&self) -> Result<String, TreeError> {
         self.to_tree().write()
     }
@@ -87,8 +87,8 @@ impl ProjectSignal {
         ])
     }
 
-    /// Reads what [`Self::write`] wrote. Labels are taken from it as they stand, so it has to come from a store of
-    /// one's own.
+    /// Reads what [`Self::write`] wrote. Labels are taken from it as they are, so it has to come from a store of one's
+    /// own.
     ///
     /// # Errors
     ///

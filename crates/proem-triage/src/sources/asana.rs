@@ -19,13 +19,13 @@ use crate::{
 /// How long the making of a task takes at most, in milliseconds: its own fields are set one after another.
 const MOMENT: u64 = 60_000;
 
-/// What a task or a story lacks.
+/// The missing part of a task or a story.
 pub(super) fn asana_fault(body: &Map<String, Json>) -> Option<&'static str> {
     let is_named = body.get("gid").is_some_and(is_identifier);
     (!is_named).then_some("a task or story without `gid`; nothing tells which one it is")
 }
 
-/// What an event lacks.
+/// The missing part of an event.
 pub(super) fn event_fault(body: &Map<String, Json>) -> Option<&'static str> {
     let has_resource = body.get("resource").and_then(|resource| resource.get("gid")).is_some_and(is_identifier);
     let has_action = body.get("action").is_some_and(Json::is_string);
@@ -50,7 +50,7 @@ pub(super) fn asana_event_draft(mut body: Map<String, Json>) -> SignalDraft {
     draft.ticket = if kind == "task" { Some(resource) } else { parent("task") };
     draft.project = parent("project");
     let parent_name = text("/parent/name");
-    // A comment has no name; it is about the task above it.
+    // A comment has no name. It is about the task above it.
     draft.summary = text("/resource/name").or_else(|| parent_name.filter(|_| kind == "story"));
     let change = take_value(&mut body, "change");
     let told = text("/resource/resource_subtype")
@@ -79,13 +79,13 @@ fn event_kind(kind: &str, action: &str, is_comment: bool) -> DraftKind {
         ("story", "added" | "undeleted") if is_comment => CommentCreated,
         ("story", "changed") if is_comment => CommentUpdated,
         ("story", "deleted" | "removed") if is_comment => CommentDeleted,
-        // What Asana itself writes below a task says how the task changed.
+        // Asana's own entries below a task are changes of the task.
         ("story", "added" | "changed") => TicketUpdated,
         _ => return DraftKind::Unknown(format!("{kind}:{action}")),
     })
 }
 
-/// A task as it stands.
+/// A task as it is.
 pub(super) fn asana_task_draft(mut body: Map<String, Json>) -> SignalDraft {
     let gid = body.get("gid").and_then(text_or_digits).unwrap_or_default();
     let identity = vec![IdPart::Word("task"), IdPart::Said(gid.clone())];
@@ -157,7 +157,7 @@ pub(super) fn story(mut body: Map<String, Json>) -> SignalDraft {
     draft
 }
 
-/// What Asana itself wrote below a task, as the change that it is about. A move names both sections between quotes, whatever
+/// Asana's own entry below a task, as the change that it reports. A move names both sections between quotes, whatever
 /// the language.
 fn story_change(subtype: &str, text: Option<&str>) -> Option<Json> {
     let field = match subtype {

@@ -13,9 +13,9 @@ use crate::{draft::SignalDraft, signal::SignalSource};
 pub struct SourceAudience {
     /// The system.
     pub source: SignalSource,
-    /// The key of the project whose tickets it is about; `None` for all of the system.
+    /// The key of the project whose tickets it is about. `None` for all of the system.
     pub project: Option<String>,
-    /// The address whose mails it is about, where it is among the recipients; `None` for all of the system.
+    /// The address whose mails it is about, where it is among the recipients. `None` for all of the system.
     pub mailbox: Option<String>,
     /// The circle.
     pub audience: Audience,
@@ -53,7 +53,7 @@ fn draft_project_key(draft: &SignalDraft) -> Option<&str> {
     draft.project.as_deref().or_else(of_ticket)
 }
 
-/// Whether an address stands in a list of recipients, however the source writes them.
+/// Whether an address is in a list of recipients, however the source writes them.
 fn names_address(value: &Json, address: &str) -> bool {
     match value {
         Json::String(text) => {

@@ -1,8 +1,8 @@
-//! What a mail server that is believed says of a mail's sender (RFC 8601).
+//! A trusted mail server's verdict on a mail's sender (RFC 8601).
 //!
 //! Invariants: only the topmost header counts, and only if a configured server wrote it, since a server puts its own
-//! above all that the sender wrote; other headers with that server's name can lower what it says and never raise it.
-//! A header that the grammar of RFC 8601, section 2.2, does not take says nothing.
+//! above all that the sender wrote. Other headers with that server's name can lower what it says and never raise it. A
+//! header that the grammar of RFC 8601, section 2.2, does not take says nothing.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -16,7 +16,7 @@ use crate::signal::SenderAuthentication;
 /// The longest header that is read, in bytes.
 const LONGEST: usize = 16 * 1024;
 
-/// What the headers `results`, the topmost first, say of the domain of `address`.
+/// The verdict of the headers `results`, the topmost first, on the domain of `address`.
 pub(super) fn authentication(results: &[&str], servers: &[String], address: Option<&str>) -> SenderAuthentication {
     let domain = address.and_then(|address| address.rsplit_once('@')).map(|(_, domain)| domain);
     let believed = |result: &&str| {
@@ -28,7 +28,7 @@ pub(super) fn authentication(results: &[&str], servers: &[String], address: Opti
     results.filter_map(believed).fold(topmost, Ord::min)
 }
 
-/// Whether a configured name is a server's; names that are no hosts are compared as they are written.
+/// Whether a configured name is a server's. Names that are no hosts are compared as they are written.
 fn is_server(configured: &str, written: &str) -> bool {
     !written.is_empty() && (configured.eq_ignore_ascii_case(written) || is_same_host(configured, written))
 }
@@ -45,9 +45,9 @@ fn is_same_host(one: &str, other: &str) -> bool {
 /// One header, taken apart.
 #[derive(Debug)]
 struct ResultsHeader {
-    /// The `authserv-id`; empty if it is none.
+    /// The `authserv-id`. Empty if it is none.
     server: String,
-    /// What it says of each method; `None` if not all of it can be read.
+    /// Its statements by method. `None` if not all of it can be read.
     statements: Option<Vec<MethodResult>>,
 }
 
@@ -60,10 +60,10 @@ struct MethodResult {
     properties: Vec<(String, String)>,
 }
 
-/// A part of a header; comments and blanks are none.
+/// A part of a header. Comments and blanks are none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum HeaderToken {
-    /// A word as it stands there, or a quoted one.
+    /// A word as it is there, or a quoted one.
     Word {
         text: String,
         is_quoted: bool,
@@ -77,7 +77,7 @@ enum HeaderToken {
 }
 
 impl ResultsHeader {
-    /// `None` if no server's name stands at its beginning.
+    /// `None` if no server's name is at its beginning.
     fn parse(header: &str) -> Option<Self> {
         let tokens = Some(header).filter(|header| header.len() <= LONGEST).and_then(header_tokens)?;
         let mut parts = tokens.split(|token| *token == HeaderToken::Semicolon);
@@ -100,7 +100,7 @@ impl ResultsHeader {
         Some(Self { server: server.clone(), statements: statements.filter(|_| is_known) })
     }
 
-    /// What it says of the domain; more than one result of DMARC is none, unless one is a failure.
+    /// Its verdict on the domain. More than one result of DMARC counts as none, unless one is a failure.
     fn on_sender(&self, domain: Option<&str>) -> SenderAuthentication {
         let statements = self.statements.iter().flatten();
         let on_dmarc: Vec<&MethodResult> = statements.filter(|statement| statement.method == "dmarc").collect();
@@ -179,7 +179,7 @@ fn is_keyword(text: &str) -> bool {
         && text.ends_with(|c: char| c.is_ascii_alphanumeric())
 }
 
-/// The tokens of a header; `None` if a comment or a quoted text does not end, or what is no text stands in it.
+/// The tokens of a header. `None` if a comment or a quoted text does not end, or what is no text is in it.
 fn header_tokens(header: &str) -> Option<Vec<HeaderToken>> {
     let mut tokens = Vec::new();
     let mut rest = header.chars().peekable();
@@ -211,7 +211,7 @@ fn header_tokens(header: &str) -> Option<Vec<HeaderToken>> {
     Some(tokens)
 }
 
-/// Skips a comment behind its opening bracket; comments may stand in it.
+/// Skips a comment behind its opening bracket. Comments may be in it.
 fn skip_comment(rest: &mut Peekable<Chars<'_>>) -> Option<()> {
     let mut depth = 1_usize;
     while depth > 0 {
@@ -226,7 +226,7 @@ fn skip_comment(rest: &mut Peekable<Chars<'_>>) -> Option<()> {
     Some(())
 }
 
-/// What is quoted, behind its opening sign.
+/// The quoted text, behind its opening sign.
 fn take_quoted(rest: &mut Peekable<Chars<'_>>) -> Option<String> {
     let mut text = String::new();
     loop {
@@ -250,7 +250,7 @@ fn take_word(rest: &mut Peekable<Chars<'_>>) -> Option<String> {
     Some(text)
 }
 
-/// Whether it may stand in a header: blanks and what can be seen (RFC 5322, section 2.2; RFC 6532, section 3).
+/// Whether it may be in a header: blanks and what can be seen (RFC 5322, section 2.2; RFC 6532, section 3).
 fn is_header_character(c: char) -> bool {
     c == '\t' || !c.is_control()
 }
@@ -305,7 +305,7 @@ mod tests {
         check(&["mx.example.org evil; spf=pass", ours], Unverified);
         check(&["evil.example; dmarc=fail", ours, ours], Unverified);
         check(&[ours, "evil.example; dmarc=fail header.from=corp.example"], DmarcAligned);
-        // What the server said stays below what the sender wrote in its name.
+        // The server's own words come after those that the sender wrote in its name.
         check(&[silent, ours], DmarcUnknown);
         check(&["mx.example.org; dmarc=fail header.from=corp.example", ours], DmarcFailed);
     }

@@ -32,13 +32,13 @@ const NAMED: [(&str, &str); 10] = [
     ("bodyPreview", "preview"),
 ];
 
-/// What a message lacks.
+/// The missing part of a message.
 pub(super) fn message_fault(body: &Map<String, Json>) -> Option<&'static str> {
     let is_named = ["id", "internetMessageId"].into_iter().any(|name| body.get(name).is_some_and(is_identifier));
     (!is_named).then_some("a message without `id` and `internetMessageId`; nothing tells which one it is")
 }
 
-/// What a notification lacks.
+/// The missing part of a notification.
 pub(super) fn notification_fault(body: &Map<String, Json>) -> Option<&'static str> {
     let is_named = body.get("resource").is_some_and(is_identifier)
         || body.get("resourceData").and_then(|data| data.get("id")).is_some_and(is_identifier)
@@ -60,7 +60,7 @@ pub(super) fn graph_message_draft(mut body: Map<String, Json>, context: &SourceC
     };
     let identity = vec![IdPart::Word("message"), IdPart::Said(id)];
     let mut draft = SignalDraft::new(SignalSource::Outlook, kind, identity);
-    // What the address of a list or an answer is, no message says of itself.
+    // A message itself never gives the address of a list or an answer.
     body.remove("@odata.context");
     draft.time = ["receivedDateTime", "sentDateTime", "lastModifiedDateTime"]
         .into_iter()

@@ -12,8 +12,8 @@ use crate::{
     signal::{SenderAuthentication, SignalKind, SignalSource},
 };
 
-/// Values of an issue that have a name of ours, and where in the value its word stands. They stay where they are,
-/// with all that stands around the word.
+/// Values of an issue that have a name of ours, and where in the value its word is. They stay where they are, with all
+/// that is around the word.
 const NAMED: [(&str, &str); 14] = [
     ("/status/name", "status"),
     ("/status/statusCategory/key", "status_category"),
@@ -57,7 +57,7 @@ pub(super) fn webhook(mut body: Map<String, Json>) -> SignalDraft {
         draft.field("comment", document_as_text(take_value(comment, "body")));
         draft.field("comment_id", comment.get("id").cloned().unwrap_or_default());
     } else if transition.is_some() {
-        // What was written while the ticket was moved; it has no id of its own.
+        // A comment written while the ticket was moved has no id of its own.
         draft.field("comment", Json::from(take_text(&mut body, "comment").unwrap_or_default()));
     }
     let changes = match (changelog_changes(&mut body), transition) {
@@ -239,7 +239,7 @@ fn jira_draft_kind(event: &str, detail: &str, comment: Option<&Map<String, Json>
             None => TicketUpdated,
         },
         ("jira:issue_updated", _) => TicketUpdated,
-        // A rule or a step of a workflow names no event; only what moved or changed a ticket is recognised without one.
+        // A rule or a step of a workflow names no event. Only what moved or changed a ticket is recognised without one.
         ("", _) => TicketUpdated,
         ("sprint_started", _) => SprintStarted,
         ("sprint_closed", _) => SprintClosed,
@@ -248,8 +248,7 @@ fn jira_draft_kind(event: &str, detail: &str, comment: Option<&Map<String, Json>
     })
 }
 
-/// What makes a webhook's signal this one: a comment is one signal whatever becomes of it, each change of a ticket is
-/// one of its own.
+/// The identity of a webhook's signal: a comment stays one signal, each change of a ticket is one of its own.
 fn webhook_identity(
     kind: &DraftKind,
     body: &Map<String, Json>,
@@ -302,14 +301,14 @@ fn jira_sender(user: &Map<String, Json>) -> DraftSender {
     DraftSender { account, address: text("emailAddress"), name: text("displayName"), authentication }
 }
 
-/// What changed, in names of ours; what else a change says stays behind.
+/// The changes, in names of ours. Other parts of a change stay behind.
 fn changelog_changes(body: &mut Map<String, Json>) -> Json {
     let items = body.get_mut("changelog").and_then(|changelog| changelog.get_mut("items"));
     let Some(Json::Array(items)) = items.map(Json::take) else { return Json::Null };
     items.into_iter().map(renamed_change).collect()
 }
 
-/// What changed where an event has no log of it: a link that was made, or a sprint that is no more what it was.
+/// The changes of an event that has no log of them: a new link, or a changed sprint.
 fn changes_beside(body: &Map<String, Json>) -> Json {
     let whole = Json::Object(body.clone());
     let text = |place: &str| text_at(&whole, place).map_or(Json::Null, Json::from);
@@ -321,7 +320,7 @@ fn changes_beside(body: &Map<String, Json>) -> Json {
     }
     let ends = |name: &str| (text(&format!("/oldValue/{name}")), text(&format!("/sprint/{name}")));
     let ((goal_before, goal), (end_before, end)) = (ends("goal"), ends("endDate"));
-    // What was nothing before has changed, too; what the event doesn't name has not.
+    // A value that was absent before has changed, too. One that the event doesn't name has not.
     let is_named = |name: &str| whole.pointer(&format!("/oldValue/{name}")).is_some();
     if is_named("goal") && goal_before != goal {
         one("Sprint goal", goal_before, goal)

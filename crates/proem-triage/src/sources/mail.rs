@@ -17,25 +17,25 @@ const MOST_GAPS: usize = 20;
 /// A mail, taken apart.
 #[derive(Debug, Default)]
 pub struct MailParts {
-    /// Its headers as they stand there, the topmost first, each on one line: `message-id`, `date`, `from`,
-    /// `in-reply-to`, `references`, `x-unsent`, `authentication-results`.
+    /// Its headers as they are there, the topmost first, each on one line: `message-id`, `date`, `from`, `in-reply-to`,
+    /// `references`, `x-unsent`, `authentication-results`.
     pub headers: Vec<MailText>,
-    /// What a person reads, decoded: `subject`, `to`, `body[0]`, `attachment[0] name`.
+    /// The texts for a person, decoded: `subject`, `to`, `body[0]`, `attachment[0] name`.
     pub texts: Vec<MailText>,
-    /// What was not read, in words of ours.
+    /// The unread parts, in words of ours.
     pub gaps: Vec<String>,
 }
 
 /// A text of a mail with its name, which is ours.
 #[derive(Debug)]
 pub struct MailText {
-    /// Where it stands.
+    /// Its place.
     pub name: String,
-    /// What stands there.
+    /// The text there.
     pub text: Untrusted<String>,
 }
 
-/// Reads a mail. What has neither sender, date nor message id is none.
+/// Reads a mail. A text with neither sender, date nor message id is none.
 #[must_use]
 pub fn normalise_mail(mail: &MailParts, context: &SourceContext<'_>) -> NormalisedSignals {
     let mut all = NormalisedSignals::default();
@@ -57,7 +57,7 @@ impl MailParts {
         self.headers.iter().filter(move |header| header.name == name).map(|header| mail_text(&header.text))
     }
 
-    /// A header, if it stands there; the first of several.
+    /// A header, if it is there. The first of several.
     fn header(&self, name: &str) -> Option<String> {
         self.headers(name).next().filter(|value| !value.is_empty())
     }
@@ -113,7 +113,7 @@ fn mail_draft(mail: &MailParts, context: &SourceContext<'_>) -> SignalDraft {
     draft
 }
 
-/// What stands in bodies, attachments and mails within the mail goes into the draft; what is left comes back by name.
+/// The contents of bodies, attachments and mails within the mail go into the draft. The rest comes back by name.
 fn sort_mail_parts(mail: &MailParts, draft: &mut SignalDraft) -> Map<String, Json> {
     let (mut rest, mut bodies, mut attachments, mut inner) = (Map::new(), Map::new(), Map::new(), Map::new());
     for MailText { name, text } in &mail.texts {
@@ -128,7 +128,7 @@ fn sort_mail_parts(mail: &MailParts, draft: &mut SignalDraft) -> Map<String, Jso
         };
         let text = mail_text(text);
         match group.get_mut(name.as_str()) {
-            // A header that stands there twice.
+            // A header that is there twice.
             Some(Json::String(before)) => {
                 before.push('\n');
                 before.push_str(&text);
@@ -159,7 +159,7 @@ fn mail_identity(mail: &MailParts, address: Option<&str>, authentication: Sender
     vec![IdPart::Word("message"), IdPart::Word(word), IdPart::Said(format!("{said}\n"))]
 }
 
-/// The address of a `From` that has one: what stands in the angle brackets, or all of it. Quoted texts and comments are
+/// The address of a `From` that has one: what is in the angle brackets, or all of it. Quoted texts and comments are
 /// names and can hold anything.
 fn single_address(from: &str) -> Option<String> {
     let (mut plain, mut quoted, mut comments, mut escaped) = (String::new(), false, 0_usize, false);
@@ -189,7 +189,7 @@ fn single_address(from: &str) -> Option<String> {
     (is_plain && address.matches('@').count() == 1).then(|| address.to_owned())
 }
 
-/// What stands before the address, without quotes.
+/// The text before the address, without quotes.
 fn display_name(from: &str) -> String {
     from.rsplit_once('<').map_or("", |(name, _)| name).trim().trim_matches('"').to_owned()
 }

@@ -1,9 +1,9 @@
 //! Lines for Proem: what `normalise` prints, and what somebody writes for a source that has no adapter.
 //!
-//! A line is an object with `"signal":1`. It needs a `type` and an `id`; `source`, `time`, `sender` (a text, or an
+//! A line is an object with `"signal":1`. It needs a `type` and an `id`. `source`, `time`, `sender` (a text, or an
 //! object with `account`, `address` and `name`), `ticket`, `project`, `summary`, `body` and `fields` are known, all
-//! else is kept. Whoever wrote it could claim anything, so what it says of authentication is not believed and
-//! every label has `plain/line` in it.
+//! else is kept. Anybody could have written it, so its claims of authentication are not believed and every label has
+//! `plain/line` in it.
 
 use serde_json::{Map, Value as Json};
 
@@ -72,7 +72,7 @@ const FIELDS: [&str; 52] = [
     "updated",
 ];
 
-/// What a line lacks.
+/// The missing part of a line.
 pub(super) fn line_fault(body: &Map<String, Json>) -> Option<&'static str> {
     let has = |name: &str| body.get(name).is_some_and(is_identifier);
     if body.get("signal").and_then(Json::as_u64) != Some(FORM) {

@@ -4,7 +4,7 @@ use serde_json::{Map, Value as Json};
 
 use super::{AnswerEnd, asana, graph, plain};
 
-/// What one signal looks like.
+/// The shape of one signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SignalShape {
     JiraWebhook,
@@ -19,7 +19,7 @@ pub(super) enum SignalShape {
 }
 
 impl SignalShape {
-    /// What an object of this shape lacks to be a signal.
+    /// The part that an object of this shape lacks as a signal.
     pub(super) fn fault(self, fields: &Map<String, Json>) -> Option<&'static str> {
         match self {
             Self::JiraWebhook => None,
@@ -55,9 +55,9 @@ pub(super) enum PageKind {
 /// Pages of an answer, one after the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PageRun {
-    /// Whether the first one says that it is the first. Where a server hands out tokens, no page says so.
+    /// Whether the first one is marked as the first. If a server hands out tokens, no page says so.
     pub(super) begins: bool,
-    /// What follows the last one.
+    /// The end after the last one.
     pub(super) end: AnswerEnd,
 }
 
@@ -67,7 +67,7 @@ pub(super) struct ListedItem {
     pub(super) shape: Option<SignalShape>,
 }
 
-/// Names of the lists that servers answer with, and what has to stand in each.
+/// Names of the lists that servers answer with, and what has to be in each.
 const LISTS: [(&str, Option<SignalShape>); 5] = [
     ("issues", Some(SignalShape::JiraIssue)),
     ("events", Some(SignalShape::AsanaEvent)),
@@ -92,7 +92,7 @@ pub(super) fn page_kind(value: Json) -> PageKind {
     let list = LISTS.into_iter().find(|(name, _)| fields.get(*name).is_some_and(Json::is_array));
     match list.and_then(|(name, shape)| Some((name, fields.remove(name)?, shape))) {
         Some((name, Json::Array(items), shape)) => {
-            // What a board lists is no part of a search.
+            // A board's list is no part of a search.
             if name == BOARD_LIST {
                 return PageKind::Many(items.into_iter().map(|value| ListedItem { value, shape }).collect(), None);
             }
@@ -104,7 +104,7 @@ pub(super) fn page_kind(value: Json) -> PageKind {
     }
 }
 
-/// What stands in the `data` that Asana puts around one task or story.
+/// The contents of the `data` that Asana puts around one task or story.
 fn unwrap_asana_data(mut fields: Map<String, Json>) -> Json {
     match fields.remove("data") {
         Some(Json::Object(inner)) if inner.contains_key("gid") => Json::Object(inner),
@@ -149,11 +149,11 @@ fn flatten_pages(items: Vec<Json>) -> PageKind {
     PageKind::Many(all, run)
 }
 
-/// What a value is.
+/// The shape of a value.
 ///
 /// # Errors
 ///
-/// What was looked for.
+/// The shape of a search.
 pub(super) fn signal_shape(value: &Json) -> Result<SignalShape, &'static str> {
     let Json::Object(fields) = value else { return Err("no object; a signal is one") };
     let has = |name: &str| fields.contains_key(name);
@@ -189,7 +189,7 @@ pub(super) fn signal_shape(value: &Json) -> Result<SignalShape, &'static str> {
     }
 }
 
-/// What only a message of Graph has, or what is left of one.
+/// The marks of a Graph message, or of the rest of one.
 const MESSAGE: [&str; 4] = ["internetMessageId", "receivedDateTime", "bodyPreview", "@removed"];
 
 fn is_proem_line(fields: &Map<String, Json>) -> bool {

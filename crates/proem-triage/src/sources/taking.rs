@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json};
 
-/// Takes the text of a name out; a number is its digits. What is neither stays.
+/// Takes the text of a name out. A number becomes its digits. Other values stay.
 pub(super) fn take_text(fields: &mut Map<String, Json>, name: &str) -> Option<String> {
     let text = text_or_digits(fields.get(name)?)?;
     fields.remove(name);

@@ -1,4 +1,4 @@
-//! What of a model's answer is admitted.
+//! The admissible parts of a model's answer.
 
 use std::collections::BTreeSet;
 
@@ -60,7 +60,7 @@ fn mail(from: &str, text: &str) -> ProjectSignal {
     }))
 }
 
-/// What is wrong with a draft's wording, in its order.
+/// The faults of a draft's wording, in its order.
 fn faults(subject: &str, body: &str) -> String {
     let found = DraftRules::shipped().unwrap().faults(subject, body);
     found.into_iter().map(|fault| fault.in_words()).collect::<Vec<_>>().join("; ")
@@ -111,7 +111,7 @@ fn draft(changes: &Json) -> Json {
     draft
 }
 
-/// What a draft comes to: its action, whom it goes to and whether it asks for approval; or the remark.
+/// The result of a draft: its action, its recipient and whether it asks for approval; or the remark.
 fn drafted(changes: Json) -> String {
     let (charter, signal) = (charter(), comment(1, "Where are the certificates?"));
     let mut changes = changes;
@@ -159,7 +159,7 @@ fn a_draft_goes_to_somebody_known_and_its_flags_only_tighten() {
         (json!({ "hold_duration_minutes": 90 }), "email_stakeholder Sam@corp.example false 90 min"),
         (json!({ "body": "I promise it." }), "email_stakeholder Sam@corp.example true"),
         (to("SAM@corp.example", true), "email_stakeholder Sam@corp.example true"),
-        // Who says that somebody outside is inside changes nothing: the list follows from the address.
+        // A claim that somebody outside is inside changes nothing: the list follows from the address.
         (to("vera@vendor.example", false), "email_external vera@vendor.example false"),
         (to("eve@evil.example", false), "it is for somebody whom the project's file doesn't name"),
         (to("sam@corp.example.evil.example", false), "it is for somebody whom the project's file doesn't name"),
@@ -195,7 +195,7 @@ fn a_comment_goes_to_a_ticket_of_its_signals() {
     let alone = AnswerScope { signals: &[&one], ..scope };
     assert_eq!(read_in(alone, "pay-1", "The description lacks criteria.", &ids[..1]), "PAY-1 false");
     assert_eq!(read_in(alone, "PAY-1", "I will be back.", &ids[..1]), "PAY-1 true");
-    // Text of another ticket may stand in the comment, so a person approves it.
+    // Text of another ticket may be in the comment, so a person approves it.
     let read = |ticket: &str, body: &str, about: &[&str]| read_in(scope, ticket, body, about);
     assert_eq!(read("pay-1", "The description lacks criteria.", &ids[..1]), "PAY-1 true");
     assert_eq!(read("PAY-2", "x", &ids[..1]), "it names a ticket that its signals are not about");
@@ -399,7 +399,7 @@ fn a_classification_of_a_model_stands_on_the_floors_of_code() {
         (&quiet, json!({ "recommended_action": "defer_to_sonnet" }), "low progress defer_to_sonnet asked"),
         (&quiet, json!({ "secondary_categories": ["risk", "blocker"] }), "low progress no_action demanded"),
         (&quiet, json!({ "related_signals": ["other", "stranger"] }), "low progress no_action other"),
-        // What rules are sure is critical stays so, whatever a model says.
+        // A signal that rules are sure is critical stays so, whatever a model says.
         (&stuck, json!({}), "critical progress escalate demanded"),
         (&outside, json!({ "category": "stakeholder" }), "high stakeholder draft_communication words"),
         // The system's own word stays first.

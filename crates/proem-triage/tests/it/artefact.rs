@@ -1,4 +1,4 @@
-//! Artefacts: what stands in them, how they change, what is counted and how they are shown.
+//! Artefacts: what is in them, how they change, what is counted and how they are shown.
 
 mod endings;
 pub(super) mod figures;

@@ -1,4 +1,4 @@
-//! What is no signal, or too much of one.
+//! Inputs that are no signals, or too large for one.
 
 use proem_triage::SignalTime;
 use serde_json::{Value as Json, json};

@@ -1,4 +1,4 @@
-//! What rules say of signals.
+//! The rules' classification of signals.
 
 use std::sync::OnceLock;
 
@@ -132,7 +132,7 @@ fn the_words_of_the_system_decide_first() {
     check(&change(&put_off, &text), (Progress, Medium, UpdateArtefact));
     let epic = json!({ "summary": "Launch", "issuetype": { "name": "Epic" } });
     check(&change(&put_off, &epic), (Risk, High, UpdateArtefact));
-    // What is worked on stands still because of a link, and is more if it is to do more.
+    // Work in progress is blocked by a link, and grows if it is to do more.
     let begun =
         json!({ "summary": "Form", "status": { "name": "In Dev", "statusCategory": { "key": "indeterminate" } } });
     let linked = item("Link", "This issue is blocked by CORE-1");
@@ -219,7 +219,7 @@ fn scope_and_stakeholders_outside_matter_much_at_least() {
     let found = classified_one(&comment(1, "PAY-7", "ann", &scope));
     assert_eq!(found.answer.category, SignalCategory::Scope);
     assert!(found.answer.importance.is_at_least(SignalImportance::High), "{:?}", found.answer);
-    // A stranger's address that only begins or ends like ours is outside; one below our domain is inside.
+    // A stranger's address that only begins or ends like ours is outside. One below our domain is inside.
     for (from, expected) in [
         ("bob@corp.example", SignalImportance::Medium),
         ("bob@mail.corp.example", SignalImportance::Medium),
@@ -374,7 +374,7 @@ proptest! {
             }
         };
         let (with, without) = (classified_one(&signal(&text)), classified_one(&signal("")));
-        // A mail of which nothing is known is taken for a question, in doubt; its text may say that it is less.
+        // A mail of which nothing is known is taken for a question, in doubt. Its text may say that it is less.
         if kind != 2 || priority < 2 {
             prop_assert!(with.answer.importance.is_at_least(without.answer.importance), "{text:?}: {with:?}");
         }

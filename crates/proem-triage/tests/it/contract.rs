@@ -7,7 +7,7 @@ use proem_triage::contract::{
 };
 use serde_json::{Value as Json, json};
 
-/// What each object of a tool requires: tool, place, names. A place ends in `[]` for the items of a list.
+/// The required members of each object of a tool: tool, place, names. A place ends in `[]` for the items of a list.
 const REQUIRED: &str = "
 sanitise_signal: signal_id original_source original_type sanitised_content threat_detected threats_found content_preserved_ratio confidence_score requires_human_review
 classify_signal: signal_id importance category recommended_action action_rationale requires_sonnet time_sensitivity confidence
@@ -19,7 +19,7 @@ create_escalation options[]: id label description pros cons actions_if_chosen
 jira_comment: ticket_id body signals_referenced
 ";
 
-/// The words of each closed list. What was decided since is in it: mail and plain lines are sources.
+/// The words of each closed list, with later decisions: mail and plain lines are sources.
 const WORDS: &str = "
 sanitise_signal original_source: jira outlook asana mail plain
 classify_signal importance: critical high medium low
@@ -75,7 +75,7 @@ fn check_lists(table: &str, keyword: &str) -> usize {
     lines.len()
 }
 
-/// How many lists of a keyword stand in a schema outside conditions.
+/// How many lists of a keyword are in a schema outside conditions.
 fn count(schema: &Json, keyword: &str) -> usize {
     let below = |value: &Json| match value {
         Json::Object(fields) => {
@@ -95,7 +95,7 @@ fn objects_require_what_was_decided() {
 #[test]
 fn closed_lists_have_the_words_that_were_decided() {
     let listed = check_lists(WORDS, "enum");
-    // An option's action and what an escalation affects have one list each; those of artefacts stand beside their fields.
+    // An option's action and what an escalation affects have one list each. Those of artefacts are beside their fields.
     let all = stage_contracts().unwrap();
     let own = all.iter().filter(|contract| !contract.tool().name.starts_with("update_"));
     let found: usize = own.map(|contract| count(contract.schema(), "enum")).sum();

@@ -30,7 +30,7 @@ fn after(artefacts: &ArtefactSet, plan: &CyclePlan) -> ArtefactSet {
     artefacts
 }
 
-/// Ticket PAY-1 stands still: `I001`, `B001` and an amber project.
+/// Ticket PAY-1 is blocked: `I001`, `B001` and an amber project.
 fn blocked() -> ArtefactSet {
     let plan = cycle(&[signal(0, 1, 1)], &none(), Vec::new());
     let artefacts = after(&none(), &plan);
@@ -62,7 +62,7 @@ fn update(kind: ArtefactKind, signals: &[ProjectSignal], arguments: Json) -> Mod
     ModelUpdate { kind, signals, arguments: Untrusted::new(arguments, label) }
 }
 
-/// The delivery state as it stands, as a model would give it, with other values at some places.
+/// The delivery state as it is, as a model would give it, with other values at some places.
 fn delivery(artefacts: &ArtefactSet, signals: &[ProjectSignal], changes: &[(&str, Json)]) -> ModelUpdate {
     let mut content = artefacts.get(ArtefactKind::DeliveryState).unwrap().to_json(None)["content"].clone();
     for (place, value) in changes {
@@ -236,7 +236,7 @@ fn wanted(artefacts: &ArtefactSet, comment: &[ProjectSignal], (what, pick): (u8,
     }
 }
 
-/// How bad an item is by each measure that people look at; larger is worse.
+/// How bad an item is by each measure that people look at. Larger is worse.
 fn badness(id: ArtefactItemId, item: &ArtefactItem) -> [i64; 4] {
     let scale = ["low", "medium", "high", "critical"];
     let severity = item.word(F::Severity).and_then(|word| scale.iter().position(|known| *known == word));

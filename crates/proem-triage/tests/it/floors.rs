@@ -258,7 +258,7 @@ fn roles_tell_who_is_a_sponsor_or_customer() {
     }
 }
 
-/// What is left of the rules' word behind a model that calls everything unimportant.
+/// The rest of the rules' word behind a model that calls everything unimportant.
 fn lowered(signal: &ProjectSignal) -> ClassifySignal {
     let (rules, sanitised, project) = (classified_one(signal), sanitised(signal), project());
     let said = ClassifySignal {

@@ -10,7 +10,7 @@ use crate::skipped::skip;
 
 use super::{field, one, read, refusal, sources, sources_of, text};
 
-/// The public webhooks beside the project, by name; `None`, said out loud, where there are none.
+/// The public webhooks beside the project, by name. `None`, said out loud, where there are none.
 fn webhooks() -> Option<BTreeMap<String, String>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").join("shared/data/signals/jira");
     let Ok(entries) = fs::read_dir(&folder) else {
@@ -46,7 +46,7 @@ fn every_public_webhook_is_a_signal() {
         assert_eq!(field(&signal, "/description"), said.cloned().unwrap_or_default(), "{name}");
         let (mut missing, shown) = (Vec::new(), signal.to_json().to_string());
         strings(&body, &mut missing);
-        // The time is in UTC, and that it is an event of Jira's stands in its name.
+        // The time is in UTC, and that it is an event of Jira's is in its name.
         missing.retain(|string| !shown.contains(serde_json::to_string(string).unwrap().trim_matches('"')));
         assert!(missing.is_empty(), "{name}: {missing:?}");
         log.add(signal);

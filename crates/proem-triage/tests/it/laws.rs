@@ -1,4 +1,4 @@
-//! What holds for any JSON and any order.
+//! The laws for any JSON and any order.
 
 use proem_triage::{ProjectSignal, SignalLog, SourceContext, normalise_signals, normalise_value};
 use proptest::prelude::*;

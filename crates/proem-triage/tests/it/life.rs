@@ -453,7 +453,7 @@ mod contradictions {
     }
 }
 
-/// What rules advise without a model.
+/// The rules' advice without a model.
 mod advice {
     use super::*;
 
@@ -493,7 +493,7 @@ mod advice {
             open(&artefacts, K::RefinementCandidate, F::Issue),
             ["By rule: it lacks acceptance criteria and somebody who does it."]
         );
-        // What holds no more ends, and what holds still is not said twice.
+        // An assumption that no longer holds ends, and one that still holds is not repeated.
         let later = Time(NOW.0 + DAY);
         let now = listing("Doing", "indeterminate", Some("2026-11-26"), Some("Ann"), 0);
         let (after, _) = cycle_at(later, &now, &artefacts, charter, Vec::new());
@@ -610,7 +610,7 @@ mod advice {
     }
 }
 
-/// What a project's file may say of trackers and people.
+/// A project's file on trackers and people.
 mod charters {
     use super::*;
 

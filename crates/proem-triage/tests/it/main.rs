@@ -1,4 +1,4 @@
-//! What `proem-triage` does, seen from outside: what is read of each source, and what holds for all signals.
+//! The behaviour of `proem-triage`, seen from outside: the reading of each source, and the laws for all signals.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,

@@ -329,7 +329,7 @@ fn a_draft_goes_the_way_that_the_level_has_for_it() {
     }
 }
 
-/// What a model that obeys whoever writes does: it waves everything through and acts on all of it.
+/// A model that obeys any writer: it waves everything through and acts on all of it.
 fn compromised(asked: &Asked) -> Does {
     let Some((id, text)) = asked.signals.first() else { return Does::CutOff };
     let ids: Vec<&String> = asked.signals.iter().map(|(id, _)| id).collect();
@@ -377,7 +377,7 @@ fn a_compromised_model_chooses_no_recipient_no_ticket_and_no_text_that_is_truste
     let subject = subject(signals);
     let (end, _) = of(&subject, PipelineLimits::default(), &compromised);
     let plan = planned(&subject, &end);
-    // What rules are sure of stays, what is out stays out, and what goes to somebody outside waits for a person.
+    // Sure verdicts of rules stay, kept-out texts stay out, and mail to somebody outside waits for a person.
     assert_eq!(end.signals[2].classification.answer.importance, SignalImportance::Critical);
     assert_eq!(plan.outcomes[1].kind, SignalOutcomeKind::KeptOut);
     for draft in &plan.drafts {

@@ -157,7 +157,7 @@ proptest! {
         }
     }
 
-    /// An attack is no cause of anything, and what stands beside it comes out as it would without.
+    /// An attack is no cause of anything, and what is beside it comes out as it would without.
     #[test]
     fn an_attack_takes_nothing_from_what_is_beside_it(signals in batch(), place in 0..12_usize) {
         let is_attack = |signal: &ProjectSignal| {
@@ -185,7 +185,8 @@ proptest! {
         prop_assert!(plan.changes.is_empty() && plan.comments.is_empty());
     }
 
-    /// What a cycle wrote, the next one goes on from: no item is lost, no ticket gets a second open item of a kind.
+    /// Each cycle goes on from the writes of the one before: no item is lost, no ticket gets a second open item of a
+    /// kind.
     #[test]
     fn cycles_go_on_from_each_other(first in batch(), second in batch()) {
         let (level, gate) = (AutonomyLevel::Artefact, ArtefactGate::Permitted);

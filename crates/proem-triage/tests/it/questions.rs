@@ -1,4 +1,4 @@
-//! What a person is asked: with the background and the reasons of each option, and once for each matter.
+//! The questions to a person: with the background and the reasons of each option, and once for each matter.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ fn plan_of(signals: &[ProjectSignal]) -> CyclePlan {
     asked_at(AutonomyLevel::Tactical, signals, &none())
 }
 
-/// Work on a ticket of the highest priority stands still.
+/// Work on a ticket of the highest priority is blocked.
 fn standstill(ticket: u8, number: usize) -> ProjectSignal {
     super::one(&json!({
         "timestamp": 1_795_500_000_000_i64 + i64::try_from(number).unwrap(), "webhookEvent": "jira:issue_updated",
@@ -104,7 +104,7 @@ fn a_background_says_what_is_open_about_it_and_for_how_long() {
     );
 }
 
-/// Whoever writes a subject, a name or a key chooses no word of what code says of the matter.
+/// The author of a subject, a name or a key chooses no word of the code's account of the matter.
 #[test]
 fn no_word_of_a_signal_stands_in_a_background() {
     let word = "Approve option A at once";
@@ -169,7 +169,7 @@ fn a_subject_that_is_asked_about_is_not_asked_about_again_among_all_that_is_with
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever comes together, no signal stands in two questions, and no signal that a person has to decide about in none.
+    /// In any combination, no signal is in two questions, and no signal that a person has to decide about is in none.
     #[test]
     fn a_signal_is_asked_about_once(
         whats in prop::collection::vec((0_usize..10, 1_u8..4), 1..12),

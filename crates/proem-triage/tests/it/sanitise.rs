@@ -1,4 +1,4 @@
-//! What of a signal's texts goes on.
+//! The part of a signal's texts that goes on.
 
 use std::sync::OnceLock;
 
@@ -22,7 +22,7 @@ pub(super) fn sanitised(signal: &ProjectSignal) -> SanitisedSignal {
     under(signal, &Policy::shipped().unwrap())
 }
 
-/// What a question about the shipped guard and policy comes to.
+/// The answer to a question about the shipped guard and policy.
 pub(super) fn screened<T>(question: impl FnOnce(Screening<'_>) -> T) -> T {
     question(Screening { guard: guard(), policy: &Policy::shipped().unwrap() })
 }
@@ -202,7 +202,7 @@ const PARTS: &[&str] = &[
     "\u{2028}",
 ];
 
-/// What nothing that passes may have, told in another way than the code that takes it out.
+/// The fault that no passing text may have, found in another way than by the code that removes it.
 fn fault(text: &str) -> Option<&'static str> {
     let lower = text.to_lowercase();
     let marks = [

@@ -37,7 +37,7 @@ fn a_stored_signal_that_is_not_ours_is_refused() {
         ("\"source-account\"", "\"certain\"", SignalFormError::Part("authentication")),
         ("\"time\":\"2025-", "\"time\":\"year-", SignalFormError::Part("time")),
     ] {
-        // The kind stands in the fields, too, with a label.
+        // The kind is in the fields, too, with a label.
         let changed = written.replace(&format!("\"type\":{from}"), &format!("\"type\":{to}"));
         let changed = if changed == written { written.replace(from, to) } else { changed };
         assert_eq!(ProjectSignal::read(&changed), Err(expected), "{to}");
@@ -109,7 +109,7 @@ fn no_text_of_a_stranger_is_in_an_id() {
     }
 }
 
-/// What stands between the lines of a fenced block of the page on signals.
+/// The text between the lines of a fenced block of the page on signals.
 fn block(language: &str) -> &'static str {
     let page = include_str!("../../../../docs/concepts/signals.md");
     let (_, rest) = page.split_once(&format!("```{language}\n")).unwrap();

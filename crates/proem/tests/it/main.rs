@@ -38,7 +38,7 @@ fn program(source: &Path) -> PathBuf {
     newest.unwrap_or_else(|| panic!("`{name}` is not in {}; build it with `cargo test -p proem`", folder.display()))
 }
 
-/// What the first comment says between its fences, and the text before and behind that.
+/// The expected output in the first comment between its fences, and the text before and behind that.
 fn expected(text: &str) -> (String, String, String) {
     let (before, rest) = text.split_once("//! ```text\n").unwrap();
     let (block, behind) = rest.split_once("//! ```\n").unwrap();

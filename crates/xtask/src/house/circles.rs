@@ -1,6 +1,6 @@
 //! Circles of modules: files of a crate that use each other, directly or through others.
 //!
-//! An edge is a `use` of the crate's own paths. What a file re-exports is no use, and the crate's root is no part of a
+//! An edge is a `use` of the crate's own paths. A re-export of a file is no use, and the crate's root is no part of a
 //! circle: it names everything.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -2,7 +2,7 @@
 
 use crate::tidy::{SourceTree, is_source, name_of_function, without_tests};
 
-/// What a function is for.
+/// The purpose of a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FunctionRole {
     /// A function of a module.

@@ -1,8 +1,8 @@
 //! `cargo xtask house`: counts that say how well the sources read, each with what is allowed.
 //!
-//! The limits stand in [`LIMITS`] and nowhere else. A count may fall and may not grow: `tidy` reports one that is over its
-//! limit, and whoever lowers a count lowers its limit with it. Functions are counted by their lines, as rustfmt
-//! writes them; names that a macro makes are not seen.
+//! The limits are in [`LIMITS`] and nowhere else. A count may fall and may not grow: `tidy` reports one that is over
+//! its limit, and whoever lowers a count lowers its limit with it. Functions are counted by their lines, as rustfmt
+//! writes them. Names that a macro makes are not seen.
 
 mod circles;
 mod functions;
@@ -46,7 +46,7 @@ const DEMANDED: [&str; 3] = ["deserialize", "main", "serialize"];
 pub(crate) struct HouseCount {
     /// The word by which it is listed.
     key: &'static str,
-    /// What is counted.
+    /// The figures.
     meaning: &'static str,
     /// Of how many, where a share tells more than a number.
     of: Option<usize>,
@@ -72,7 +72,7 @@ impl HouseCount {
         })
     }
 
-    /// The limit as it is printed; empty if there is none.
+    /// The limit as it is printed. Empty if there is none.
     fn limit_words(&self) -> String {
         match (self.limit(), self.of) {
             (Some(limit), Some(_)) => format!("≤ {:.1} %", limit as f64 / 10.0),
@@ -190,7 +190,7 @@ fn count_house(tree: &SourceTree) -> Vec<HouseCount> {
     ]
 }
 
-/// The functions whose names stand in more than one file.
+/// The functions whose names are in more than one file.
 fn shared_names(functions: &[&FunctionPlace<'_>]) -> Vec<String> {
     let mut files: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for function in functions {
@@ -211,7 +211,7 @@ fn vague_files(tree: &SourceTree) -> Vec<String> {
     sources.filter(|path| words::is_vague_stem(&stem(path))).map(str::to_owned).collect()
 }
 
-/// Functions whose names stand nowhere but in their own definitions.
+/// Functions whose names are nowhere but in their own definitions.
 fn uncalled_functions(tree: &SourceTree, functions: &[FunctionPlace<'_>]) -> Vec<String> {
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     for (_, text) in tree.files().filter(|(path, _)| path.ends_with(".rs")) {

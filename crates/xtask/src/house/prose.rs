@@ -21,7 +21,7 @@ pub(super) fn comment_lines(tree: &SourceTree) -> (Vec<String>, usize) {
     (comments, all)
 }
 
-/// Docs of one line whose every word stands in the name below them.
+/// Docs of one line whose every word is in the name below them.
 pub(super) fn repeating_docs(tree: &SourceTree) -> Vec<String> {
     let mut repeating = Vec::new();
     for (path, text) in tree.files().filter(|(path, _)| is_source(path)) {

@@ -12,7 +12,7 @@ use super::{
     tree::SourceTree,
 };
 
-/// Where the decisions stand.
+/// The file of the decisions.
 pub(crate) const PATH: &str = "crates/xtask/allowed-dependencies.toml";
 
 /// Compares the direct dependencies of the pure crates with the list.
@@ -78,7 +78,7 @@ fn check_member_allowed(
     not_allowed.chain(not_used).chain(no_reason).collect()
 }
 
-/// Where the list names `entry` below the heading `table`.
+/// The line at which the list names `entry` below the heading `table`.
 pub(crate) fn line_of_entry(tree: &SourceTree, table: &str, entry: &str) -> Option<usize> {
     let mut inside = false;
     let index = tree.text(PATH)?.lines().position(|line| {

@@ -35,7 +35,7 @@ pub(crate) fn check_code_maps(tree: &SourceTree) -> Vec<TidyFinding> {
     findings
 }
 
-/// Compares one crate's map, whose heading stands on `line`, with its modules.
+/// Compares one crate's map, whose heading is on `line`, with its modules.
 fn check_map(
     tree: &SourceTree,
     crate_name: &str,
@@ -83,7 +83,7 @@ fn modules<'a>(tree: &'a SourceTree, crate_name: &str) -> BTreeMap<&'a str, BTre
     modules
 }
 
-/// The line of the heading, and what stands in backticks behind it with its line, up to the next heading.
+/// The line of the heading, and what is in backticks behind it with its line, up to the next heading.
 fn map_of(text: &str) -> Option<(usize, Vec<(usize, &str)>)> {
     let mut lines = text.lines().enumerate().skip_while(|(_, line)| line.trim_end() != HEADING);
     let (heading, _) = lines.next()?;

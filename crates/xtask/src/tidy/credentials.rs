@@ -1,6 +1,6 @@
 //! The credentials of mail and tickets are read in the sweep and nowhere else.
 //!
-//! Whoever holds one can send in the user's name, past policy and queue. To read one takes both a place and an access,
+//! The holder of one can send in the user's name, past policy and queue. Reading one takes both a place and an access,
 //! whose types no other module names, whatever it calls the module that they come from; nor does one learn from the
 //! configuration where a credential is.
 
@@ -15,7 +15,7 @@ const DOORS: &[&str] = &[
     "crates/proem-runtime/src/effects/credentials/",
 ];
 
-/// What it takes to read one, or to know where it is.
+/// The names needed to read one, or to know its place.
 const WORDS: &[&str] = &["CredentialAccess", "CredentialFile", "CredentialPlace", "effects::credentials"];
 
 /// Reads the sources of all crates but for their tests.
@@ -49,7 +49,7 @@ fn is_door(path: &str) -> bool {
     DOORS.iter().any(|door| path == *door || (door.ends_with('/') && path.starts_with(door)))
 }
 
-/// Whether `word` stands in a line as a whole.
+/// Whether `word` is in a line as a whole.
 fn has_whole_word(line: &str, word: &str) -> bool {
     let goes_on = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(word).any(|(at, _)| {

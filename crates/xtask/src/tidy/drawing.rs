@@ -1,7 +1,7 @@
 //! Dependencies between the workspace's crates follow the drawing in `ARCHITECTURE.md`.
 //!
-//! An arrow points at what may be depended on; anything reachable may be used directly, nothing
-//! else. What a test needs is exempt, except that a pure crate's tests don't reach upwards either.
+//! An arrow points at a permitted dependency. Anything reachable may be used directly, nothing else. Dependencies of
+//! tests are exempt, except that a pure crate's tests don't reach upwards either.
 
 use std::collections::BTreeSet;
 
@@ -92,7 +92,7 @@ fn check_member_drawing(
         .collect()
 }
 
-/// What a crate may depend on; `None` if it isn't drawn.
+/// The crates that a crate may depend on. `None` if it isn't drawn.
 fn reachable(name: &str) -> Option<BTreeSet<&'static str>> {
     let mut found = BTreeSet::new();
     let mut open = arrows_from(name)?.to_vec();
@@ -113,7 +113,7 @@ pub(crate) fn manifest(member: &str) -> String {
     format!("crates/{member}/Cargo.toml")
 }
 
-/// Where a member's manifest names a dependency.
+/// The line at which a member's manifest names a dependency.
 pub(crate) fn line_of_dependency(tree: &SourceTree, member: &str, dependency: &str) -> Option<usize> {
     tree.line_of(&manifest(member), |line| {
         line.strip_prefix(dependency).is_some_and(|rest| rest.starts_with(['.', ' ', '=']))

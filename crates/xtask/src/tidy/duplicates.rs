@@ -1,7 +1,7 @@
 //! A direct dependency exists in one version.
 //!
-//! Two versions cost build time and confuse types. Where the second one comes from another crate
-//! and can't be avoided, `[two-versions]` in `allowed-dependencies.toml` says why.
+//! Two versions cost build time and confuse types. If the second one comes from another crate and can't be avoided,
+//! `[two-versions]` in `allowed-dependencies.toml` gives the reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,7 +49,7 @@ pub(crate) fn check_duplicates(tree: &SourceTree, graph: &CrateGraph) -> Vec<Tid
     found.chain(stale).collect()
 }
 
-/// Where the lock file begins to speak of a package.
+/// The line at which the lock file begins to describe a package.
 pub(crate) fn line_of_package(tree: &SourceTree, name: &str) -> Option<usize> {
     let wanted = format!("name = \"{name}\"");
     tree.line_of("Cargo.lock", |line| line == wanted)

@@ -137,7 +137,7 @@ impl<'s> SourceFunction<'s> {
     /// The lines of the innermost block up to one, with the statement that opens it.
     fn block_before(&self, at: usize) -> Vec<&'s str> {
         let mut block = Vec::new();
-        // How far in the statement begins that is looked for; unknown until the block's opener is found.
+        // How far in the statement begins that is looked for. Unknown until the block's opener is found.
         let mut outer = None;
         for (_, line) in self.lines.iter().take(at.saturating_add(1)).rev() {
             block.push(*line);

@@ -1,4 +1,4 @@
-//! What a rule reports.
+//! The findings of rules.
 
 use std::fmt;
 

@@ -1,8 +1,8 @@
 //! The glossary has the words that names are made of, each once.
 //!
-//! A word that stands in the names of three or more exported types, singular or plural, has an entry, unless it
-//! means in code what it means in any English text. An entry that stands in no name and no document is gone
-//! from the project. Within each table the words are in the order of the alphabet.
+//! A word that is in the names of three or more exported types, singular or plural, has an entry, unless it means in
+//! code what it means in any English text. An entry that is in no name and no document is gone from the project. Within
+//! each table the words are in the order of the alphabet.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,13 +13,13 @@ use super::{
     tree::SourceTree,
 };
 
-/// Where the words are explained.
+/// The page that explains the words.
 const PATH: &str = "docs/glossary.md";
 
 /// This file, whose list may have words too many.
 const SELF: &str = "crates/xtask/src/tidy/glossary.rs";
 
-/// In how many names a word stands that has to be explained.
+/// In how many names a word is that has to be explained.
 const FEW: usize = 3;
 
 /// Words without an entry, by the reason why they need none.
@@ -77,7 +77,7 @@ pub(crate) fn check_glossary(tree: &SourceTree) -> Vec<TidyFinding> {
 
 /// The words of the names of types.
 struct NameWords<'t> {
-    /// The exported names that each word stands in.
+    /// The exported names that each word is in.
     exported: BTreeMap<String, BTreeSet<&'t str>>,
     /// All names as phrases, exported or not.
     phrases: BTreeSet<String>,

@@ -12,8 +12,8 @@ use super::{
     tree::SourceTree,
 };
 
-/// Licences that ask for no more than a notice; CDLA-Permissive-2.0 is for data, such as the list of
-/// root certificates: <https://cdla.dev/permissive-2-0/>.
+/// Licences that ask for no more than a notice. CDLA-Permissive-2.0 is for data, such as the list of root certificates:
+/// <https://cdla.dev/permissive-2-0/>.
 const PERMITTED: &[&str] = &[
     "Apache-2.0",
     "BSD-2-Clause",
@@ -60,7 +60,7 @@ fn check_licence(package: &ExternalCrate) -> Option<Problem<'_>> {
 
 fn check_name(package: &ExternalCrate) -> Option<Problem<'_>> {
     let ExternalCrate { name, version, .. } = package;
-    // `openssl-probe` is named after the folders of certificates that it looks for; it links nothing.
+    // `openssl-probe` is named after the folders of certificates that it looks for. It links nothing.
     let openssl = name.starts_with("openssl") && name != "openssl-probe";
     let refused = name.starts_with("aws-lc-") || openssl || name == "native-tls";
     let remedy = "choose the features of its parent that use rustls with ring";

@@ -15,6 +15,7 @@ mod graph;
 mod licences;
 mod names;
 mod opens;
+mod prose;
 mod purity;
 mod sizes;
 mod tree;
@@ -40,6 +41,7 @@ pub(crate) fn run_tidy(root: &Path) -> Result<(), TaskFailure> {
     let graph = crate_graph(root)?;
     let findings = check_rules(&tree, &graph);
     print_to_stdout(&format!("tidy: {}\n", TypeNames::of(&tree).in_words()));
+    print_to_stdout(&format!("tidy: {}\n", prose::counts_in_words(&tree)));
     if findings.is_empty() {
         print_to_stdout(&format!("tidy: {} files, {} packages, nothing to report\n", tree.len(), graph.packages.len()));
         return Ok(());
@@ -52,7 +54,7 @@ pub(crate) fn run_tidy(root: &Path) -> Result<(), TaskFailure> {
     Err(TaskFailure::Found)
 }
 
-/// Applies every rule; findings are in the order of path and line.
+/// Applies every rule. Findings are in the order of path and line.
 fn check_rules(tree: &SourceTree, graph: &CrateGraph) -> Vec<TidyFinding> {
     let mut findings: Vec<TidyFinding> = [
         allowed::check_allowed_dependencies(tree, graph),
@@ -66,6 +68,7 @@ fn check_rules(tree: &SourceTree, graph: &CrateGraph) -> Vec<TidyFinding> {
         licences::check_licences(tree, graph),
         names::check_type_names(tree),
         opens::check_opens(tree),
+        prose::check_prose(tree),
         purity::check_purity(tree),
         sizes::check_sizes(tree),
         wording::check_wording(tree),

@@ -1,7 +1,7 @@
 //! One name means one thing: how many types share theirs with another type.
 //!
-//! Counted are structs, enums, unions, traits and the aliases that stand in a module, over all crates' sources
-//! outside tests. Associated types have the names of their traits and are not counted.
+//! Counted are structs, enums, unions, traits and the aliases that are in a module, over all crates' sources outside
+//! tests. Associated types have the names of their traits and are not counted.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Files are opened in one place of each crate, where it is seen to that they are files.
 //!
-//! Whoever opens a named pipe waits for somebody to write into it, and a device never ends. Clippy can't keep
-//! this rule: it doesn't tell a test, which may open what it made itself, from the product.
+//! Opening a named pipe means waiting for somebody to write into it, and a device never ends. Clippy can't keep this
+//! rule: it doesn't tell a test, which may open its own files, from the product.
 
 use super::{finding::TidyFinding, sizes::without_tests, tree::SourceTree};
 
@@ -9,7 +9,7 @@ use super::{finding::TidyFinding, sizes::without_tests, tree::SourceTree};
 const CRATES: &[&str] =
     &["crates/proem-app/", "crates/proem-cli/", "crates/proem-llm/", "crates/proem-runtime/", "crates/proem-store/"];
 
-/// Where they do.
+/// The files that may.
 const DOORS: &[&str] = &[
     "crates/proem-llm/src/cassette/file.rs",
     "crates/proem-runtime/src/files/read.rs",
@@ -17,7 +17,7 @@ const DOORS: &[&str] = &[
     "crates/proem-store/src/file.rs",
 ];
 
-/// What opens one.
+/// The calls that open one.
 const OPENS: &[&str] = &[
     "File::open(",
     "File::create(",
@@ -54,7 +54,7 @@ pub(crate) fn check_opens(tree: &SourceTree) -> Vec<TidyFinding> {
     findings
 }
 
-/// Whether `word` stands in a line as a whole: `RecordsFile::open(` is no `File::open(`.
+/// Whether `word` is in a line as a whole: `RecordsFile::open(` is no `File::open(`.
 fn has_own_word(line: &str, word: &str) -> bool {
     line.match_indices(word)
         .any(|(at, _)| !line.get(..at).is_some_and(|before| before.ends_with(char::is_alphanumeric)))

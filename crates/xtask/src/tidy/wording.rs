@@ -1,4 +1,4 @@
-//! The project's texts speak of the project, not of one machine; sources leave nothing unfinished.
+//! The project's texts speak of the project, not of one machine. Sources leave nothing unfinished.
 //!
 //! The words looked for are written in two halves here, so that this file passes its own rule.
 
@@ -49,13 +49,13 @@ fn check_line<'a>(path: &'a str, line: &'a str) -> impl Iterator<Item = TidyFind
     machine.chain(beside).chain(marks)
 }
 
-/// Whether a path stands at its root, not as the end of a longer one.
+/// Whether a path is at its root, not as the end of a longer one.
 fn has_absolute(line: &str, needle: &str) -> bool {
     preceding_characters(line, needle)
         .any(|before| before.is_none_or(|c| !c.is_alphanumeric() && !matches!(c, '.' | '_' | '-' | '*')))
 }
 
-/// Whether a word stands alone on both sides.
+/// Whether a word is alone on both sides.
 fn has_lone_word(line: &str, word: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let ends_in_letter = word.ends_with(is_part) && !word.starts_with('#');

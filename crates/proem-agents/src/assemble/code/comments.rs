@@ -3,7 +3,8 @@
 //! Lines are looked at without a grammar: comments of lines (`//`, `#`), blocks that begin a line (`/* … */`), and the texts in
 //! three quotes that document Python.
 //!
-//! Invariants: what is left are lines of the span, in order; a comment or text that doesn't end in the span is none; linear time.
+//! Invariants: what is left are lines of the span, in order. A comment or text that doesn't end in the span is none.
+//! Linear time.
 
 use std::collections::BTreeSet;
 
@@ -17,12 +18,12 @@ const LONG_COMMENT: u32 = 8;
 const COMMENT_HEAD: u32 = 3;
 /// The most lines of a licence.
 const MAX_LICENCE: u32 = 60;
-/// What a licence says, in lower case.
+/// The words of a licence, in lower case.
 const LICENCE_WORDS: [&str; 3] = ["copyright", "licence", "license"];
-/// What quotes a text of many lines in Python.
+/// The quotes of a text of many lines in Python.
 const QUOTES: [&str; 2] = ["\"\"\"", "'''"];
 
-/// The lines of a span without what follows on the first lines of its long comments; lines are counted from 1.
+/// The lines of a span without what follows on the first lines of its long comments. Lines are counted from 1.
 #[must_use]
 pub fn without_long_comments(lines: &[&str], span: LineSpan) -> BTreeSet<LineSpan> {
     let mut left = BTreeSet::new();
@@ -37,7 +38,7 @@ pub fn without_long_comments(lines: &[&str], span: LineSpan) -> BTreeSet<LineSpa
     left
 }
 
-/// The lines of a file behind the licence at its head; all of them if it has none, or begins with something else.
+/// The lines of a file behind the licence at its head. All of them if it has none, or begins with something else.
 pub(super) fn without_licence(lines: &[&str], all: LineSpan) -> LineSpan {
     let head = LineSpan { first: all.first, last: all.last.min(MAX_LICENCE) };
     let is_licence = |comment: &LineSpan| {
@@ -54,7 +55,7 @@ pub(super) fn without_licence(lines: &[&str], all: LineSpan) -> LineSpan {
     text.map_or(all, |(first, _)| LineSpan { first, last: all.last })
 }
 
-/// The comments of a span, each with the lines that it alone fills; none that reaches to its end.
+/// The comments of a span, each with the lines that it alone fills. None that reaches to its end.
 fn comments(lines: &[&str], span: LineSpan) -> Vec<LineSpan> {
     let mut found = Vec::new();
     let mut first = None;
@@ -71,7 +72,7 @@ fn comments(lines: &[&str], span: LineSpan) -> Vec<LineSpan> {
     found
 }
 
-/// What an earlier line opened and none closed yet.
+/// The construct that an earlier line opened and none closed yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Open {
     Nothing,
@@ -82,8 +83,8 @@ enum Open {
 }
 
 impl Open {
-    /// Whether this line, without its indentation, is one of a comment; goes on to the next one. `before` is the last line
-    /// that wasn't blank.
+    /// Whether this line, without its indentation, is one of a comment. Goes on to the next one. `before` is the last
+    /// line that wasn't blank.
     fn is_comment(&mut self, line: &str, before: &str) -> bool {
         match *self {
             Self::Block => {
@@ -112,11 +113,11 @@ impl Open {
             if end.is_none() {
                 *self = Self::Block;
             }
-            // Code may stand behind its end.
+            // Code may be behind its end.
             return end.is_none_or(|end| line.len() == end.saturating_add(2));
         }
         let Some(quote) = QUOTES.into_iter().find(|quote| line.contains(quote)) else { return false };
-        // The first statement of a body; behind anything else it is a value, such as a query that is an argument.
+        // The first statement of a body. Behind anything else it is a value, such as a query that is an argument.
         let is_first = before.is_empty() || before.ends_with(':');
         let is_documentation = is_first && line.trim_start_matches(['r', 'R', 'u', 'U']).starts_with(quote);
         if line.matches(quote).count() % 2 == 1 {
@@ -130,7 +131,7 @@ impl Open {
 mod tests {
     use super::*;
 
-    /// What is left of lines in which `|` separates them, as ranges.
+    /// The remaining lines, given with `|` between them, as ranges.
     fn left(text: &str) -> Vec<(u32, u32)> {
         let lines: Vec<&str> = text.split('|').collect();
         let span = LineSpan { first: 1, last: u32::try_from(lines.len()).unwrap() };

@@ -36,7 +36,7 @@ pub(super) fn code_listing(lines: &[&str], spans: &BTreeSet<LineSpan>, definitio
     out
 }
 
-/// Says what stands between two lines and is not shown.
+/// Says what is between two lines and is not shown.
 fn elision(first: u32, last: u32, definitions: &[Definition], out: &mut String) {
     if first > last {
         return;
@@ -55,8 +55,8 @@ fn elision(first: u32, last: u32, definitions: &[Definition], out: &mut String) 
     out.push_str(&format!("[{lines} line{}{of}{defined} not shown]\n", s(lines == 1)));
 }
 
-/// The definition of which some lines are shown and these are cut out; `None` if they lie between definitions, or behind a
-/// signature.
+/// The definition of which some lines are shown and these are cut out. `None` if they are between definitions, or
+/// behind a signature.
 fn cut_definition(first: u32, last: u32, definitions: &[Definition]) -> Option<&Definition> {
     let is_around = |definition: &&Definition| definition.lines.holds(first) && definition.signature.last < first;
     let inner = definitions.iter().filter(is_around).min_by_key(|definition| definition.lines.len())?;

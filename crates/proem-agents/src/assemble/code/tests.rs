@@ -1,4 +1,4 @@
-//! What stands on each rung.
+//! The text on each rung.
 
 use proem_guard::contain::{ContainmentPart, contain};
 use proem_guard::{InstallationKey, Tag, Untrusted};
@@ -57,7 +57,7 @@ fn a_small_file_is_one_part() {
     assert_eq!(rendered.outline.as_deref(), Some("1\tfn a() {}\n3\tfn b() {}\n"));
 }
 
-/// A comment at a line's beginning would be a heading to containment, and behind a tab it is none; an underline is one
+/// A comment at a line's beginning would be a heading to containment, and behind a tab it is none. An underline is one
 /// behind anything but a number.
 #[test]
 fn containment_leaves_comments_and_underlines_as_they_are() {
@@ -150,7 +150,8 @@ fn a_definition_for_which_there_is_no_room_is_shown_by_the_lines_about_the_task(
     assert!(parts.contains("50\trestart(env)\n") && parts.ends_with("64\tline 64\n[976 lines not shown]\n"), "{parts}");
 }
 
-/// What the best calls is shown whole if it is short, else by its signature; what nothing calls is not.
+/// A short definition that the best one calls is shown whole, a longer one by its signature. One that nothing calls is
+/// not shown.
 #[test]
 fn what_the_best_uses_is_shown() {
     let body = |lines: usize| "    work();\n".repeat(lines);

@@ -7,7 +7,7 @@ pub(super) fn targets(text: &str, tool: &str) -> Vec<ManifestCommand> {
     let mut found = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         let Some(name) = rule_target(line) else { continue };
-        // What takes arguments can't be called by its name alone.
+        // A target that takes arguments can't be called by its name alone.
         let Some(purpose) = CommandPurpose::of_words(name) else { continue };
         found.push(ManifestCommand { purpose, command: format!("{tool} {name}"), line: number });
     }

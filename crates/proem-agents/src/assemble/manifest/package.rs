@@ -20,7 +20,7 @@ pub(super) fn scripts(text: &str, beside: &BTreeSet<&str>) -> Vec<ManifestComman
         .flatten()
         .filter_map(|(name, script)| {
             let purpose = CommandPurpose::of_words(name)?;
-            // What a script runs says more than its name: which runner, which options.
+            // A script's commands are more telling than its name: which runner, which options.
             let runs = script.as_str().map(|script| format!("  # {}", script.trim())).unwrap_or_default();
             Some(ManifestCommand { purpose, command: format!("{manager} {name}{runs}"), line: line_of_key(text, name) })
         })
@@ -29,7 +29,7 @@ pub(super) fn scripts(text: &str, beside: &BTreeSet<&str>) -> Vec<ManifestComman
     found
 }
 
-/// The line on which a name stands as a key.
+/// The line on which a name is as a key.
 fn line_of_key(text: &str, name: &str) -> usize {
     let key = format!("\"{name}\"");
     let is_key =

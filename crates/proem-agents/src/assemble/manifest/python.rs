@@ -4,7 +4,7 @@ use toml::{Table, Value};
 
 use super::{CommandPurpose, ManifestCommand};
 
-/// Tools that are called by their name once their settings stand in a project's file.
+/// Tools that are called by their name once their settings are in a project's file.
 const TOOLS: [(&str, CommandPurpose, &str); 6] = [
     ("pytest", CommandPurpose::Test, "pytest"),
     ("tox", CommandPurpose::Test, "tox"),
@@ -74,7 +74,7 @@ fn command_words(command: &Value) -> Option<String> {
     }
 }
 
-/// What tox runs in an environment, and the tools that have settings here.
+/// The commands of tox in an environment, and the tools that have settings here.
 pub(super) fn ini(text: &str) -> Vec<ManifestCommand> {
     let mut found = Vec::new();
     let (mut section, mut in_commands) = (String::new(), false);

@@ -1,4 +1,4 @@
-//! What a service runs after each push: `run:` and `script:` of YAML files, by lines and indentation.
+//! The commands of a service after each push: `run:` and `script:` of YAML files, by lines and indentation.
 
 use std::collections::BTreeSet;
 
@@ -36,7 +36,7 @@ pub(super) fn workflow_commands(text: &str) -> Vec<ManifestCommand> {
         }
         let is_below = block.is_some_and(|of| indent > of || (indent == of && bare.starts_with("- ")));
         let command = match command_on_line(bare) {
-            // A key ends the block above it, wherever it stands.
+            // A key ends the block above it, wherever it is.
             Some(Value::Here(command)) => {
                 block = None;
                 Some(command)
@@ -79,7 +79,7 @@ pub(super) fn workflow_commands(text: &str) -> Vec<ManifestCommand> {
     found
 }
 
-/// Where a key's value stands.
+/// The place of a key's value.
 enum Value<'t> {
     Here(&'t str),
     Below,
@@ -132,7 +132,7 @@ fn is_cmdlet(word: &str) -> bool {
     })
 }
 
-/// Whether a command can be given elsewhere as it stands: its quotes are closed, and no variable of the service or of the
+/// Whether a command can be given elsewhere as it is: its quotes are closed, and no variable of the service or of the
 /// script is in it.
 fn is_whole_command(command: &str) -> bool {
     let closed = ['"', '\''].iter().all(|mark| command.matches(*mark).count().is_multiple_of(2));

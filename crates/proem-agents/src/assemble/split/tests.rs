@@ -235,7 +235,7 @@ fn nothing_is_lost() {
 }
 
 proptest! {
-    /// Whatever lines a prompt has, each stands in one of the parts, as it was.
+    /// With any lines, each line of a prompt is in one of the parts, unchanged.
     #[test]
     fn no_line_is_lost(text in "(#{0,3} ?[A-Za-z<>/{}`*:-]{0,12}( [a-z]{1,8}){0,6}\r?\n{1,2}|```\n|\n|</?[a-z]{1,5}>\n){0,40}") {
         let pieces = split_prompt(&text);

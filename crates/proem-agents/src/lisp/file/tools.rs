@@ -128,7 +128,7 @@ impl AgentReader<'_> {
         }
     }
 
-    /// What a call may do: everything, where nothing says otherwise.
+    /// The effects that a call may have: all, unless the file narrows them.
     fn power(&mut self, of: &DeTable<'_>) -> ToolPower {
         let mut switch = |key: &str| of.get(key).and_then(|value| self.reader.switch(value));
         match (switch("effect"), switch("idempotent")) {

@@ -43,7 +43,7 @@ impl ProgramMachine {
         }
     }
 
-    /// The call as its tool takes it; in words, why it doesn't.
+    /// The call as its tool takes it. In words, why it doesn't.
     fn prepare_call(
         &self,
         name: &str,
@@ -90,7 +90,7 @@ impl ProgramMachine {
             policy: self.terms.policy,
         };
         match decide_call(&request) {
-            // A second permit is asked for right before the call is made; this one is good for nothing.
+            // A second permit is asked for right before the call is made. This one is good for nothing.
             CallRuling::Permit(_) => CallStage::Ready,
             CallRuling::Ask(reasons) => {
                 CallStage::Waiting { reasons: reasons.iter().map(ToString::to_string).collect() }
@@ -197,8 +197,8 @@ impl ProgramMachine {
     }
 }
 
-/// The label of an argument with that of what decided on the call: an element of a labelled list has the list's label
-/// from there alone. Where the name is no argument's, that of all of them.
+/// The label of an argument with that of the decision on the call: an element of a labelled list has the list's label
+/// from there alone. For a name that is no argument's, the label of all of them.
 fn argument_label(call: &ToolCall, parameter: &str) -> CallLabel {
     let own = call.labels.keys().find(|name| fold_name(name) == fold_name(parameter));
     let whole = || call.args.label().join(&call.pc).join(&call.floor);

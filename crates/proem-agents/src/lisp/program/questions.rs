@@ -1,4 +1,5 @@
-//! What a program's run asks a person: whether calls may be made, and what became of those that may have happened.
+//! The questions of a program's run to a person: whether calls may be made, and what became of those that may have
+//! happened.
 
 use proem_engine::run::{Question, QuestionAnswer, Step, ToolOutcome, hide_fields};
 use proem_guard::{LabelTree, Untrusted};
@@ -62,7 +63,7 @@ impl ProgramMachine {
         });
         let hidden = call.map(|call| hide_fields(&call.arguments).unwrap_or_else(|| call.arguments.clone()));
         let arguments = hidden.as_deref().unwrap_or_default();
-        // Cut where nobody would read on; a person who wants more says no.
+        // Cut where nobody would read on. A person who wants more says no.
         let arguments = match serde_json::from_str::<Json>(arguments) {
             Ok(json) if arguments.len() <= SHOWN_BYTES => LabelTree::from_outside(&Untrusted::new(json, label.clone())),
             _ => {
@@ -117,7 +118,7 @@ impl ProgramMachine {
         Step::Ask(questions)
     }
 
-    /// Takes what a person knows of calls that may have happened; whether the program is to stop.
+    /// Takes what a person knows of calls that may have happened. Whether the program is to stop.
     pub(super) fn take_doubts(&mut self, answers: &[QuestionAnswer]) -> bool {
         let mut answers = answers.iter();
         let mut is_stopped = false;

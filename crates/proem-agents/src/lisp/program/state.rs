@@ -1,4 +1,4 @@
-//! What a program's run waits for, as it is written down.
+//! The pending calls of a program's run, as they are written down.
 
 use proem_engine::run::{EffectId, Question, ToolOutcome, ToolUse};
 use proem_engine::{Error, ErrorKind};
@@ -7,7 +7,7 @@ use proem_text::hex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-/// What the run waits for.
+/// The pending part of the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub(super) enum Phase {
@@ -15,14 +15,14 @@ pub(super) enum Phase {
     New,
     /// A person's yes or no.
     Consent {
-        /// What was asked.
+        /// The question.
         question: Box<Question>,
     },
     /// Calls.
     Performing,
-    /// What a person knows of calls that may have happened.
+    /// A person's knowledge of calls that may have happened.
     Doubts {
-        /// What was asked, one for each.
+        /// The questions, one for each.
         questions: Vec<Question>,
     },
     /// Nothing any more.
@@ -34,7 +34,7 @@ pub(super) enum Phase {
 pub(super) struct PlannedCall {
     /// Its number within the program.
     pub(super) id: u64,
-    /// The call; `None` if there is no such tool or it can't be called like this.
+    /// The call. `None` if there is no such tool or it can't be called like this.
     pub(super) call: Option<Box<ToolUse>>,
     /// How far it is.
     pub(super) stage: CallStage,
@@ -71,16 +71,16 @@ pub(super) enum CallStage {
     },
     /// The program's answer is known.
     Answered {
-        /// What it is.
+        /// The answer.
         answer: StoredAnswer,
     },
 }
 
-/// What the program is told of a call.
+/// The program's answer to a call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub(super) enum StoredAnswer {
-    /// What became of it.
+    /// Its outcome.
     Outcome {
         /// As it was performed.
         outcome: ToolOutcome,
@@ -99,7 +99,7 @@ pub(super) enum StoredAnswer {
     MayHaveHappened,
 }
 
-/// What of a run is no part of the language's machine.
+/// The part of a run outside the language's machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct ProgramState {
     pub(super) phase: Phase,
@@ -107,7 +107,7 @@ pub(super) struct ProgramState {
     pub(super) questions: u32,
     /// The number of the next effect.
     pub(super) next: u32,
-    /// What it printed.
+    /// Its printed text.
     pub(super) printed: String,
     /// The calls that it waits for, in its order.
     pub(super) calls: Vec<PlannedCall>,

@@ -19,7 +19,7 @@ pub struct Aliases {
     incidents: Vec<String>,
 }
 
-/// What a name is of.
+/// The kind of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum AliasKind {
     File,
@@ -56,8 +56,8 @@ impl Aliases {
         }
     }
 
-    /// A model's words with the name behind each alias that it uses: `file 1 (src/auth.py)`. What looks like
-    /// an alias and is none stays as it is. The result is from outside.
+    /// A model's words with the name behind each alias that they use: `file 1 (src/auth.py)`. Text that only looks like
+    /// an alias stays as it is. The result is from outside.
     #[must_use]
     pub fn named(&self, words: &str) -> String {
         let mut out = String::with_capacity(words.len());
@@ -160,7 +160,7 @@ impl AliasWriter<'_> {
         format!("{} {}", kind.as_str(), place.saturating_add(1))
     }
 
-    /// What the aliases that were written stand for, each on one line, the name in quotes.
+    /// The names behind the used aliases, each on one line, in quotes.
     pub(super) fn names(self) -> Vec<String> {
         let Self { aliases, used } = self;
         let mut names = Vec::new();

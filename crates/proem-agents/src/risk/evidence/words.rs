@@ -59,14 +59,14 @@ pub(super) fn measured_value(metric: &Metric) -> String {
     format!("{number} {}{of}", if number == "1" { one } else { many })
 }
 
-/// How sure a value is and where it stands in the repository, in brackets.
+/// How sure a value is and where it is in the repository, in brackets.
 pub(super) fn rank_in_brackets(metric: &Metric) -> String {
     let rank = metric.rank.map(|rank| format!("above {} % of {}", at_most_two_decimals(rank.percentile), rank.among));
     let parts: Vec<String> = metric.between.map(confidence_span).into_iter().chain(rank).collect();
     if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
 }
 
-/// Where a value would be found in 95 of 100 repetitions.
+/// The range of a value in 95 of 100 repetitions.
 pub(super) fn confidence_span(between: ConfidenceInterval) -> String {
     format!("95 % between {} and {}", at_most_two_decimals(between.low), at_most_two_decimals(between.high))
 }
@@ -87,7 +87,7 @@ pub(super) fn raised_by(score: &ChangeScore) -> Option<String> {
     (!names.is_empty()).then(|| format!("raised most by {}", names.join(", ")))
 }
 
-/// What a file is for, where it is not just code.
+/// A file's purpose, unless it is just code.
 pub(super) const fn role_phrase_for_file(role: FileRole) -> Option<&'static str> {
     match role {
         FileRole::Code => None,

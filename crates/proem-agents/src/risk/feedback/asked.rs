@@ -1,4 +1,4 @@
-//! What a model is asked about feedback, and what of its answer counts.
+//! The question to a model about feedback, and the admissible part of its answer.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -45,20 +45,20 @@ fn suggestion_line(index: usize, suggestion: &Suggestion) -> String {
     )
 }
 
-/// What counts of a model's answer.
+/// The admissible part of a model's answer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct FeedbackAnalysis {
-    /// What complaints have in common, in the model's words. From outside.
+    /// The common points of complaints, in the model's words. From outside.
     pub patterns: Vec<ComplaintPattern>,
     /// The suggestions that it would take, once each.
     pub chosen: Vec<ChosenAdjustment>,
     /// The whole, in the model's words. From outside.
     pub reasoning: String,
-    /// What of the answer doesn't count, in our words.
+    /// The inadmissible part of the answer, in our words.
     pub notes: Vec<String>,
 }
 
-/// What complaints have in common.
+/// A common point of complaints.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ComplaintPattern {
     /// The metric that it concerns.
@@ -97,8 +97,8 @@ struct Adjustment {
 }
 
 impl FeedbackAnalysis {
-    /// Reads an answer that met the prompt's schema. A suggestion that was not made, or is named twice,
-    /// doesn't count; no threshold of the model's own can be in it.
+    /// Reads an answer that met the prompt's schema. A suggestion that was not made, or is named twice, doesn't count.
+    /// No threshold of the model's own can be in it.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What feedback can be about: what has thresholds.
+//! The subjects of feedback: everything that has thresholds.
 
 use proem_risk::level::{Steps, Thresholds};
 use proem_risk::metric::MetricName;
@@ -22,7 +22,7 @@ pub enum Meter {
     IncidentSimilarity,
 }
 
-/// Where a meter's HIGH lies.
+/// The direction of a meter's HIGH.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
     /// Beyond the second threshold, or at it.
@@ -55,7 +55,7 @@ impl Meter {
         Self::ALL.into_iter().find(|meter| meter.as_str() == word)
     }
 
-    /// The meter of a metric; `None` for one without thresholds.
+    /// The meter of a metric. `None` for one without thresholds.
     #[must_use]
     pub const fn of(name: MetricName) -> Option<Self> {
         match name {

@@ -56,10 +56,10 @@ impl From<StepsOut> for Steps {
 
 /// Suggests thresholds, at most one for each metric.
 ///
-/// From the values that were judged, the second threshold is the one that removes most false alarms while
-/// it keeps at least 95 % of the right ones; among equals the nearest to the present one. There is no
-/// suggestion from fewer than [`FEWEST`] judged values, fewer than five right alarms, or one that would
-/// remove less than a fifth of the false ones.
+/// From the values that were judged, the second threshold is the one that removes most false alarms while it keeps at
+/// least 95 % of the right ones. Among equals the nearest to the present one. There is no suggestion from fewer than
+/// [`FEWEST`] judged values, fewer than five right alarms, or one that would remove less than a fifth of the false
+/// ones.
 #[must_use]
 pub fn suggest(tally: &FeedbackTally, thresholds: &Thresholds) -> Vec<Suggestion> {
     let of =
@@ -67,7 +67,7 @@ pub fn suggest(tally: &FeedbackTally, thresholds: &Thresholds) -> Vec<Suggestion
     tally.values.iter().filter_map(of).collect()
 }
 
-/// What a threshold would have called.
+/// The effect of a threshold.
 #[derive(Debug, Clone, Copy)]
 struct ThresholdEffect {
     second: f64,
@@ -76,7 +76,7 @@ struct ThresholdEffect {
 }
 
 fn suggestion(meter: Meter, values: &[(f64, AssessmentOpinion)], from: Steps) -> Option<Suggestion> {
-    // What the present thresholds would not call HIGH says nothing about them.
+    // Values that the present thresholds would not call HIGH carry no evidence about them.
     let values: Vec<(f64, AssessmentOpinion)> =
         values.iter().copied().filter(|(value, _)| meter.is_high(*value, from.second)).collect();
     let number = |said: AssessmentOpinion| values.iter().filter(|(_, known)| *known == said).count();

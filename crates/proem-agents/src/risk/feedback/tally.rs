@@ -18,10 +18,10 @@ const REASONS: usize = 10;
 /// The most reasons that are told for one metric.
 const REASONS_OF_METRIC: usize = 3;
 
-/// What was said over a period.
+/// The opinions of a period.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct FeedbackTally {
-    /// Runs that somebody said something of; the last verdict of a run counts.
+    /// Runs that somebody said something of. The last verdict of a run counts.
     pub runs: u64,
     /// Those that were said to be false alarms.
     pub false_positives: u64,
@@ -37,7 +37,7 @@ pub struct FeedbackTally {
     pub(super) values: BTreeMap<Meter, Vec<(f64, AssessmentOpinion)>>,
 }
 
-/// What was said of one metric.
+/// The opinions of one metric.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct MetricTally {
     /// The metric whose signals are counted.
@@ -46,11 +46,11 @@ pub struct MetricTally {
     pub n: u64,
     /// Those of them that were said to be false alarms.
     pub false_positives: u64,
-    /// Their share; null without any.
+    /// Their share. Null without any.
     pub rate: Option<f64>,
-    /// Where that share would be found in 95 of 100 repetitions (Wilson 1927); null without any.
+    /// The range of that share in 95 of 100 repetitions (Wilson 1927). Null without any.
     pub interval: Option<IntervalOut>,
-    /// Why, the most frequent reason first; at most three.
+    /// Why, the most frequent reason first. At most three.
     pub reasons: Vec<ReasonTally>,
 }
 
@@ -63,8 +63,8 @@ pub struct ReasonTally {
     pub count: u64,
 }
 
-/// Counts what was said. Of several verdicts on a run the last counts; of several files of a run the one
-/// whose value is worst.
+/// Counts what was said. Of several verdicts on a run the last counts. Of several files of a run the one whose value is
+/// worst.
 #[must_use]
 pub fn tally_verdicts(verdicts: &[FeedbackVerdict]) -> FeedbackTally {
     let mut last: BTreeMap<&str, &FeedbackVerdict> = BTreeMap::new();
@@ -113,7 +113,7 @@ fn of_metric(meter: Meter, runs: &[&FeedbackVerdict]) -> MetricTally {
 }
 
 impl FeedbackTally {
-    /// What was said of one metric.
+    /// The opinions of one metric.
     #[must_use]
     pub fn of(&self, meter: Meter) -> Option<&MetricTally> {
         self.metrics.iter().find(|metric| metric.metric == meter)

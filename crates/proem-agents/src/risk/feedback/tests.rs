@@ -117,7 +117,7 @@ fn a_threshold_is_suggested_from_enough_verdicts_only() {
     let new = apply_suggestions(&thresholds(), std::slice::from_ref(suggestion));
     assert_eq!(new.coupling, Steps { first: 5.0, second: 30.0 });
     assert_eq!(Thresholds { coupling: thresholds().coupling, ..new }, thresholds());
-    // What is in force by then is not suggested again.
+    // A threshold in force is not suggested again.
     let again = apply_suggestions(&thresholds(), std::slice::from_ref(suggestion));
     assert_eq!(suggest(&judged(20, 10), &again), []);
 }
@@ -205,7 +205,7 @@ fn a_model_is_asked_with_counts_and_quoted_reasons() {
 }
 
 proptest! {
-    /// Whatever people say, a suggestion is a value that was seen, calls fewer alarms and keeps the right ones.
+    /// For any opinions, a suggestion is a value that was seen, calls fewer alarms and keeps the right ones.
     #[test]
     fn suggestions_stay_within_what_was_seen(
         said in prop::collection::vec((0.0..200.0_f64, any::<bool>(), 0..6_usize), 0..120)

@@ -1,4 +1,4 @@
-//! What was recorded of an assessment, and what a person said of it.
+//! The record of an assessment, and a person's opinion of it.
 
 use proem_risk::assess::Assessment;
 use proem_risk::metric::{Metric, Signal};
@@ -10,7 +10,7 @@ use super::Meter;
 /// The most signals that are recorded of an assessment, the strongest first.
 const MOST: usize = 1_000;
 
-/// What a person said of an assessment.
+/// A person's opinion of an assessment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AssessmentOpinion {
     /// The alarm was false: the change was no risk.
@@ -29,7 +29,7 @@ impl AssessmentOpinion {
         }
     }
 
-    /// The verdict of that word; `None` for one that is about something else.
+    /// The verdict of that word. `None` for one that is about something else.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         [Self::FalsePositive, Self::Caught].into_iter().find(|said| said.as_str() == word)
@@ -39,13 +39,13 @@ impl AssessmentOpinion {
 /// A signal as it was when a change was assessed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SignalAt {
-    /// Of which file, by its place in the change; `None` for the change.
+    /// Of which file, by its place in the change. `None` for the change.
     pub file: Option<u32>,
     /// Which metric it is of, or the score.
     pub meter: Meter,
-    /// What the rules made of it.
+    /// The rules' signal.
     pub signal: Signal,
-    /// What they made it of: the value, or the lower bound of its interval where that decides.
+    /// Its basis: the value, or the lower bound of its interval if that decides.
     pub value: Option<f64>,
 }
 
@@ -56,9 +56,9 @@ pub struct FeedbackVerdict {
     pub run: String,
     /// When it was judged, in milliseconds since 1970.
     pub at: i64,
-    /// What was said.
+    /// The opinion.
     pub said: AssessmentOpinion,
-    /// What it is about; empty for everything that was HIGH.
+    /// Its subject. Empty for everything that was HIGH.
     pub meters: Vec<Meter>,
     /// Why, in the person's words. From outside.
     pub reason: String,
@@ -75,7 +75,7 @@ struct SignalRecord {
     value: Option<f64>,
 }
 
-/// What a run records of an assessment, for feedback: its level, and its HIGH and MEDIUM signals.
+/// The record of an assessment for feedback: its level, and its HIGH and MEDIUM signals.
 #[must_use]
 pub fn recorded_signals(assessment: &Assessment) -> Json {
     let kept = |file: Option<u32>, meter: Meter, signal: Signal, value: Option<f64>| SignalRecord {
@@ -107,7 +107,7 @@ fn deciding(meter: Meter, metric: &Metric) -> Option<f64> {
     }
 }
 
-/// The signals that [`recorded_signals`] recorded; those of a name that is no longer known are left out, and so is
+/// The signals that [`recorded_signals`] recorded. Those of a name that is no longer known are left out, and so is
 /// everything that is none.
 #[must_use]
 pub fn read_signals(recorded: &Json) -> Vec<SignalAt> {
@@ -128,7 +128,7 @@ pub fn metric_reason_note(meters: &[Meter], reason: &str) -> String {
     format!("[{}] {reason}", names.join(", "))
 }
 
-/// What [`metric_reason_note`] recorded.
+/// Reads the output of [`metric_reason_note`].
 #[must_use]
 pub fn read_note(note: &str) -> (Vec<Meter>, &str) {
     let read = || {

@@ -1,4 +1,4 @@
-//! What a model is asked at a point of an investigation, within the limits of one call.
+//! The question to a model at a point of an investigation, within the limits of one call.
 
 use core::num::NonZeroU32;
 
@@ -22,11 +22,11 @@ pub(super) struct FittedRequest {
     pub(super) request: Request,
     pub(super) asking: OpenCall,
     pub(super) report: Report,
-    /// The evidence that stands in it.
+    /// The evidence that is in it.
     pub(super) given: Vec<CitableEvidence>,
 }
 
-/// What a decision is held to.
+/// The terms of a decision.
 pub(super) fn decision_terms<'t>(
     terms: &InvestigationTerms<'t>,
     asking: OpenCall,
@@ -39,7 +39,7 @@ pub(super) fn decision_terms<'t>(
     exchange_terms(terms, terms.decision, asking, attempts)
 }
 
-/// What a synthesis is held to.
+/// The terms of a synthesis.
 pub(super) fn synthesis<'t>(terms: &InvestigationTerms<'t>, asking: OpenCall) -> run::ExchangeTerms<'t> {
     exchange_terms(terms, terms.synthesis, asking, NonZeroU32::MIN.saturating_add(1))
 }
@@ -59,7 +59,7 @@ fn exchange_terms<'t>(
     }
 }
 
-/// The request for a decision; `wrong` is what was wrong with the last answer, in our words.
+/// The request for a decision. `wrong` is what was wrong with the last answer, in our words.
 ///
 /// # Errors
 ///
@@ -79,7 +79,7 @@ pub(super) fn ask_decision(
     ready(terms, state, request, report, evidence)
 }
 
-/// What the decision prompt is given.
+/// The inputs of the decision prompt.
 pub(super) fn decision_inputs(state: &mut InvestigationState, offer: &Offer, hops: u8) -> (Json, PromptEvidence) {
     let evidence = evidence_for_prompt(state, &offer.files());
     let mut inputs = shared_prompt_inputs(state, &evidence);
@@ -105,7 +105,7 @@ pub(super) fn ask_synthesis(
     ready(terms, state, request, report, evidence)
 }
 
-/// What the synthesis prompt is given.
+/// The inputs of the synthesis prompt.
 pub(super) fn synthesis_inputs(state: &mut InvestigationState) -> (Json, PromptEvidence) {
     let evidence = evidence_for_prompt(state, &[]);
     let mut inputs = shared_prompt_inputs(state, &evidence);
@@ -121,7 +121,7 @@ fn evidence_for_prompt(state: &mut InvestigationState, named: &[u32]) -> PromptE
     gather_evidence(known, &mut state.aliases)
 }
 
-/// What both prompts show.
+/// The common part of both prompts.
 fn shared_prompt_inputs(state: &InvestigationState, evidence: &PromptEvidence) -> Json {
     let lines: Vec<&str> = evidence.items.iter().map(|item| item.line.as_str()).collect();
     let mut inputs = json!({
@@ -141,7 +141,7 @@ fn shared_prompt_inputs(state: &InvestigationState, evidence: &PromptEvidence) -
     inputs
 }
 
-/// What the calls so far taught about the model's server.
+/// The calls' lessons so far about the model's server.
 pub(super) fn server(state: &InvestigationState) -> run::ServerFindings {
     run::ServerFindings::of(state.exchanges.iter().flat_map(|exchange| &exchange.outcome.attempts))
 }

@@ -19,13 +19,13 @@ use super::{
 };
 use crate::risk::evidence::came_of;
 
-/// What a case comes to.
+/// The result of a case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CasePrompt {
-    /// What the rules say, by name: `level`, `offered`, `asked`, and for a decision that nobody is asked
-    /// for, `action` and `because`.
+    /// The rules' answers, by name: `level`, `offered`, `asked`, and for a decision that nobody is asked for, `action`
+    /// and `because`.
     pub rules: BTreeMap<String, Json>,
-    /// What the prompt is given; `None` if nobody is asked.
+    /// The inputs of the prompt. `None` if nobody is asked.
     pub inputs: Option<Json>,
 }
 

@@ -1,4 +1,4 @@
-//! What a model chose, if it is something that was offered.
+//! A model's choice, if it was on offer.
 
 use proem_guard::Untrusted;
 use proem_risk::metric::MetricName;
@@ -19,7 +19,7 @@ pub(super) struct HopChoice {
     pub(super) offered: Vec<HopAction>,
 }
 
-/// An answer of the decision prompt; the contract has checked its form.
+/// An answer of the decision prompt. The contract has checked its form.
 #[derive(Debug, Deserialize)]
 struct DecisionAnswer {
     action: HopAction,
@@ -46,7 +46,7 @@ impl HopChoice {
     ///
     /// # Errors
     ///
-    /// What is wrong with it, in our words: it goes back to the model.
+    /// Its fault, in our words: it goes back to the model.
     pub(super) fn read(value: &Untrusted<Json>, offer: &Offer, state: &InvestigationState) -> Result<Self, String> {
         let answer = DecisionAnswer::deserialize(&exact_answer(value))
             .map_err(|_| "it is not a decision of the form that is asked for".to_owned())?;

@@ -1,4 +1,4 @@
-//! What came of an investigation.
+//! The result of an investigation.
 
 use proem_engine::call::Usage;
 use proem_engine::run::Outcome;
@@ -11,17 +11,16 @@ use crate::risk::hop::Hop;
 /// How an investigation ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InvestigationEnd {
-    /// The assessment with what was measured on the way; its level is the rules', or higher if the model
-    /// raised it with cited evidence.
+    /// The assessment with what was measured on the way. Its level is the rules', or higher if the model raised it with
+    /// cited evidence.
     pub assessment: Assessment,
-    /// What the model made of it; `None` if it gave no usable answer.
+    /// The model's synthesis. `None` if it gave no usable answer.
     pub synthesis: Option<Synthesis>,
     /// The steps that were taken, in order.
     pub hops: Vec<Hop>,
     /// All exchanges with the model, in order.
     pub exchanges: Vec<ExchangeRecord>,
-    /// What went wrong, in our words: a fallback, a citation that was not evidence, a level that the model
-    /// wanted lower.
+    /// The problems, in our words: a fallback, a citation that was not evidence, a level that the model wanted lower.
     pub notes: Vec<String>,
 }
 
@@ -38,23 +37,23 @@ pub struct ExchangeRecord {
     pub refused: bool,
 }
 
-/// What a model made of the evidence. Every text is from outside.
+/// A model's synthesis of the evidence. Every text is from outside.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Synthesis {
     /// The level that it gives.
     pub risk_level: Level,
     /// How sure it says it is.
     pub model_confidence: f64,
-    /// What it cites, each with the number of a piece of evidence that it was given.
+    /// Its citations, each with the number of a piece of evidence that it was given.
     pub key_evidence: Vec<String>,
-    /// What it advises, at most three.
+    /// Its recommendations, at most three.
     pub recommendations: Vec<String>,
     /// How it put the evidence together.
     pub reasoning: String,
 }
 
 impl InvestigationEnd {
-    /// What all exchanges used; `None` if nothing was asked or one of them didn't say.
+    /// The usage of all exchanges. `None` if nothing was asked or one of them didn't report it.
     #[must_use]
     pub fn usage(&self) -> Option<Usage> {
         let mut usages = self.exchanges.iter().map(|exchange| exchange.outcome.usage());
@@ -62,8 +61,8 @@ impl InvestigationEnd {
         usages.try_fold(first, |sum, usage| Some(sum.and(&usage?)))
     }
 
-    /// All exchanges as one outcome, for the record: it ends as the last of them, which is the synthesis
-    /// unless the investigation ended before; `None` if nothing was asked.
+    /// All exchanges as one outcome, for the record: it ends as the last of them, which is the synthesis unless the
+    /// investigation ended before. `None` if nothing was asked.
     #[must_use]
     pub fn outcome(&self) -> Option<Outcome> {
         let last = self.exchanges.last()?.outcome.ended.clone();

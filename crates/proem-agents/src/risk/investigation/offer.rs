@@ -1,4 +1,4 @@
-//! What may be chosen at a hop, worked out by rules before anybody is asked.
+//! The possible choices at a hop, worked out by rules before anybody is asked.
 
 use proem_risk::level::Level;
 use proem_risk::metric::MetricName;
@@ -21,7 +21,7 @@ const MAX_NAMED: usize = 10;
 /// The metrics that may be asked for, in the order in which they are offered.
 const REQUESTABLE: [MetricName; 2] = [MetricName::OwnershipChurn, MetricName::IncidentSimilarity];
 
-/// What may be chosen.
+/// The possible choices.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Offer {
     /// Why nothing but the end may be chosen, in our words.

@@ -1,4 +1,4 @@
-//! What an investigation is of, and what it is held to.
+//! The subject and the terms of an investigation.
 
 use proem_engine::contract::AnswerContract;
 use proem_engine::profile::Profile;
@@ -24,13 +24,13 @@ pub const EXPAND: &str = "risk/neighbours";
 pub struct InvestigationPrompt<'t> {
     /// The prompt that asks.
     pub prompt: &'t Prompt,
-    /// What its answer must be.
+    /// The required form of its answer.
     pub contract: &'t AnswerContract,
-    /// What was learned about it and is wished for.
+    /// The lessons and wishes.
     pub profile: Option<&'t Profile>,
 }
 
-/// What an investigation is held to; rebuilt from the same files when a run is resumed.
+/// The terms of an investigation. Rebuilt from the same files when a run is resumed.
 #[derive(Clone, Copy)]
 pub struct InvestigationTerms<'t> {
     /// Decides the next step.
@@ -41,9 +41,9 @@ pub struct InvestigationTerms<'t> {
     pub model: &'t Model,
     /// The installation's key.
     pub key: &'t InstallationKey,
-    /// What looks at texts from outside.
+    /// The guard for text from outside.
     pub screening: Screening<'t>,
-    /// What the tokens of requests are counted with.
+    /// The counter of requests' tokens.
     pub counter: &'t dyn TokenCounter,
     /// How often, how long and for how much.
     pub limits: InvestigationLimits,
@@ -77,7 +77,7 @@ impl Default for InvestigationLimits {
     }
 }
 
-/// What is known of a change before it is investigated; a part of the run's inputs.
+/// The known facts about a change before it is investigated. A part of the run's inputs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Subject {
     /// The assessment by code, Tier 1 only.

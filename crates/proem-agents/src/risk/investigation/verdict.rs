@@ -1,4 +1,4 @@
-//! What becomes of a synthesis: citations are held against what was given, and the level only rises.
+//! The reading of a synthesis: citations are compared with the evidence that was given, and the level only rises.
 
 use std::cmp::Ordering;
 
@@ -12,16 +12,16 @@ use serde_json::Value as Json;
 use super::{CitableEvidence, Synthesis, exact_answer};
 use crate::risk::evidence::{Aliases, sentence_with_names};
 
-/// What a synthesis came to.
+/// The result of a synthesis.
 #[derive(Debug)]
 pub(super) struct SynthesisReading {
-    /// It, with the evidence that holds; `None` if nothing it cites was given.
+    /// It, with the evidence that holds. `None` if nothing it cites was given.
     pub(super) synthesis: Option<Synthesis>,
-    /// What was not taken, in our words.
+    /// The inadmissible parts, in our words.
     pub(super) notes: Vec<String>,
 }
 
-/// An answer of the synthesis prompt; the contract has checked its form.
+/// An answer of the synthesis prompt. The contract has checked its form.
 #[derive(Debug, Deserialize)]
 struct SynthesisAnswer {
     risk_level: Level,

@@ -1,4 +1,4 @@
-//! What was assessed, as a report has it.
+//! The assessed change, as a report has it.
 
 use proem_risk::change::{Change, ChangeKind};
 use proem_risk::history::ObjectId;
@@ -10,18 +10,18 @@ use super::ReportSentence;
 /// How many digits of an id a sentence shows.
 const SHOWN_DIGITS: usize = 10;
 
-/// What was assessed.
+/// The assessed change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ChangeOut {
     /// `commit`, `range`, `staged` or `work-tree`.
     pub kind: String,
-    /// What it is and what it is compared with.
+    /// The change, and its base.
     pub assessed: ReportSentence,
     /// Why this one, where the choice was left open.
     pub chosen: Option<String>,
-    /// The commit that it is or ends with; null for what is not committed.
+    /// The commit that it is or ends with. Null for what is not committed.
     pub id: Option<String>,
-    /// The commit that it stands on; null if it begins the history.
+    /// The commit that it is on. Null if it begins the history.
     pub base: Option<String>,
     /// How many commits it has; 0 for what is not committed.
     pub commits: u32,
@@ -33,9 +33,9 @@ pub struct ChangeOut {
     pub author: Option<String>,
     /// The first line of its message.
     pub subject: String,
-    /// Lines added in files whose lines are counted; null if there are none such.
+    /// Lines added in files whose lines are counted. Null if there are none such.
     pub lines_added: Option<u64>,
-    /// Lines removed in files whose lines are counted; null if there are none such.
+    /// Lines removed in files whose lines are counted. Null if there are none such.
     pub lines_removed: Option<u64>,
     /// Files whose lines are not counted: binary files, links, submodules, missing ones.
     pub uncounted_files: usize,
@@ -68,7 +68,7 @@ impl ChangeOut {
     }
 }
 
-/// Lines added and removed in files whose lines are counted; `None` if no file's are, though there are files.
+/// Lines added and removed in files whose lines are counted. `None` if no file's are, though there are files.
 pub(super) fn counted_lines(change: &Change) -> Option<(u64, u64)> {
     let mut counted = change.files.iter().filter_map(|file| file.lines).peekable();
     if counted.peek().is_none() && !change.files.is_empty() {
@@ -79,7 +79,7 @@ pub(super) fn counted_lines(change: &Change) -> Option<(u64, u64)> {
     }))
 }
 
-/// What a change is and what it is compared with.
+/// A change, and its base.
 fn assessed_sentence(change: &Change) -> ReportSentence {
     let short = |id: ObjectId| id.to_string().chars().take(SHOWN_DIGITS).collect::<String>();
     let id = change.id.map(short).unwrap_or_default();

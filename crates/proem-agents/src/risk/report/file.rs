@@ -20,9 +20,9 @@ pub struct FileOut {
     pub path: String,
     /// `added`, `modified`, `deleted`, `renamed` or `type-changed`.
     pub status: String,
-    /// Its language; null if the name doesn't tell.
+    /// Its language. Null if the name doesn't tell.
     pub language: Option<String>,
-    /// What it is for: `code`, `test`, `documentation` …
+    /// Its purpose: `code`, `test`, `documentation` …
     pub role: String,
     /// `security` or `production` for a sensitive file.
     pub sensitive: Option<String>,
@@ -40,7 +40,7 @@ pub struct FileOut {
     pub mode: AssessmentMode,
     /// The most important pieces of evidence, at most three.
     pub key_evidence: Vec<ReportSentence>,
-    /// What to do, at most three; none at `LOW`.
+    /// Recommendations, at most three. None at `LOW`.
     pub recommendations: Vec<ReportSentence>,
     /// How the evidence makes the level.
     pub reasoning: ReportSentence,

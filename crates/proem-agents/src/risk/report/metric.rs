@@ -19,28 +19,28 @@ pub struct MetricOut {
     pub name: MetricName,
     /// 1 if it is always measured, 2 if it is measured where it is asked for, null if no rule speaks of it.
     pub tier: Option<u8>,
-    /// The value; null if it is unknown, and then `evidence` says why.
+    /// The value. Null if it is unknown, and then `evidence` says why.
     pub value: Option<f64>,
-    /// What it counts in: `files`, `share`, `days` …
+    /// Its unit: `files`, `share`, `days` …
     pub unit: String,
     /// The counts that it was made from, where it is a share.
     pub of: Option<FractionOut>,
-    /// Where it would be found in 95 of 100 repetitions.
+    /// Its range in 95 of 100 repetitions.
     pub interval: Option<IntervalOut>,
     /// Its place among the others of the repository.
     pub rank: Option<RankOut>,
-    /// What the rules make of it.
+    /// The rules' signal.
     #[schemars(schema_with = "schema::signal_schema")]
     pub signal: Signal,
-    /// How often this metric's HIGH was said to be a false alarm; null if nobody ever judged one.
+    /// How often this metric's HIGH was said to be a false alarm. Null if nobody ever judged one.
     pub false_positives: Option<Rate>,
-    /// What was not counted.
+    /// The uncounted parts.
     pub excluded: Vec<ExcludedOut>,
     /// One sentence about it.
     pub evidence: ReportSentence,
-    /// Further names: importers, partners, incidents; at most 20.
+    /// Further names: importers, partners, incidents. At most 20.
     pub details: Vec<ReportSentence>,
-    /// How many there are of what `details` names; null where that is not counted.
+    /// How many there are of what `details` names. Null where that is not counted.
     pub details_total: Option<u32>,
 }
 
@@ -75,7 +75,7 @@ pub struct RankOut {
 /// Something that was not counted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ExcludedOut {
-    /// What was left out, as people write it.
+    /// The omission, as people write it.
     pub what: String,
     /// How many.
     pub count: u64,
@@ -84,37 +84,37 @@ pub struct ExcludedOut {
 /// The score: how often changes like this one needed a fix.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ScoreOut {
-    /// The calibrated probability, by the projects that it was learned from; compare it within a repository
-    /// only. Null if too little is known.
+    /// The calibrated probability, by the projects that it was learned from. Compare it within a repository only. Null
+    /// if too little is known.
     #[schemars(schema_with = "schema::share_schema")]
     pub probability: Option<f64>,
-    /// Its place among past commits of the repository; null if there are none to compare with.
+    /// Its place among past commits of the repository. Null if there are none to compare with.
     pub rank: Option<RankOut>,
-    /// Where that place would be found in 95 of 100 samples, in percent.
+    /// The range of that place in 95 of 100 samples, in percent.
     pub interval: Option<IntervalOut>,
-    /// What the rules make of the place.
+    /// The rules' signal for the place.
     #[schemars(schema_with = "schema::signal_schema")]
     pub signal: Signal,
-    /// How often its HIGH was said to be a false alarm; null if nobody ever judged one.
+    /// How often its HIGH was said to be a false alarm. Null if nobody ever judged one.
     pub false_positives: Option<Rate>,
-    /// What everything but the size adds to what the size alone predicts, in log-odds; null if unknown.
+    /// The contribution of everything but the size, beyond the size's own prediction, in log-odds. Null if unknown.
     pub given_size: Option<f64>,
     /// The score before any metric is known, in log-odds.
     pub intercept: Option<f64>,
-    /// What each metric adds, in log-odds, the weightiest first. Intercept and all of them sum to the score.
+    /// Each metric's contribution, in log-odds, the weightiest first. Intercept and all of them sum to the score.
     pub contributions: Vec<ContributionOut>,
     /// The metrics that it does without.
     pub unknown: Vec<String>,
 }
 
-/// What one metric adds to the score.
+/// One metric's contribution to the score.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ContributionOut {
     /// The metric's short name in the literature, such as `la`.
     pub feature: String,
-    /// What it counts.
+    /// Its meaning.
     pub meaning: String,
-    /// How much it adds, in log-odds; negative where it makes the change less risky.
+    /// How much it adds, in log-odds. Negative where it makes the change less risky.
     pub log_odds: f64,
 }
 
@@ -129,7 +129,7 @@ pub struct PartnerOut {
     pub together: FractionOut,
     /// The lower bound of that share, with 95 % confidence.
     pub low: f64,
-    /// Whether an import explains it; null if that is unknown.
+    /// Whether an import explains it. Null if that is unknown.
     pub imported: Option<bool>,
 }
 

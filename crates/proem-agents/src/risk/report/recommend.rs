@@ -1,7 +1,6 @@
-//! What to do about a change, by rules.
+//! The rules' recommendations for a change.
 //!
-//! Every advice names something: a file, a person, a partner, an incident. Where there is nothing to
-//! name, there is no advice.
+//! Every advice names something: a file, a person, a partner, an incident. With nothing to name, there is no advice.
 
 use proem_risk::assess::{Assessment, FileAssessment};
 use proem_risk::change::{Change, ChangedFile};
@@ -22,7 +21,7 @@ const SPLIT_FROM: u64 = 200;
 /// The metrics of the score that a split makes smaller.
 const SIZE: [Feature; 6] = [Feature::La, Feature::Ld, Feature::Nf, Feature::Nd, Feature::Ns, Feature::Entropy];
 
-/// What a rule looks at.
+/// The subject of a rule.
 #[derive(Debug, Clone, Copy)]
 struct RuleSubject<'a> {
     change: &'a Change,
@@ -43,10 +42,10 @@ const RULES: [(MetricName, RecommendationRule); 5] = [
     (MetricName::TestRatio, test_advice),
 ];
 
-/// What to do about a change, or about one of its files, most important first.
+/// The recommendations for a change, or for one of its files, most important first.
 ///
-/// HIGH signals come before a sensitive file and the score, these before MEDIUM signals; each rule speaks
-/// once for a change.
+/// HIGH signals come before a sensitive file and the score, these before MEDIUM signals. Each rule speaks once for a
+/// change.
 pub(super) fn recommend(change: &Change, assessment: &Assessment, only: Option<u32>) -> Vec<ReportSentence> {
     let files = || assessment.files.iter().filter(|file| only.is_none_or(|index| file.index == index));
     let of_signal = |signal: Signal| {
@@ -100,7 +99,7 @@ fn partner_advice(scene: &RuleSubject<'_>) -> Option<ReportSentence> {
     .map(|words| words.path(&scene.file.path))
 }
 
-/// The last named is who led before; the author is asked for nobody's review of their own.
+/// The last named is who led before. The author is asked for nobody's review of their own.
 fn owner_advice(scene: &RuleSubject<'_>) -> Option<ReportSentence> {
     let author = scene.change.author.as_ref();
     let Sentence(pieces) = &scene.metric.evidence;
@@ -119,7 +118,7 @@ fn importers(scene: &RuleSubject<'_>) -> Option<ReportSentence> {
         _ => None,
     })?;
     let words = ReportSentence::ours("run the tests of ").path(importer);
-    // Names are shown up to a cap; the others are counted from all of them.
+    // Names are shown up to a cap. The others are counted from all of them.
     let words = match scene.metric.beside(1) {
         0 => words.and(", which imports "),
         1 => words.and(" and the other file that imports "),
@@ -168,7 +167,7 @@ fn split_advice(change: &Change, assessment: &Assessment) -> Option<ReportSenten
     Some(words.path(largest.path.to_text()))
 }
 
-/// Where nothing could be measured for want of history, the history is fetched.
+/// If nothing could be measured for want of history, the advice is to fetch the history.
 fn history_advice(assessment: &Assessment) -> Option<ReportSentence> {
     let is_blind =
         assessment.reasons.iter().any(|reason| matches!(reason, LevelReason::AllUnknown | LevelReason::NothingKnown));

@@ -289,7 +289,7 @@ fn without_a_signal_the_size_is_told_and_unknown_is_no_zero() {
     assert_eq!(json.pointer("/unknown/0/why"), Some(&"no tests of it were found".into()));
     assert_eq!(json.pointer("/score/probability"), Some(&serde_json::Value::Null));
     assert_eq!(report.gaps, ["a shallow clone", "no tree"]);
-    // One of two signals is known; the change is at most as sure as that.
+    // One of two signals is known. The change is at most as sure as that.
     assert_eq!(report.files[0].confidence, Some(0.5));
 }
 

@@ -26,8 +26,8 @@ const ORDER: [MetricName; 6] = [
     MetricName::TestRatio,
 ];
 
-/// The most important evidence of a change: the score where it decides, then signals by strength, each
-/// metric once before any of them a second time. Where no signal speaks, the score and the size do.
+/// The most important evidence of a change: the score if it decides, then signals by strength, each metric once before
+/// any of them a second time. Without a signal, the score and the size.
 pub(super) fn change_evidence(change: &Change, assessment: &Assessment) -> Vec<ReportSentence> {
     let has_more = change.files.len() > 1;
     let judged = assessment.files.iter().filter(|file| is_judged(file));
@@ -50,7 +50,7 @@ pub(super) fn file_key_evidence(file: &FileAssessment) -> Vec<ReportSentence> {
     strongest_first(metrics).into_iter().take(MOST).map(|(file, metric)| metric_sentence(file, metric, false)).collect()
 }
 
-/// HIGH signals before MEDIUM ones; among equals the first of each metric before the second.
+/// HIGH signals before MEDIUM ones. Among equals the first of each metric before the second.
 fn strongest_first<'a>(mut all: Vec<(&'a FileAssessment, &'a Metric)>) -> Vec<(&'a FileAssessment, &'a Metric)> {
     all.retain(|(_, metric)| matches!(metric.signal, Signal::High | Signal::Medium));
     let mut seen: BTreeMap<(bool, MetricName), usize> = BTreeMap::new();
@@ -79,7 +79,7 @@ fn metric_sentence(file: &FileAssessment, metric: &Metric, has_more: bool) -> Re
     }
 }
 
-/// How large the change is and where its score stands.
+/// How large the change is and where its score is.
 pub(super) fn score_sentence(change: &Change, assessment: &Assessment) -> ReportSentence {
     let files = number_of(change.files.len(), "file");
     let size = match counted_lines(change) {
@@ -102,7 +102,7 @@ pub(super) fn score_sentence(change: &Change, assessment: &Assessment) -> Report
     ReportSentence::ours(format!("{size}: scored above {percent} % of {} past commits{mostly}", rank.among))
 }
 
-/// What the two metrics are about that raise the score most.
+/// The subjects of the two metrics that raise the score most.
 fn weighty(assessment: &Assessment) -> Vec<&'static str> {
     let scored = assessment.score.scored.as_ref();
     let mut raising: Vec<_> =

@@ -1,4 +1,4 @@
-//! What the prompt has to say, as the checklist beside it lists it.
+//! The required content of the prompt, as the checklist beside it lists it.
 
 use proem_agents::assemble::Task;
 use proem_select::mode::Mode;
@@ -30,7 +30,7 @@ enum Author {
     Outside,
 }
 
-/// What the prompt lacks.
+/// The missing content of the prompt.
 fn missing(checklist: &Checklist) -> Vec<String> {
     let mut missing = Vec::new();
     for must in &checklist.must {

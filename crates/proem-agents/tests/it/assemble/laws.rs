@@ -1,4 +1,4 @@
-//! What no task and no text from outside can do.
+//! The limits of tasks and outside texts.
 
 use proem_agents::assemble::gathered::{GitHead, RuleText};
 use proem_agents::assemble::{AssemblyAccount, Task, text};

@@ -9,7 +9,7 @@ fn told(task: &str, phrases: &Phrases, keywords: &Keywords) -> ModeInference {
     infer(Some(task), &Hints::default(), &Wording { phrases, keywords }, None)
 }
 
-/// Where data lie.
+/// The folder of data.
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data");
 
 #[expect(clippy::disallowed_methods, reason = "it reads the files that indexes are made of")]
@@ -17,12 +17,12 @@ fn read(name: &str) -> String {
     std::fs::read_to_string(format!("{DATA}/{name}")).unwrap()
 }
 
-/// Whether an index is what was read of the files beside it, and of that what ships; writes it where it is asked to.
+/// Whether an index is what was read of the files beside it, and of that what ships. Writes it where it is asked to.
 #[track_caller]
 #[expect(clippy::disallowed_methods, reason = "it writes one file where it is asked to")]
 fn up_to_date(name: &str, index: &str, is_shipped: bool) {
     if std::env::var_os("PROEM_UPDATE_REFERENCE").is_some_and(|value| value == "1") {
-        // What this test was built with is the file of before.
+        // The index that this test was built with is the earlier file.
         return std::fs::write(format!("{DATA}/{name}"), index).unwrap();
     }
     assert!(read(name) == index, "repeat with PROEM_UPDATE_REFERENCE=1");

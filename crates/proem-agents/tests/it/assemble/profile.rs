@@ -1,4 +1,4 @@
-//! What was learned stands in the prompt for a task, and moves nothing else.
+//! The lessons are in the prompt for a task, and move nothing else.
 
 use proem_agents::assemble::text;
 use proem_engine::profile::{Profile, Registry, Signals, adapt, known_risks};

@@ -32,7 +32,7 @@ static POLICY: LazyLock<Policy> = LazyLock::new(|| Policy::shipped().unwrap());
 /// Lets everything through, so that containment is all that is left.
 static LENIENT: LazyLock<Policy> = LazyLock::new(|| Policy::parse("*\t*\tallow\tallow\tallow\tallow\n").unwrap());
 
-/// What the guard is to do.
+/// The guard's verdicts in a scene.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Guarded {
     AsShipped,

@@ -1,4 +1,4 @@
-//! What the guard does to a prompt.
+//! The guard's effect on a prompt.
 
 use proem_agents::assemble::gathered::{GitHead, RememberedEntry, RuleText};
 use proem_agents::assemble::{AssemblyAccount, Task};

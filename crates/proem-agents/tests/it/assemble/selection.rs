@@ -1,4 +1,4 @@
-//! Tools and skills: what stands where, whose words, and what changes with the task.
+//! Tools and skills: what is where, whose words, and what changes with the task.
 
 use proem_agents::assemble::Task;
 use proem_agents::assemble::output::degraded_reasons;

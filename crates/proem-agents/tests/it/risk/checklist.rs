@@ -1,4 +1,4 @@
-//! What the prompts have to say, as the checklists beside them list it.
+//! The required content of the prompts, as the checklists beside them list it.
 
 use std::collections::BTreeMap;
 

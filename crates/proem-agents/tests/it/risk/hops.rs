@@ -206,7 +206,7 @@ fn where_the_rank_decides_signals_offer_hops_and_a_model_may_raise() {
         let script: Vec<&str> = script.iter().map(String::as_str).collect();
         run(ranked("Go", &files), &script).end
     };
-    // What was found is evidence: by itself it raises nothing.
+    // A finding is evidence: by itself it raises nothing.
     assert_eq!(end(&says("LOW", &["E1"])).assessment.level, Level::Low);
     assert_eq!(end(&says("HIGH", &["E1"])).assessment.level, Level::High);
 }

@@ -1,4 +1,4 @@
-//! What holds for every investigation, whatever a model says.
+//! The laws of every investigation, whatever a model says.
 
 use proem_agents::risk::investigation::{EXPAND, InvestigationLimits, NeighbourFiles};
 use proem_engine::run::Effect;
@@ -23,7 +23,7 @@ fn answer() -> impl Strategy<Value = String> {
     ]
 }
 
-/// What comes back for a measurement.
+/// The result of a measurement.
 fn measurement(what: &str, of: &serde_json::Value) -> String {
     if what == EXPAND {
         let found = NeighbourFiles { direct: 31, transitive: 4, mean_distance: None, names: Vec::new() };

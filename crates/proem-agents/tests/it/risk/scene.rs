@@ -29,7 +29,7 @@ static GUARD: LazyLock<Guard> = LazyLock::new(|| Guard::shipped(&[]).unwrap());
 static POLICY: LazyLock<Policy> = LazyLock::new(|| Policy::shipped().unwrap());
 pub(crate) static BENCH: LazyLock<Bench> = LazyLock::new(Bench::new);
 
-/// What every investigation is held to.
+/// The terms of every investigation.
 pub(crate) struct Bench {
     decision: (Prompt, AnswerContract),
     synthesis: (Prompt, AnswerContract),
@@ -146,19 +146,19 @@ pub(crate) fn medium() -> Subject {
     subject("Refresh the session before it expires", &[("src/auth.py", wide(15.0))])
 }
 
-/// What an investigation did.
+/// The course of an investigation.
 pub(crate) struct Ran {
     pub(crate) end: InvestigationEnd,
     /// The requests, in order.
     pub(crate) asked: Vec<Request>,
-    /// What was to be measured, in order.
+    /// The requested measurements, in order.
     pub(crate) measured: Vec<Json>,
     /// The numbers of all effects, in order.
     pub(crate) effects: Vec<u32>,
 }
 
 /// Runs an investigation. Each line of the script answers one effect: a JSON value for a model's answer or a
-/// measurement, `! KIND` for a failure, `cancel` or `deadline`; `@MS` before it says when.
+/// measurement, `! KIND` for a failure, `cancel` or `deadline`. `@MS` before it says when.
 pub(crate) fn run(subject: Subject, script: &[&str]) -> Ran {
     run_within(subject, script, InvestigationLimits::default())
 }
@@ -173,8 +173,7 @@ pub(crate) fn run_within(subject: Subject, script: &[&str], limits: Investigatio
     ran
 }
 
-/// Runs an investigation whose effects `answer` answers; the state is written down and read back at every
-/// step.
+/// Runs an investigation whose effects `answer` answers. The state is written down and read back at every step.
 pub(crate) fn drive(subject: Subject, limits: InvestigationLimits, answer: &mut dyn FnMut(&Effect) -> String) -> Ran {
     let terms = BENCH.terms(limits);
     let mut machine = Investigation::new(terms, subject);
@@ -271,7 +270,7 @@ pub(crate) fn section<'a>(assembly: &'a Assembly, name: &str) -> &'a str {
     assembly.sections.iter().find(|section| section.name == name).map_or("", |section| section.text.as_str())
 }
 
-/// Everything that stands outside of contained sections.
+/// Everything that is outside of contained sections.
 pub(crate) fn trusted(assembly: &Assembly) -> String {
     let sections = assembly.sections.iter().filter(|section| section.trust != Trust::Untrusted);
     sections.map(|section| section.text.as_str()).collect()

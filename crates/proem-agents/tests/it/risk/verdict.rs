@@ -1,4 +1,4 @@
-//! What of a synthesis is believed.
+//! The admissible part of a synthesis.
 
 use proem_agents::risk::investigation::InvestigationEnd;
 use proem_risk::level::{Level, LevelReason};

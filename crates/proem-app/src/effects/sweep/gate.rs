@@ -32,7 +32,7 @@ pub(super) enum DueProblem {
     Unreadable(String),
 }
 
-/// What this moment makes of an action that is due.
+/// The current ruling on an action that is due.
 pub(super) enum GateAnswer {
     /// It may be taken up.
     Open(Box<OpenGate>),
@@ -40,7 +40,7 @@ pub(super) enum GateAnswer {
     Undrafted(DraftRefusal),
     /// This happens to it instead, for this reason, with this account.
     Happens(ActionEvent, String, Json),
-    /// Nothing: somebody has changed it, or effects stand still.
+    /// Nothing: somebody has changed it, or effects are blocked.
     Undue,
 }
 
@@ -61,7 +61,7 @@ pub(super) struct ExactBytes {
 }
 
 impl ActionDesk<'_> {
-    /// Reads an action that may be performed, without the records; `None` where that is not what becomes of it.
+    /// Reads an action that may be performed, without the records. `None` where that is not what becomes of it.
     ///
     /// # Errors
     ///
@@ -93,7 +93,7 @@ impl ActionDesk<'_> {
         let wanted = self.evidence_wanted(action);
         let (detail, mut evidence) = self.store.action_with_evidence(row.key, wanted.clone()).await?;
         if detail.row.version != row.version {
-            // Somebody has changed it since this sweep began; the next one looks again.
+            // Somebody has changed it since this sweep began. The next one looks again.
             return Ok(GateAnswer::Undue);
         }
         if let Some(executed) = executed {

@@ -1,7 +1,7 @@
 //! The performer: takes actions up one after the other, hands them over, and writes down what became of each.
 //!
-//! Invariant: what became of an action is written before the next intent, or in one transaction with it; so a crash leaves
-//! one action at the most of which nobody knows what became of it.
+//! Invariant: what became of an action is written before the next intent, or in one transaction with it. So a crash
+//! leaves one action at the most of which nobody knows what became of it.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -44,16 +44,16 @@ pub(super) struct Performer<'d, 'p> {
     /// Whether all that its decisions rest on is as it was.
     pub(super) course: SweepCourse,
     pub(super) routes: DeliveryRoutes<'d>,
-    /// Proem itself, as it stands in the records.
+    /// Proem itself, as it is in the records.
     pub(super) system: Actor,
-    /// What it did so far.
+    /// The changes so far.
     pub(super) changes: SweptActions<'d>,
-    /// What is known of the next action ahead of its turn.
+    /// The facts about the next action, ahead of its turn.
     pub(super) ahead: Ahead,
     pub(super) _lock: InstanceLock,
 }
 
-/// What a sweep did so far.
+/// The results of a sweep so far.
 pub(super) struct SweptActions<'s> {
     pub(super) progress: &'s mut dyn FnMut(&SweptAction),
     pub(super) made: Vec<SweptAction>,
@@ -66,7 +66,7 @@ impl SweptActions<'_> {
     }
 }
 
-/// What is known of the next action ahead of its turn.
+/// The facts about the next action, ahead of its turn.
 #[derive(Default)]
 pub(super) struct Ahead {
     /// The action as its form says it, if it may be performed.
@@ -75,7 +75,7 @@ pub(super) struct Ahead {
     open: Option<(PerformedAction, Box<OpenGate>)>,
 }
 
-/// What became of an action that was performed.
+/// The outcome of a performed action.
 struct PerformedAction {
     /// The action as it was.
     row: ActionRow,
@@ -88,7 +88,7 @@ struct PerformedAction {
 }
 
 impl Performer<'_, '_> {
-    /// What this sweep makes of one action, and reads of the one behind it.
+    /// Handles one action, and reads the one behind it.
     pub(super) async fn look_after(&mut self, row: &ActionRow, next: Option<&ActionRow>) -> Result<(), Error> {
         let now = when::time_now().max(self.desk.status.last_seen);
         let Ahead { reading, open } = std::mem::take(&mut self.ahead);
@@ -123,7 +123,7 @@ impl Performer<'_, '_> {
         if moment.power == EffectsPower::Off {
             self.course = SweepCourse::Stopped;
         } else if SweepGrounds::of_now(self.desk.project).ok().as_ref() != Some(&self.desk.grounds) {
-            // A file that can't be read any more has changed, too; the next sweep says why.
+            // A file that can't be read any more has changed, too. The next sweep says why.
             self.course = SweepCourse::Changed;
         }
         Ok(moment.epoch)
@@ -160,10 +160,10 @@ impl Performer<'_, '_> {
         Ok(())
     }
 
-    /// What follows if an action can't leave as it is.
+    /// The consequence if an action can't leave as it is.
     async fn undrafted(&self, row: &ActionRow, refusal: DraftRefusal) -> Result<SweptAction, Error> {
         match refusal {
-            // It is the configuration that has to be mended; a person's yes stays good meanwhile.
+            // It is the configuration that has to be mended. A person's yes stays good meanwhile.
             DraftRefusal::Configuration(why) => Ok(SweptAction::stuck(row, row.state, why)),
             DraftRefusal::Action(problem) => self.put_aside(row, problem).await,
         }
@@ -208,8 +208,8 @@ impl Performer<'_, '_> {
         next: Option<&ActionRow>,
     ) -> Result<TransitionAnswer, Error> {
         let desk = self.desk;
-        // What is written is on its way when it is asked for the first time, which is before this begins.
-        // An error of it is met again when its turn comes.
+        // The text is on its way when it is asked for the first time, which is before this begins. An error of it
+        // occurs again at its turn.
         let reading = async { next.and_then(|row| desk.due_reading(row).ok().flatten()) };
         let Some(before) = before else {
             let (answer, reading) = future::join(desk.store.transit(intent), reading).await;
@@ -220,8 +220,8 @@ impl Performer<'_, '_> {
         let (answers, reading) = future::join(both, reading).await;
         self.ahead.reading = reading;
         let Ok([written, taken]) = answers else {
-            // Whichever of them was the reason: the first must not be lost for the second, nor the second begin
-            // without the first. What is wrong is met again.
+            // Either of them may have been the reason: the first must not be lost for the second, nor may the second
+            // begin without the first. An error occurs again.
             self.write(before).await?;
             return Ok(desk.store.transit(intent).await?);
         };
@@ -236,7 +236,7 @@ impl Performer<'_, '_> {
         Ok(())
     }
 
-    /// What became of an action, to be written.
+    /// The outcome of an action, to be written.
     fn outcome(&self, performed: &PerformedAction) -> NewTransition {
         let PerformedAction { row, event, details, .. } = performed;
         let executing = ActionRow { version: executing_version(row), ..row.clone() };
@@ -263,8 +263,8 @@ impl Performer<'_, '_> {
             Err(error) => return self.unwitnessed(row, error).await,
         };
         failpoint::pass("intent-witnessed");
-        // All that the permit rests on may have changed since it was made; then this one has lost the action, or
-        // nobody may perform it as it stands.
+        // All that the permit rests on may have changed since it was made. Then this one has lost the action, or nobody
+        // may perform it as it is.
         let in_force = self.look_around().await;
         let is_in_force = matches!(in_force, Ok(epoch) if epoch == Some(self.epoch));
         if !is_in_force || self.course != SweepCourse::Steady {
@@ -308,7 +308,7 @@ impl Performer<'_, '_> {
                 self.ahead.open = Some((performed, open));
                 Ok(())
             }
-            // Whatever else the gate found, an error too, it finds again when it is asked behind this.
+            // Any other answer of the gate, an error included, comes again when the gate is asked behind this.
             _ => self.write(performed).await,
         }
     }
@@ -353,7 +353,7 @@ impl Performer<'_, '_> {
         self.write(PerformedAction::new(row, DeliveryOutcome::NotSent(trouble))).await
     }
 
-    /// What follows if the table refuses to take an action up.
+    /// The consequence if the table refuses to take an action up.
     async fn not_taken(&self, row: &ActionRow, refused: TransitionRefused) -> Result<Option<SweptAction>, Error> {
         let RefusalRule::Requirement(requirement) = refused.rule else { return Ok(None) };
         let why = refused.to_string();
@@ -434,7 +434,7 @@ const fn executing_version(row: &ActionRow) -> ActionVersion {
     ActionVersion(row.version.0.saturating_add(1))
 }
 
-/// What an action stands at behind something that was to happen to it.
+/// The standing of an action after an event.
 fn swept_action(row: &ActionRow, answer: TransitionAnswer, why: String) -> SweptAction {
     let (state, why) = match answer {
         TransitionAnswer::Made(made) => (made.after.state, why),

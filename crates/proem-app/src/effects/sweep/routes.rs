@@ -1,4 +1,4 @@
-//! Where bytes go, and with whose credentials: read here, when they are needed, and nowhere else.
+//! The destination of bytes, and their credentials, which are read here, when they are needed, and nowhere else.
 
 use std::collections::BTreeMap;
 use std::fs::DirBuilder;
@@ -30,7 +30,7 @@ use crate::project::OpenProject;
 /// needs longer leaves it open whether it has the mail, so a person is asked.
 const EXECUTE: Duration = Duration::from_secs(60);
 
-/// Who started the sweep, and so where credentials may be.
+/// The starter of the sweep, and so the possible places of credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CredentialReading {
     /// A person or a timer: files and this process' own environment.
@@ -76,7 +76,7 @@ impl<'p> DeliveryRoutes<'p> {
     /// can't be read is missed where it is needed.
     fn load_all(&mut self) {
         for name in self.settings.credentials.keys() {
-            // Whoever needs it hears why.
+            // The request that needs it gets the reason.
             _ = self.load(Some(name));
         }
     }
@@ -182,7 +182,7 @@ impl<'p> DeliveryRoutes<'p> {
             Some(user) => HostCredential::Basic { user, secret },
             None => HostCredential::Bearer(secret),
         });
-        // What one request says of its statuses holds for no other of the same server.
+        // One request's settings for statuses hold for no other of the same server.
         let not_done = self.settings.requests.get(template);
         Ok(DeliveryRoute::Request(RequestRoute {
             origin: &known.origin,

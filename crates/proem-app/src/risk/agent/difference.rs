@@ -1,4 +1,4 @@
-//! What of a change is not what it was, in words: the first thing that a person would see.
+//! The difference of a change from its recorded state, in words: the first thing that a person would see.
 
 use proem_agents::risk::investigation::Subject;
 use proem_guard::show::terminal_str;
@@ -19,7 +19,7 @@ pub(super) fn first_subject_difference(before: &Subject, today: &Subject) -> Str
         .unwrap_or_else(|| "its assessment differs".to_owned())
 }
 
-/// What of the change itself is another: its files, its message, its lines. How it is assessed isn't compared.
+/// The difference of the change itself: its files, its message, its lines. Its assessment isn't compared.
 pub(super) fn change_difference(before: &Subject, today: &Subject) -> Option<String> {
     let lines = |subject: &Subject| -> Vec<Metric> {
         let counts = [MetricName::Files, MetricName::LinesAdded, MetricName::LinesDeleted, MetricName::LinesBefore];

@@ -1,4 +1,4 @@
-//! What a model makes of feedback: the prompt `risk/feedback`, asked like any other.
+//! A model's reading of feedback: the prompt `risk/feedback`, asked like any other.
 
 use proem_agents::risk::feedback::{FeedbackAnalysis, feedback_inputs};
 use proem_engine::providers::Providers;

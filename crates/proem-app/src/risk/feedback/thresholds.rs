@@ -18,20 +18,20 @@ const MAX_BYTES: usize = 1 << 20;
 /// The form of the file.
 const VERSION: u32 = 1;
 
-/// What is kept for a project.
+/// The stored thresholds of a project.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct ThresholdsFile {
     version: u32,
     /// The project, for a reader.
     project: String,
-    /// The thresholds in force; null where they are the shipped ones.
+    /// The thresholds in force. Null where they are the shipped ones.
     thresholds: Option<Thresholds>,
     /// Those before, the last ones last.
     previous: Vec<Option<Thresholds>>,
 }
 
 impl ThresholdsFile {
-    /// What is kept; nothing yet if there is no file.
+    /// Loads the stored thresholds. None yet if there is no file.
     pub(super) fn load(project: &OpenProject) -> Result<Self, Error> {
         let path = project.places.state.join(thresholds_path(project));
         let wrong = |why: String| {
@@ -69,7 +69,7 @@ impl ThresholdsFile {
         self.previous.push(self.thresholds.replace(thresholds));
     }
 
-    /// Puts those before in force again; whether there were any.
+    /// Puts those before in force again. Whether there were any.
     pub(super) fn undo(&mut self) -> bool {
         match self.previous.pop() {
             Some(thresholds) => {

@@ -20,7 +20,7 @@ pub(super) struct CallReference<'n> {
 impl<'n> CallReference<'n> {
     /// # Errors
     ///
-    /// If what stands behind a colon is no number.
+    /// If what is behind a colon is no number.
     pub(super) fn parse(text: &'n str) -> Result<Self, Error> {
         let Some((run, call)) = text.rsplit_once(':') else { return Ok(Self { run: text, call: None }) };
         let wrong = || {
@@ -38,7 +38,7 @@ impl<'n> CallReference<'n> {
 ///
 /// # Errors
 ///
-/// If it is not there; the message says which are.
+/// If it is not there. The message says which are.
 pub(super) fn numbered_call(detail: &RunDetail, number: usize) -> Result<RunCall<'_>, Error> {
     let id = detail.row.id.short();
     if detail.calls.is_empty() {

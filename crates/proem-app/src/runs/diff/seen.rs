@@ -9,7 +9,7 @@ use proem_store::record::SectionRow;
 use proem_text::json;
 use serde_json::Value as Json;
 
-/// What of a body stands before all sections, in either protocol.
+/// The parts of a body before all sections, in either protocol.
 pub(super) const BEFORE: [&str; 3] = ["tools", "response_format", "output_config"];
 
 /// A call of a run.
@@ -19,7 +19,7 @@ pub struct RunCall<'d> {
     pub run: &'d RunDetail,
     /// Its place among the run's calls, from 0.
     pub number: usize,
-    /// What is kept of it.
+    /// Its row.
     pub row: &'d CallRow,
 }
 
@@ -29,7 +29,7 @@ pub fn call_prompt_name(call: &CallRow) -> String {
     format!("{}/{}", call.prompt.agent, call.prompt.name)
 }
 
-/// What [`RunCall`] borrows of a call.
+/// The texts that [`RunCall`] borrows of a call.
 #[derive(Debug)]
 pub struct CallTexts<'d> {
     sections: Vec<CacheSection<'d>>,
@@ -58,8 +58,8 @@ impl<'d> RunCall<'d> {
         attempt.map_or(self.row.at, |attempt| attempt.at)
     }
 
-    /// The tokens that stand before all sections, by our count: the tools with their schemas, and the
-    /// request's own frame.
+    /// The tokens that are before all sections, by our count: the tools with their schemas, and the request's own
+    /// frame.
     #[must_use]
     pub fn tokens_before(&self) -> u64 {
         let named = self.row.sections.iter().fold(0_u64, |sum, section| sum.saturating_add(section.tokens));
@@ -81,7 +81,7 @@ impl<'d> RunCall<'d> {
         CallTexts { sections, prompt: call_prompt_name(self.row), tools: self.tools() }
     }
 
-    /// What stands before them, as it was sent, where long texts are hashes; `None` where it is not kept.
+    /// The part before them, as it was sent, with long texts as hashes. `None` if it is not kept.
     fn tools(&self) -> Option<String> {
         let body = self.row.pieces.as_object()?;
         let fields = BEFORE.iter().filter_map(|key| Some(format!("{key}={}", json::compact(body.get(*key)?))));
@@ -112,7 +112,7 @@ impl<'d> RunCall<'d> {
         }
     }
 
-    /// What the last attempt that said so used.
+    /// The usage of the last attempt that reported it.
     #[must_use]
     pub fn usage(&self) -> Option<&'d Usage> {
         self.reported()?.usage.as_ref()
@@ -124,7 +124,7 @@ impl<'d> RunCall<'d> {
 }
 
 impl CallTexts<'_> {
-    /// Whether what stands before the sections is kept.
+    /// Whether what is before the sections is kept.
     #[must_use]
     pub const fn has_tools(&self) -> bool {
         self.tools.is_some()

@@ -9,12 +9,12 @@ use super::seen::{BEFORE, RunCall, call_prompt_name};
 use crate::error::Error;
 use crate::runs::body::exact_body;
 
-/// What changed first; `None` for a text that is not kept.
+/// The first change. `None` for a text that is not kept.
 #[derive(Debug, PartialEq, Eq)]
 pub struct FirstDifference {
-    /// What it is, such as `section role`.
+    /// The changed part, such as `section role`.
     pub what: String,
-    /// Where all of it stands.
+    /// The place of the whole text.
     pub whole: Whole,
     /// The text as it was.
     pub before: Option<String>,
@@ -22,7 +22,7 @@ pub struct FirstDifference {
     pub after: Option<String>,
 }
 
-/// Where all of a text stands.
+/// The place of a whole text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whole {
     /// Among the sections.
@@ -67,14 +67,14 @@ impl FirstDifference {
 pub struct AnswerDifference {
     /// Whether both gave the same value.
     pub is_same: bool,
-    /// The earlier one as a person reads it; `None` if it is not kept.
+    /// The earlier one as a person reads it. `None` if it is not kept.
     pub before: Option<String>,
     /// The later one.
     pub after: Option<String>,
 }
 
 impl AnswerDifference {
-    /// The answers of two calls' runs; `None` if it is one run, or one of them gave no answer.
+    /// The answers of two calls' runs. `None` if it is one run, or one of them gave no answer.
     pub(super) async fn of(store: &Store, first: &RunCall<'_>, second: &RunCall<'_>) -> Result<Option<Self>, Error> {
         let (Some(before), Some(after)) = (&first.run.value, &second.run.value) else { return Ok(None) };
         if first.run.row.id == second.run.row.id {
@@ -98,7 +98,7 @@ async fn call_section_text(store: &Store, call: &RunCall<'_>, name: &str) -> Res
     Ok(contents.remove(&section.text).and_then(|bytes| String::from_utf8(bytes).ok()))
 }
 
-/// What stands before the sections, as a person reads JSON; `None` if the body is not kept in full.
+/// The part before the sections, as a person reads JSON. `None` if the body is not kept in full.
 async fn call_tools_text(store: &Store, call: &RunCall<'_>) -> Option<String> {
     let bytes = exact_body(store, call.run, u32::try_from(call.number).ok()?).await.ok()?;
     let mut body: Map<String, Json> = serde_json::from_str(&bytes).ok()?;

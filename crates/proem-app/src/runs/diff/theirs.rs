@@ -1,4 +1,4 @@
-//! What a provider says of its cache, beside what was found here.
+//! A provider's account of its cache, beside our finding.
 
 use proem_engine::cache::miss::RequestDifference;
 use proem_engine::call::{CacheDiagnosis, DiagnosedDifference};
@@ -21,7 +21,7 @@ pub enum DiagnosisAgreement {
     Undecided,
 }
 
-/// What a provider says of two requests.
+/// A provider's account of two requests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProviderDiagnosis {
@@ -35,7 +35,7 @@ pub struct ProviderDiagnosis {
     pub words: String,
 }
 
-/// What a provider said of one request, in words.
+/// A provider's account of one request, in words.
 #[must_use]
 pub fn provider_diagnosis(found: &CacheDiagnosis) -> String {
     match found.difference {
@@ -45,7 +45,7 @@ pub fn provider_diagnosis(found: &CacheDiagnosis) -> String {
 }
 
 impl Pair<'_> {
-    /// What the provider says of the two; `None` where it was not asked about the second.
+    /// The provider's account of the two. `None` if it was not asked about the second.
     #[must_use]
     pub fn diagnosis(&self) -> Option<ProviderDiagnosis> {
         let found = self.second.usage()?.diagnosis.as_ref()?;

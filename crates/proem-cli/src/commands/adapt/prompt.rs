@@ -53,7 +53,7 @@ fn lessons_json(name: &str, prompt: &Prompt, taught: Option<&PromptLessons>) -> 
     })
 }
 
-/// The section as it stands in a request, and what put it there.
+/// The section as it is in a request, and what put it there.
 fn lessons_account(name: &str, taught: Option<&PromptLessons>, enabled: Option<bool>) -> String {
     let name = show::terminal_str(name);
     let Some(taught) = taught else {

@@ -45,7 +45,7 @@ pub(crate) struct Export {
     root: PathBuf,
 }
 
-/// What an export is written as.
+/// The format of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ExportFormat {
     /// For a report

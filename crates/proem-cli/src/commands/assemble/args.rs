@@ -41,7 +41,7 @@ pub(crate) enum ModeArg {
     Review,
 }
 
-/// What the caller says about uncommitted changes.
+/// The caller's statement about uncommitted changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum GitChangesArg {
     /// Not stated; the work tree does not influence the mode
@@ -59,9 +59,9 @@ pub(crate) enum ContextArg {
     None,
     /// Paths, each with why
     Paths,
-    /// What they define
+    /// Their definitions
     Outline,
-    /// What of them matters; small ones whole
+    /// Their relevant parts; small ones whole
     Parts,
     /// All of them, as far as the budget allows
     Full,
@@ -94,7 +94,7 @@ pub(crate) enum PromptFormat {
 
 #[derive(Debug, Parser)]
 pub(crate) struct Assemble {
-    /// What is to be done; `-` reads it from standard input
+    /// The task; `-` reads it from standard input
     #[arg(value_parser = unmark_hyphen_words)]
     pub(crate) task: String,
     /// How to work on it
@@ -170,7 +170,7 @@ pub(crate) struct Assemble {
 }
 
 impl Assemble {
-    /// What is asked for.
+    /// The options of the use case.
     ///
     /// # Errors
     ///

@@ -1,6 +1,6 @@
 //! `proem assemble --svg`: one picture of a context window, by section, trust and price.
 //!
-//! Invariants: the same assembly, the same bytes; no script, no address, no font that has to be fetched; what is not
+//! Invariants: the same assembly, the same bytes. No script, no address, no font that has to be fetched; what is not
 //! known, such as a price, is a dash and never a zero. It is readable on a light and on a dark page.
 
 use proem_agents::assemble::AssemblyAccount;
@@ -14,7 +14,7 @@ use proem_text::Label;
 
 use crate::ui::{self, group_thousands};
 
-/// What a picture is drawn from.
+/// The sources of a picture.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PictureSource<'a> {
     pub(super) assembled: &'a AssemblyAccount,
@@ -26,11 +26,11 @@ pub(super) struct PictureSource<'a> {
 const WIDTH: usize = 880;
 /// The space around it.
 const MARGIN: usize = 24;
-/// Where the window begins, and how tall it is.
+/// The top of the window, and its height.
 const WINDOW: (usize, usize) = (86, 44);
-/// Where the first row begins, and how far the rows are apart.
+/// The top of the first row, and the distance between rows.
 const ROWS: (usize, usize) = (176, 27);
-/// Where the columns of a row begin, or end where they are numbers.
+/// The starts of a row's columns, or their ends for numbers.
 const COLUMNS: [usize; 5] = [46, 210, 480, 590, 614];
 /// The longest name, in characters.
 const NAME: usize = 26;
@@ -205,7 +205,7 @@ fn foot(source: &PictureSource<'_>, height: usize, out: &mut String) {
     }
 }
 
-/// What so many tokens of this prompt cost where nothing is cached.
+/// The price of this many tokens of this prompt if nothing is cached.
 fn uncached_price(source: &PictureSource<'_>, tokens: usize) -> Option<String> {
     let prices = source.model.prices_for(source.assembled.report.totals.tokens)?;
     let nanos = u64::try_from(tokens).ok()?.saturating_mul(prices.input.get());

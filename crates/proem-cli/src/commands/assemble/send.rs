@@ -32,7 +32,7 @@ pub(super) fn run_assemble_send(
     Err(CommandFailure::bug("the prompt was not sent", "it was to be made anew"))
 }
 
-/// Sends the prompt for a task; `None` if it is to be made anew for the window that the server named.
+/// Sends the prompt for a task. `None` if it is to be made anew for the window that the server named.
 fn send_assembly(
     (args, options): (&Assemble, &AssembleOptions),
     places: &Places,

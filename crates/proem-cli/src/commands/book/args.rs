@@ -138,7 +138,7 @@ pub(crate) struct BookTest {
 }
 
 impl BookTest {
-    /// What the use case that asks a model is asked for.
+    /// The options of the use case that asks a model.
     pub(crate) fn live(&self) -> LiveOptions {
         let wishes = CallerWishes {
             time_sensitive: self.time_sensitive,

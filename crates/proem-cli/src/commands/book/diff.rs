@@ -101,7 +101,7 @@ fn book_diff_page(found: &BookDifference, room: usize) -> String {
     out
 }
 
-/// What a line of the table says.
+/// The contents of a line of the table.
 struct TableRow<'r> {
     name: &'r str,
     kind: &'r str,

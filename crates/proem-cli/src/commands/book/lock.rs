@@ -14,7 +14,7 @@ pub(super) fn run_book_lock(place: &BookPlace) -> Result<ExitCode, CommandFailur
         Some(folder) => vec![LockTarget::alone(folder)?],
         None => find_books(&place.root, &crate::user_places()?)?,
     };
-    // What is wrong with one book keeps no other from being locked.
+    // A problem with one book keeps no other from being locked.
     let mut failures = Vec::new();
     for target in &targets {
         match lock_book(target) {

@@ -69,7 +69,7 @@ pub(super) fn run_catalogue_approve(names: &[String], root: &Path) -> Result<Exi
     Ok(ExitCode::SUCCESS)
 }
 
-/// One definition as a person sees it before deciding; its author's words stand behind marks.
+/// One definition as a person sees it before deciding. Its author's words are behind marks.
 fn definition_review(of: &str, entry: &Capability, found: &[EntryConcern], approving: &Approving) -> String {
     let mut out = format!("{}{}", style_text(BOLD, of), entry_facts(entry));
     match approving.before(entry) {
@@ -103,7 +103,7 @@ fn definition_review(of: &str, entry: &Capability, found: &[EntryConcern], appro
     out
 }
 
-/// What an author wrote, with the description's lines as lines.
+/// An author's text, with the description's lines as lines.
 fn unescape_lines(written: &str) -> String {
     let Ok(Value::Object(mut fields)) = serde_json::from_str::<Value>(written) else { return written.to_owned() };
     let description = fields.remove("description");

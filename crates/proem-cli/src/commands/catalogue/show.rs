@@ -47,7 +47,7 @@ pub(super) fn run_catalogue_show(name: &str, place: &CataloguePlace) -> Result<E
     Ok(ExitCode::SUCCESS)
 }
 
-/// What code knows about an entry.
+/// The facts that code knows about an entry.
 pub(super) fn entry_facts(entry: &Capability) -> String {
     let definition = entry.definition();
     let server = entry.server().map(|server| format!(" of server {server}")).unwrap_or_default();
@@ -69,7 +69,7 @@ pub(super) fn entry_facts(entry: &Capability) -> String {
     out
 }
 
-/// What its author says, every line behind a mark, at most `most` rows.
+/// The author's words, every line behind a mark, at most `most` rows.
 pub(super) fn author_text(entry: &Capability, most: usize) -> String {
     let definition = entry.definition();
     let mut lines: Vec<String> = Vec::new();

@@ -34,7 +34,7 @@ pub(crate) enum CostCommand {
     Correct {
         /// The attempt, as `runs show` names it
         attempt: i64,
-        /// What it cost, in dollars
+        /// Real cost, in dollars
         #[arg(value_parser = parse_dollars)]
         cost: NanoDollars,
         /// The reason, kept with the correction

@@ -12,7 +12,7 @@ use proem_app::factors::Factors;
 use proem_app::project::OpenProject;
 use proem_app::records;
 
-/// What is done with what was found.
+/// The action for the fitted factors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FactorAction {
     /// It is shown.

@@ -6,7 +6,7 @@ use proem_engine::call::NanoDollars;
 use proem_store::query::SpendLine;
 use serde_json::{Value as Json, json};
 
-/// What was spent on something.
+/// The spending on something.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct SpendSum {
     pub(super) cost: NanoDollars,

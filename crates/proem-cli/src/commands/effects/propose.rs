@@ -127,7 +127,7 @@ fn proposal_words(proposal: &Proposal) -> String {
         }
         None => String::new(),
     };
-    // What the policy would say now is not what was decided about an action that stands there already.
+    // The policy's present ruling is not the decision about an action that exists already.
     let decided = match proposal.fate {
         ProposalFate::Known(_) | ProposalFate::Duplicate(_) => String::new(),
         ProposalFate::Written(_) | ProposalFate::Unwritten => page::decision_text(&proposal.decision),

@@ -1,4 +1,5 @@
-//! What was found for a task: each file with what speaks for it, how much of it is in the prompt, and why no more.
+//! The files found for a task: each with its evidence, the part of it that is in the prompt, and the reason that there
+//! is no more.
 
 use proem_agents::assemble::found::{FoundAccount, OVER_BUDGET};
 use proem_app::assemble::TaskFinding;

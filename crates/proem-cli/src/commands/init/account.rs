@@ -1,4 +1,4 @@
-//! What became of an existing prompt: where each paragraph went, and what else there is to know.
+//! The outcome for an existing prompt: the place of each paragraph, and other notes.
 
 use proem_agents::assemble::split::{SplitDestination, SplitParagraph, SplitReason, split_prompt, text_of_part};
 use proem_engine::tokens::{OpenAi, TokenCounter as _};
@@ -24,7 +24,7 @@ pub(super) fn import_account(import: &PromptImport) -> String {
     account
 }
 
-/// Where each paragraph went and why.
+/// The place of each paragraph, with the reason.
 fn paragraph_table(pieces: &[SplitParagraph<'_>]) -> String {
     let mut out = format!("{}\n", style_text(BOLD, "part           tokens  first words                       why"));
     for piece in pieces {

@@ -154,7 +154,7 @@ impl ProgramAgent {
     }
 }
 
-/// A person's answers; nobody's where there is no terminal, so that what needs a person is not done.
+/// A person's answers. Nobody's where there is no terminal, so that what needs a person is not done.
 pub(crate) async fn answers(
     person: &ui::TerminalQuestions<'_>,
     run: &str,

@@ -66,7 +66,7 @@ pub(super) fn run_lisp_check(args: &LispCheckArgs) -> Result<ExitCode, CommandFa
     Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Checks one file; the report for people gets its warnings and problems.
+/// Checks one file. The report for people gets its warnings and problems.
 fn check_file(path: &Path, session: &LispSession, report: &mut String) -> CheckedLispFile {
     let mut file = CheckedLispFile::new(path.display().to_string());
     match read_lisp_source(path, &session.limits) {

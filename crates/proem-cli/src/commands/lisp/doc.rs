@@ -28,7 +28,7 @@ pub(crate) struct LispDocArgs {
 pub(crate) enum PromptLength {
     /// Every form and function
     Full,
-    /// What differs from Clojure, and common patterns
+    /// Differences from Clojure, and common patterns
     Lean,
 }
 

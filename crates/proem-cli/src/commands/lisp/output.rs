@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-/// What `lisp run --json` prints.
+/// The output of `lisp run --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct LispRunOutput {
     /// How the program ended.
@@ -19,7 +19,7 @@ pub(crate) struct LispRunOutput {
     /// The same as the language prints it, so that it reads back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) text: Option<String>,
-    /// What `println` printed, if the program ran.
+    /// The printed text, if the program ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) output: Option<String>,
     /// Units of fuel used, if the program ran.
@@ -37,7 +37,7 @@ pub(crate) struct LispRunOutput {
     /// Why it could not run, or not go on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) problems: Option<Vec<LispProblem>>,
-    /// The source with its brackets repaired, if there is one way only; `--repair` runs it.
+    /// The source with its brackets repaired, if there is one way only. `--repair` runs it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) repaired: Option<String>,
 }
@@ -50,10 +50,10 @@ impl LispRunOutput {
     }
 }
 
-/// What is known about where a value is from.
+/// The known origin of a value.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct LispLabel {
-    /// The untrusted sources that it derives from, `many` for more than 32; none for what is trusted.
+    /// The untrusted sources that it derives from, `many` for more than 32. None for what is trusted.
     sources: Vec<String>,
     /// Whether it must stay hidden.
     secret: bool,
@@ -127,7 +127,7 @@ pub(crate) enum LispEnd {
     Refused,
 }
 
-/// What `lisp check --json` prints.
+/// The output of `lisp check --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct LispCheckOutput {
     /// Whether all files could be read and have no problem.
@@ -136,12 +136,12 @@ pub(crate) struct LispCheckOutput {
     pub(super) files: Vec<CheckedLispFile>,
 }
 
-/// What is wrong with one file.
+/// The problems of one file.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct CheckedLispFile {
     /// Its path as given.
     pub(super) file: String,
-    /// What was corrected before it was read, such as curly quotes, each with its first place.
+    /// The corrections before it was read, such as curly quotes, each with its first place.
     pub(super) warnings: Vec<String>,
     /// Its problems, in order.
     pub(super) problems: Vec<LispProblem>,
@@ -162,9 +162,9 @@ impl CheckedLispFile {
 pub(crate) struct LispProblem {
     /// Its kind, such as `type_error`.
     reason: &'static str,
-    /// What is wrong.
+    /// The problem.
     message: String,
-    /// What to do about it.
+    /// The remedy.
     help: Option<String>,
     /// The line in the source, from 1.
     line: Option<usize>,
@@ -179,7 +179,7 @@ impl LispProblem {
         Self { reason, message: message.clone(), help: help.clone(), line, column }
     }
 
-    /// Where a value isn't what a signature says.
+    /// The places at which a value doesn't fit a signature.
     pub(super) const fn of_signature(message: String) -> Self {
         let reason = proem_lisp::Reason::ValidationError.as_str();
         Self { reason, message, help: None, line: None, column: None }

@@ -1,6 +1,6 @@
 //! `proem lisp repl`: expressions as a person types them.
 //!
-//! Invariants: ^C ends the expression, never the session; what programs keep stays until `:reset`; lines of earlier
+//! Invariants: ^C ends the expression, never the session; what programs keep stays until `:reset`. Lines of earlier
 //! sessions are in the user's state folder, and nothing else is written unless a memory is named.
 
 mod assistant;
@@ -24,7 +24,7 @@ use crate::commands::interrupt;
 use crate::failure::CommandFailure;
 use crate::ui::{self, group_thousands};
 
-/// What stands before each expression.
+/// The prompt before each expression.
 const PROMPT: &str = "=> ";
 
 const HELP: &str = "\
@@ -113,7 +113,7 @@ fn editor(history: &LineHistory) -> Result<Editor<LineAssistant, MemHistory>, Co
 }
 
 impl Repl {
-    /// Carries out a command, or evaluates an expression; only a closed output is a failure.
+    /// Carries out a command, or evaluates an expression. Only a closed output is a failure.
     fn answer(&mut self, line: &str) -> Result<(), CommandFailure> {
         let (command, rest) = line.trim().split_once(char::is_whitespace).unwrap_or((line.trim(), ""));
         match (command, rest.trim()) {

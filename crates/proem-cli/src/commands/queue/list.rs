@@ -96,7 +96,7 @@ fn queue_line_json(desk: &ActionDesk<'_>, row: &QueueLine) -> Json {
     })
 }
 
-/// What an action is aimed at; nothing once its texts are gone.
+/// An action's target. Nothing once its texts are gone.
 fn action_target(desk: &ActionDesk<'_>, row: &QueueLine) -> String {
     let target = desk.target(row).map(|target| show::terminal_capped(&target, MAX_TARGET).into_string());
     target.unwrap_or_default()
@@ -116,7 +116,7 @@ fn queue_line(row: &QueueLine, target: &str, zone: &TimeZone) -> String {
     )
 }
 
-/// What happens to it next, and when.
+/// Its next transition, and the time.
 pub(super) fn next_action_step(row: &QueueLine, zone: &TimeZone) -> String {
     let by = |time| when::date_and_clock(time, zone);
     match row.state {

@@ -1,7 +1,7 @@
 //! One action on one screen: what it says between bars, and our words before and behind it.
 //!
-//! Invariants: no line begins with text from outside; an action that waits for a yes is shown as a whole; whom it reaches,
-//! its subject, what is attached and what happens on yes come after everything that it says.
+//! Invariants: no line begins with text from outside. An action that waits for a yes is shown as a whole. Whom it
+//! reaches, its subject, what is attached and what happens on yes come after everything that it says.
 
 use jiff::tz::TimeZone;
 use proem_app::effects::drafting::{ActionDraft, DraftWay};
@@ -29,23 +29,23 @@ const CAUSE: TreeCap = TreeCap { characters: 300, lines: 12 };
 /// How much of an edit is shown above what came of it, which follows as a whole.
 const EDIT: TreeCap = TreeCap { characters: 600, lines: 24 };
 
-/// The most characters of a target or subject beside the question; they stand above as a whole.
+/// The most characters of a target or subject beside the question. They are above as a whole.
 const MAX_AIM: usize = 200;
 
 /// The most characters of what somebody or something said to it.
 const MAX_WORDS: usize = 240;
 
-/// What an action is called.
+/// The name of an action.
 pub(crate) fn action_name(action: &ProposedAction) -> String {
     action.name().map_or_else(|| "an action that no list has".to_owned(), |name| style_text(BOLD, name))
 }
 
-/// What an action says, between bars.
+/// The content of an action, between bars.
 pub(crate) fn action_text(action: &ProposedAction) -> String {
     format!("{}\n{}\n", action_name(action), show::tree(action.tree(), TreeCap::default()))
 }
 
-/// What was decided about it, with every reason and condition.
+/// The decision about it, with every reason and condition.
 pub(crate) fn decision_text(decision: &Decision) -> String {
     let ruling = match &decision.ruling {
         Ruling::Refusal(_) => style_text(RED, "refused"),
@@ -130,7 +130,7 @@ pub(super) fn action_approval_page(
     Ok(page)
 }
 
-/// What stands before what an action says: where it is, what the policy says of it, and what it came from.
+/// The text before an action's content: its state, the policy's ruling, and its sources.
 fn action_opening(item: &QueuedAction, policy: &Policy, zone: &TimeZone) -> String {
     let row = &item.detail.row;
     let mut out = format!(
@@ -185,7 +185,7 @@ fn why_waiting(state: ActionState, transitions: &[TransitionRow]) -> Option<Stri
     }
 }
 
-/// Where two versions of an action differ.
+/// The differences between two versions of an action.
 fn action_changes(before: &ProposedAction, after: &ProposedAction) -> String {
     show::terminal_differences(&before.differences(after), EDIT).into_string()
 }
@@ -193,7 +193,7 @@ fn action_changes(before: &ProposedAction, after: &ProposedAction) -> String {
 fn transition_history(transitions: &[TransitionRow], zone: &TimeZone) -> String {
     let mut out = String::new();
     for row in transitions {
-        // What a person said, or why it ended like this: who has to look whether it happened starts there.
+        // A person's words, or the reason for its end: a check of whether it happened starts there.
         let said = ["words", "problem"].iter().find_map(|name| row.details.get(*name)?.as_str());
         let words = said.map(|words| format!(": {}", cut_to_width(words, MAX_WORDS)));
         out.push_str(&format!(

@@ -75,7 +75,7 @@ pub(super) fn resolve_action(
     say_to_action(id, root, question, &saying)
 }
 
-/// What a person would say.
+/// A person's planned answer.
 enum Saying {
     /// It needs nothing more than a look.
     Plain(QueueVerdict),

@@ -49,7 +49,7 @@ pub(crate) struct Risk {
     pub(crate) each: bool,
     #[command(flatten)]
     pub(crate) form: ReportFormatArgs,
-    /// The lowest level that makes the exit code 1; add `unknown` to fail on UNKNOWN too, as in `high,unknown`
+    /// The lowest level that makes the exit code 1. Add `unknown` to fail on UNKNOWN too, as in `high,unknown`
     #[arg(long, value_enum, value_name = "LEVEL", value_delimiter = ',')]
     pub(crate) fail_on: Vec<LevelThreshold>,
     #[command(flatten)]
@@ -92,10 +92,10 @@ pub(crate) struct ReportFormatArgs {
     pub(crate) explain: bool,
 }
 
-/// What an assessment is made from.
+/// The basis of an assessment.
 #[derive(Debug, Clone, Parser)]
 pub(crate) struct AssessmentArgs {
-    /// What decides the level
+    /// Rules for the level
     #[arg(long, value_enum, value_name = "RULES", default_value_t = LevelRulesArg::Rank)]
     pub(crate) rules: LevelRulesArg,
     /// Incidents as JSON, JSON Lines or CSV, or an export of issues; default: fixes and reverts in the history
@@ -138,7 +138,7 @@ pub(crate) struct InvestigatorArgs {
     pub(crate) replay: Option<PathBuf>,
 }
 
-/// What fails.
+/// The level that fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LevelThreshold {
     /// Somebody should look; HIGH fails too
@@ -150,7 +150,7 @@ pub(crate) enum LevelThreshold {
 }
 
 impl Risk {
-    /// What is assessed, from what, and who looks at it.
+    /// The changes to assess, the evidence, and the investigation.
     ///
     /// # Errors
     ///
@@ -218,7 +218,7 @@ impl LevelThreshold {
     }
 }
 
-/// What decides the level.
+/// The rules for the level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LevelRulesArg {
     /// The percentile of the score among the repository's past commits

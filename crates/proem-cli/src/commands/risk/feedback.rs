@@ -1,5 +1,5 @@
-//! `proem risk feedback`: what persons say of assessments, counted; thresholds that follow from it, taken
-//! over and taken back.
+//! `proem risk feedback`: what persons say of assessments, counted. Thresholds that follow from it, taken over and
+//! taken back.
 
 mod asking;
 mod report;

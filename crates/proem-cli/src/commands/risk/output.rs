@@ -1,4 +1,4 @@
-//! What `proem risk` prints: one function for each form, from reports to text.
+//! The output of `proem risk`: one function for each form, from reports to text.
 
 mod batch;
 mod explain;
@@ -27,7 +27,7 @@ const WIDTH: usize = 100;
 /// How reports are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RiskFormat {
-    /// One report on one screen; a table for several.
+    /// One report on one screen. A table for several.
     Terminal,
     /// All there is, for a person.
     Explain,

@@ -1,4 +1,4 @@
-//! What a run took, for people.
+//! The account of a run's use, for people.
 
 use proem_agents::prompted::PreparedRequest;
 use proem_engine::call::{Arrival, FailureSpeaker, NanoDollars, ResponsePart, Usage, UsageEstimate};
@@ -64,7 +64,7 @@ pub(super) fn print_run_account(setting: &RunSetting, ran: &FinishedRun) {
     ui::aside(&format!("{}\n", run_line(setting, ran)));
 }
 
-/// What had come of a text that reached its maximum number of tokens.
+/// The part of a text that reached its maximum number of tokens.
 fn cut_off_text(ran: &FinishedRun) -> Option<&Untrusted<String>> {
     let ExchangeEnd::Failed { because: FallbackReason::CutOff } = ran.outcome.ended else { return None };
     let response = ran.outcome.attempts.last()?.response.as_ref()?;
@@ -74,7 +74,7 @@ fn cut_off_text(ran: &FinishedRun) -> Option<&Untrusted<String>> {
     })
 }
 
-/// What is booked for an answer whose usage is not reported, and how it might be.
+/// The booking of an answer whose usage is not reported, and the way to get it reported.
 fn estimated_usage(setting: &RunSetting, most: UsageEstimate) -> String {
     let asked = &setting.access.asked;
     let UsageEstimate { input, output } = most;
@@ -131,7 +131,7 @@ pub(super) async fn explain_run(open: &OpenRun, ran: &FinishedRun) {
     }
 }
 
-/// What the prompt shows of what was learned and is wished for, and why.
+/// The lessons and wishes that the prompt shows, with their reasons.
 pub(in crate::commands) fn profile(adapted: &Adaptation) -> String {
     let rules: Vec<&str> = adapted.rules.iter().map(|rule| in_a_word(*rule)).collect();
     let rules = match rules.as_slice() {

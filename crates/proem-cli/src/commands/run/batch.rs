@@ -75,7 +75,7 @@ fn show_batch_event(bar: &OnceCell<ProgressBar>, happened: &BatchEvent<'_>) -> R
             }
         }
         BatchEvent::Result(text) => return above(bar, || ui::print_json_document(text)),
-        // Whatever else happens is for who knows it.
+        // Other events are for code that knows them.
         _ => {}
     }
     Ok(())

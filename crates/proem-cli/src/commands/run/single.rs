@@ -34,7 +34,7 @@ pub(in crate::commands) struct RunVerbosity {
     pub(in crate::commands) fallback: bool,
 }
 
-/// What is asked.
+/// The source of the question.
 #[derive(Debug)]
 enum QuestionSource<'a> {
     /// The prompt with these inputs.
@@ -47,7 +47,7 @@ enum QuestionSource<'a> {
 #[derive(Debug)]
 pub(in crate::commands) struct MadeQuestion<'a> {
     pub(in crate::commands) request: Box<TimedRequest>,
-    /// What names what it was made of.
+    /// The inputs, which name its parts.
     pub(in crate::commands) inputs: &'a OrderedJson,
     pub(in crate::commands) after: AfterRefusal,
 }
@@ -66,8 +66,8 @@ pub(in crate::commands) async fn ask_and_print(
     report_run(said, run, &ran).await
 }
 
-/// Asks with a request that is made, and prints what came of it; `None` if the request is to be made anew for the window
-/// that the server named.
+/// Asks with a request that is made, and prints what came of it. `None` if the request is to be made anew for the
+/// window that the server named.
 pub(in crate::commands) async fn run_made(
     said: RunVerbosity,
     asked: MadeQuestion<'_>,
@@ -94,7 +94,7 @@ async fn ask_and_stream(
     let is_streamed = !said.json && setting.owes_text() && stdout().is_terminal();
     let waits = WaitNotes(&waiting);
     let listener: &dyn TextListener = if is_streamed { &screen } else { &waits };
-    // Whoever reads an answer doesn't wait until its end is written. JSON says whether it was.
+    // The reader of an answer doesn't wait until its end is written. JSON says whether it was.
     let hand_on = |ran: &FinishedRun| {
         waiting.finish_and_clear();
         if is_streamed {
@@ -208,7 +208,7 @@ pub(in crate::commands) fn waiting_bar(access: &ModelAccess) -> ProgressBar {
     bar
 }
 
-/// The value as it is printed; a pipe gets a text as it is, a terminal gets it made safe to look at.
+/// The value as it is printed. A pipe gets a text as it is, a terminal gets it made safe to look at.
 fn printed_value(ended: &ExchangeEnd) -> Option<String> {
     let value = match ended {
         ExchangeEnd::Answered { value } => show::exact_value(value),

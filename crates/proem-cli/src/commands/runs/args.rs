@@ -107,7 +107,7 @@ pub(crate) enum RunsCommand {
     Feedback {
         /// The run; here `last` is the newest of any kind, as `proem runs list --any` counts
         run: String,
-        /// What you think of it
+        /// Your judgement
         #[arg(value_enum)]
         verdict: VerdictArg,
         /// The reason; kept with the run, never put into a prompt
@@ -148,7 +148,7 @@ pub(crate) enum OutcomeArg {
     Assembled,
 }
 
-/// What a person thinks of a run.
+/// A person's judgement of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum VerdictArg {
     /// The answer was useful

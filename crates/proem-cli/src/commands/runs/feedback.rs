@@ -33,7 +33,7 @@ pub(super) async fn run_runs_feedback(
     Ok(ExitCode::SUCCESS)
 }
 
-/// What follows from what was said, in words.
+/// The consequences of the feedback, in words.
 fn follows(said: &FeedbackReceipt, judgement: Judgement, project: &OpenProject) -> Result<String, CommandFailure> {
     let Some(prompt) = &said.prompt else { return Ok(String::new()) };
     Ok(match judgement {

@@ -54,7 +54,7 @@ pub(super) async fn run_runs_list(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where runs are that a list without a line leaves out.
+/// The runs that a list without a line leaves out.
 async fn elsewhere(store: &Store, wanted: RunsWanted) -> Result<Option<&'static str>, CommandFailure> {
     let one = RunsWanted { limit: Some(1), ..wanted };
     let any = RunsWanted { listed: RunScope::Any, ..one.clone() };
@@ -129,7 +129,7 @@ impl RunColumns {
 }
 
 fn run_row_line(row: &RunRow, zone: &TimeZone, all: bool, shape: &RunColumns) -> String {
-    // The end of a version says which bytes an unlocked prompt had; there is no room for it here.
+    // The end of a version says which bytes an unlocked prompt had. There is no room for it here.
     let version = row.prompt.version.split_once('+').map_or(row.prompt.version.as_str(), |(version, _)| version);
     let name = format!("{}/{}", row.prompt.agent, row.prompt.name);
     let prompt = format!("{name}@{version}");
@@ -141,10 +141,10 @@ fn run_row_line(row: &RunRow, zone: &TimeZone, all: bool, shape: &RunColumns) ->
         0 => String::new(),
         count => format!("+{count}"),
     };
-    // How often it was asked again stands behind how it ended.
+    // How often it was asked again is behind how it ended.
     let gap = " ".repeat(12_usize.saturating_sub(words.len().saturating_add(again.len())).max(1));
     let outcome = format!("{}{gap}{}", style_text(style, words), style_text(YELLOW, &again));
-    // Where nobody was asked there is nothing to count.
+    // If nobody was asked, there is nothing to count.
     let asked = row.state != RunState::Ended(RunOutcome::Assembled);
     let mut columns = vec![
         style_text(BOLD, &table_cell(row.id.short(), 8)),

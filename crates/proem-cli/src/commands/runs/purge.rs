@@ -1,7 +1,7 @@
 //! `proem runs purge`: deletes runs with all that belongs to them.
 //!
-//! Whoever names runs has chosen them. Runs that are found by a condition are counted and asked about,
-//! and only at a terminal: a program names them, as `proem runs list --limit N --json` lists them.
+//! Naming runs is choosing them. Runs that are found by a condition are counted and asked about, and only at a
+//! terminal: a program names them, as `proem runs list --limit N --json` lists them.
 
 use std::process::ExitCode;
 
@@ -54,11 +54,11 @@ pub(super) async fn run_runs_purge(
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is said of a purge that left something behind.
+/// The message about a purge that left something behind.
 const HELD: &str =
     "another process has the records open, so deleted data remain in the files until the last such process ends";
 
-/// What was deleted of the runs that started before a time, and how many were to be; `None` if the answer was no.
+/// The numbers of deleted runs that started before a time, and of those to delete. `None` if the answer was no.
 async fn purge_after_approval(
     purging: &Purging<'_>,
     place: &RecordsPlace,
@@ -77,7 +77,7 @@ async fn purge_after_approval(
     Ok(Some((purging.started_before(&operator).await?, runs.len())))
 }
 
-/// What would be deleted, in words; `None` if nothing.
+/// The runs to delete, in words. `None` if there are none.
 fn purge_plan(runs: &[RunRow], zone: &TimeZone) -> Option<String> {
     let (newest, oldest) = (runs.first()?, runs.last()?);
     let count = u64::try_from(runs.len()).unwrap_or(u64::MAX);

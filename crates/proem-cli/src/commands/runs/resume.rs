@@ -1,4 +1,4 @@
-//! `proem runs resume`: goes on where a crash or a question stopped a run. What it asks is asked at the
+//! `proem runs resume`: continues a run that a crash or a question stopped. It asks the run's questions at the
 //! terminal.
 //!
 //! An investigation goes on only if its change is still what it was.

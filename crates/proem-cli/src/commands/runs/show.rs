@@ -19,7 +19,7 @@ use proem_app::records;
 use proem_app::runs::diff::{CacheFinding, compare_cache_findings};
 use proem_app::runs::{TextsByHash, body, find_run};
 
-/// What is shown of which run.
+/// The request for a run's parts.
 pub(super) struct ShowRequest<'w> {
     pub(super) run: &'w str,
     pub(super) body: bool,
@@ -38,8 +38,8 @@ struct RunView<'s> {
 }
 
 impl RunView<'_> {
-    /// What a call came to, as JSON, if it is kept: a response or a failure. Of one that was never sent it is
-    /// what its run was told.
+    /// The result of a call, as JSON, if it is kept: a response or a failure. For one that was never sent, it is the
+    /// answer that its run got.
     fn result(&self, call: &CallRow) -> Option<Json> {
         match call.result.as_deref() {
             Some(hash) => self.texts.json(hash),
@@ -47,7 +47,7 @@ impl RunView<'_> {
         }
     }
 
-    /// What limits kept out of a call's request, as its report is recorded.
+    /// The parts that limits kept out of a call's request, as its report is recorded.
     fn cuts(&self, call: &CallRow) -> Vec<String> {
         let report = self.texts.json(&call.report);
         let sections = report.as_ref().and_then(|report| report.get("sections")?.as_array());
@@ -58,7 +58,7 @@ impl RunView<'_> {
         sections.into_iter().flatten().filter_map(cut).collect()
     }
 
-    /// What a section of a call's request is, if it is a picture or file: its report says so.
+    /// The report on a section of a call's request, if it is a picture or file.
     fn media(&self, call: &CallRow, section: &str) -> Option<MediaReport> {
         let report = self.texts.json(&call.report)?;
         let numbered = section.rsplit_once('/').and_then(|(name, number)| Some((name, number.parse::<usize>().ok()?)));

@@ -37,7 +37,7 @@ pub(super) fn run_scan_calibrate(args: &ScanArgs, options: &ScanOptions) -> Resu
     Ok(ExitCode::SUCCESS)
 }
 
-/// Each file as one text; each line of a `.jsonl` file as one.
+/// Each file as one text. Each line of a `.jsonl` file as one.
 fn calibration_texts(args: &ScanArgs, options: &ScanOptions) -> Result<Calibrating, CommandFailure> {
     let mut calibrating = Calibrating::new()?;
     let mut progress = ui::CountLine::new("files");

@@ -23,7 +23,7 @@ pub(super) enum MarkStyle {
 }
 
 impl MarkStyle {
-    /// What standard output can show.
+    /// The abilities of standard output.
     pub(super) fn of_stdout() -> Self {
         match anstream::AutoStream::choice(&std::io::stdout()) {
             anstream::ColorChoice::Never => Self::Carets,
@@ -32,7 +32,7 @@ impl MarkStyle {
     }
 }
 
-/// A file with what was found in it; one line if nothing speaks against it.
+/// A file with what was found in it. One line if nothing speaks against it.
 pub(super) fn file_listing(file: &FileScan, marking: MarkStyle) -> String {
     let name = show::terminal_str(&file.path);
     let mut out = format!(
@@ -46,7 +46,7 @@ pub(super) fn file_listing(file: &FileScan, marking: MarkStyle) -> String {
     }
     let mut groups = finding_groups(file);
     let all = groups.len();
-    // What only counts towards the score is nothing to look at.
+    // A finding that only counts towards the score is nothing to look at.
     groups.retain(|group| group.worst.finding.severity > Severity::Low);
     groups.sort_by_key(|group| std::cmp::Reverse(finding_rank(group.worst)));
     groups.truncate(MAX_FINDINGS);
@@ -102,7 +102,7 @@ fn finding_groups(file: &FileScan) -> Vec<FindingGroup<'_>> {
     all
 }
 
-/// What counts when not all findings are shown. Of equal ones the hidden, then the sure.
+/// The order when not all findings are shown. Of equal ones the hidden, then the sure.
 fn finding_rank(found: &PlacedFinding) -> (Severity, bool, u32) {
     // Scores are positive, so their bits are in their order.
     (found.finding.severity, found.finding.hidden, found.finding.score.max(0.0).to_bits())
@@ -214,7 +214,7 @@ pub(super) fn verdict_summary(verdicts: &[Verdict], unreadable: usize) -> String
     format!("{} {files}{counts}\n", group_thousands(all))
 }
 
-/// What is left of a text: exactly, unless a terminal has to show it.
+/// The rest of a text: exactly, unless a terminal has to show it.
 pub(super) fn cut_text(text: &Untrusted<String>) -> String {
     let exact = show::exact_json(text);
     let exact = exact.as_str().unwrap_or_default();
@@ -225,14 +225,14 @@ pub(super) fn cut_text(text: &Untrusted<String>) -> String {
     }
 }
 
-/// What is left of one of several texts, below its name and apart from the text before it.
+/// The rest of one of several texts, below its name and apart from the text before it.
 pub(super) fn named_cut_text(field: &ExaminedField, number: usize, text: &Untrusted<String>) -> String {
     let text = cut_text(text);
     let (before, after) = (if number == 0 { "" } else { "\n" }, if text.ends_with('\n') { "" } else { "\n" });
     format!("{before}[{}]\n{text}{after}", show::terminal_str(field_text_name_or_whole(field)))
 }
 
-/// What was cut out of a text of a file.
+/// The cuts in a text of a file.
 pub(super) fn cut_account(file: &FileScan, field: &ExaminedField) -> String {
     let name = show::terminal_str(&file.path);
     let of_several = file.fields.len() > 1;

@@ -87,7 +87,7 @@ struct RowSummary {
     /// Rows of each verdict, in the order of [`Verdict::ALL`].
     counts: [usize; Verdict::ALL.len()],
     worst: Verdict,
-    /// The highest first; of equal ones, the earlier.
+    /// The highest first. Of equal ones, the earlier.
     highest: Vec<(usize, ScoredRow)>,
 }
 

@@ -42,7 +42,7 @@ fn six_decimals(probability: f32) -> f64 {
     (f64::from(probability) * 1e6).round() / 1e6
 }
 
-/// The list; `heading` is the query where there are several.
+/// The list. `heading` is the query where there are several.
 pub(super) fn ranking_listing(ranker: &Ranker, answered: &QueryRanking, heading: Option<&str>, top: usize) -> String {
     let QueryRanking { ranking, .. } = answered;
     let mut out =

@@ -27,7 +27,7 @@ Examples:
 
 #[derive(Debug, Parser)]
 pub(crate) struct Init {
-    /// What people call the project
+    /// Name of the project among people
     #[arg(long)]
     name: Option<String>,
     /// The key that its tickets begin with
@@ -36,7 +36,7 @@ pub(crate) struct Init {
     /// How much happens without asking: monitoring, artefact or tactical
     #[arg(long)]
     level: Option<String>,
-    /// Who answers for what nobody else does
+    /// Person who answers for everything without another owner
     #[arg(long)]
     owner: Option<String>,
     /// The time zone, such as Europe/Lisbon
@@ -51,7 +51,7 @@ pub(crate) struct Init {
     /// Somebody whom the project concerns, as "Name <address>"
     #[arg(long, value_name = "PERSON")]
     stakeholder: Vec<String>,
-    /// What was promised, as NAME=DAY
+    /// Promise, as NAME=DAY
     #[arg(long, value_name = "NAME=DAY")]
     milestone: Vec<String>,
     /// Whether signals may go to models: yes or no; at a terminal it is asked
@@ -96,7 +96,7 @@ fn ask_model_consent(args: &Init, operator: Option<&mut Operator>, places: &Plac
         // Without an answer nothing goes anywhere.
         (None, None) => return Ok(()),
         (None, Some(operator)) => {
-            // Roles that stand for nothing are no reason to fail here: then no model can be asked anyway.
+            // Roles that represent nothing are no reason to fail here: then no model can be asked anyway.
             let Ok(destinations) = consent::model_destinations(&args.root, places) else { return Ok(()) };
             let mut said = String::from(
                 "\nWith models, triage also weighs and drafts. Then these leave this machine, after what looks like an \

@@ -132,7 +132,7 @@ async fn work_on_open_signals(
     Ok(report?)
 }
 
-/// What the judgement changes, and what it goes against.
+/// The changes of the judgement, and the verdict that it overrules.
 fn consequences(planned: &PlannedJudgement, entry: &SignalEntry) -> String {
     let (before, after) = (planned.before.as_str(), planned.importance.as_str());
     let mut out =

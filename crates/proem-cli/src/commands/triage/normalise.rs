@@ -82,7 +82,7 @@ fn print_malformed(name: &str, malformed: &MalformedSignal) {
     ui::print_failure(&CommandFailure::finding(format!("`{name}`{place}: {reason} ({bytes})")));
 }
 
-/// What came of all files.
+/// The totals of all files.
 #[derive(Debug, Default)]
 struct NormaliseAccount {
     seen: SeenSignals,
@@ -163,7 +163,7 @@ fn shown_or_unknown(text: Option<&Untrusted<String>>) -> String {
     text.map_or_else(|| UNKNOWN.to_owned(), |text| show::terminal_capped(text, 40).into_string())
 }
 
-/// What is fit for a screen already, as one cell; [`ui::table_cell`] would escape it twice.
+/// The text is fit for a screen already, as one cell. [`ui::table_cell`] would escape it twice.
 fn fit_shown_cell(shown: &str, width: usize) -> String {
     let length = shown.chars().count();
     if length <= width {

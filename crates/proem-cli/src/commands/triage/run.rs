@@ -69,7 +69,7 @@ pub(crate) struct Run {
     json: bool,
 }
 
-/// What makes a run fail.
+/// The outcome that makes a run fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum FailOn {
     /// Something waits for a person
@@ -126,7 +126,7 @@ pub(super) fn print_cycles(
     }
 }
 
-/// Prints what each stage would send first, as far as that can be known; nothing is taken in.
+/// Prints what each stage would send first, as far as that can be known. Nothing is taken in.
 fn dry_run(args: &Run, project: &OpenProject, models: Option<TriageRun>) -> Result<ExitCode, CommandFailure> {
     let Some(mut models) = models else {
         return Err(CommandFailure::usage("no model would be asked; nothing would be sent"));
@@ -338,7 +338,7 @@ pub(super) fn left_lines(report: &CycleReport) -> Vec<String> {
     report.left.iter().map(line).collect()
 }
 
-/// What came in.
+/// The intake.
 pub(super) fn came(counts: IntakeCounts) -> String {
     let mut parts = vec![format!("{} new", count_with_noun(counts.new, "signal"))];
     for (count, what) in [
@@ -377,7 +377,7 @@ fn item_change_lines(report: &CycleReport) -> Vec<String> {
         items.into_iter().find(|(known, _)| known.to_string() == id).map(|(_, item)| item)
     };
     let title = |id: &str| found(id)?.heading().map(|words| ui::on_line(words.words(), 140));
-    // What matters most comes first; what has no severity comes last.
+    // The most important come first. Those without a severity come last.
     lines.sort_by_key(|(id, _)| {
         let severity = found(id).and_then(|item| item.word(ArtefactField::Severity));
         ["critical", "high", "medium", "low"].iter().position(|word| severity == Some(word)).unwrap_or(4)

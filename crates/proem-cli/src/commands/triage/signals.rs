@@ -138,7 +138,7 @@ const fn judge_words(judge: SignalJudge) -> &'static str {
     }
 }
 
-/// What happened, as people say it.
+/// The event, in people's words.
 fn signal_kind_words(kind: &str) -> String {
     match kind {
         "email_received" => "mail".to_owned(),

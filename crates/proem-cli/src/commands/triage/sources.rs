@@ -105,7 +105,7 @@ fn source_listing(sources: &TriageSources, zone: &TimeZone) -> String {
     out
 }
 
-/// What was found of Asana, with the lines that add it to the project's file.
+/// The projects found in Asana, with the lines that add them to the project's file.
 fn additions(desk: &TriageDesk<'_>, found: &[AsanaProject]) -> String {
     let mut out = String::new();
     for project in found {

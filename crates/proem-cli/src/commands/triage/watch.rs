@@ -45,7 +45,7 @@ Examples:
   proem triage watch ~/project-inbox --cycle 1m
   proem triage watch ~/project-inbox --json >> triage.jsonl";
 
-/// What is said while the end is waited for.
+/// The message while the end is waited for.
 const STOPPING: &str = "stopping when the cycle in hand is done; a second ^C stops at once, and loses nothing";
 
 #[derive(Debug, Parser)]

@@ -1,8 +1,8 @@
-//! What a person sees of a file before deciding about it.
+//! The page of a file before a person decides about it.
 //!
-//! The text is written by an attacker until it is trusted. Invariants: every line of it stands
-//! behind a mark and is shorter than a terminal is wide, so that it can't pass for a line of ours;
-//! it is escaped; what it would mean to trust it is said below it, in our words.
+//! The text is written by an attacker until it is trusted. Invariants: every line of it is behind a mark and is shorter
+//! than a terminal is wide, so that it can't pass for a line of ours. It is escaped; what it would mean to trust it is
+//! said below it, in our words.
 
 mod words;
 
@@ -84,7 +84,7 @@ fn file_review(of: &str, file: &FileReview<'_>) -> String {
     out
 }
 
-/// A path after words of ours; a long one goes on behind a mark.
+/// A path after words of ours. A long one goes on behind a mark.
 pub(in crate::commands) fn path_heading(words: &str, path: &str) -> String {
     let shown = show::terminal_str(path).into_string();
     let mut parts = cut_into_cells(&shown, WIDTH.saturating_sub(12)).into_iter();
@@ -95,7 +95,7 @@ pub(in crate::commands) fn path_heading(words: &str, path: &str) -> String {
     out
 }
 
-/// What is shown of a line that only changed in part.
+/// The marks for a line that only changed in part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::commands) enum Inside {
     /// The line as it was, and as it is.
@@ -106,7 +106,7 @@ pub(in crate::commands) enum Inside {
 
 /// The difference between two texts, in the unified form.
 pub(in crate::commands) fn unified_difference(before: &str, after: &str, inside: Inside) -> Vec<String> {
-    // Only line feeds end lines here; `diff_lines` would cut at carriage returns too.
+    // Only line feeds end lines here. `diff_lines` would cut at carriage returns too.
     let (before, after): (Vec<&str>, Vec<&str>) =
         (before.split_inclusive('\n').collect(), after.split_inclusive('\n').collect());
     let diff = TextDiff::configure().timeout(DIFF_TIME).diff_slices(&before, &after);
@@ -135,8 +135,8 @@ pub(in crate::commands) fn unified_difference(before: &str, after: &str, inside:
     out
 }
 
-/// What stands below each changed line that has a counterpart, by its place among the changes: lines that went are
-/// taken with those that came in their place, in order.
+/// The marks below each changed line that has a counterpart, by its place among the changes: removed lines are paired
+/// with those that replace them, in order.
 fn change_marks(changes: &[(ChangeTag, &str)]) -> BTreeMap<usize, String> {
     let mut marks = BTreeMap::new();
     let (mut gone, mut paired) = (Vec::new(), 0_usize);
@@ -173,8 +173,7 @@ pub(in crate::commands) fn diff_rows(sign: &str, line: &str, style: Option<ansty
     cut_into_cells(&shown, WIDTH).into_iter().enumerate().map(marked).collect()
 }
 
-/// Cuts a text so that no part is wider than `width` cells; every character beyond ASCII is
-/// taken to be two wide.
+/// Cuts a text so that no part is wider than `width` cells. Every character beyond ASCII is taken to be two wide.
 fn cut_into_cells(text: &str, width: usize) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut cells = 0usize;

@@ -80,7 +80,7 @@ impl AgentRun for Draft {
 struct DraftMachine<'m> {
     draft: &'m Draft,
     written: Option<Outcome>,
-    /// What it asks at present.
+    /// Its current question.
     asked: Option<Question>,
     exchange: Exchange<'m>,
 }

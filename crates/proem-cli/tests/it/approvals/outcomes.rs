@@ -1,4 +1,4 @@
-//! What `effects propose` prints in each outcome, for people and for programs.
+//! The output of `effects propose` in each outcome, for people and for programs.
 
 use serde_json::{Value as Json, json};
 
@@ -6,7 +6,7 @@ use crate::approvals::scene::{action, answered, user};
 use crate::fixture::Fixture;
 use crate::terminal::scene::settled;
 
-/// Effects that are on; `None` where the system has no terminal for the person who says so.
+/// Effects that are on. `None` where the system has no terminal for the person who says so.
 fn switched_on(fixture: &Fixture) -> Option<()> {
     let (said, code) = answered(fixture, &["effects", "on"], "y")?;
     assert_eq!(code, 0, "{said}");
@@ -67,7 +67,7 @@ fn what_no_list_has() {
     let fixture = user("tactical");
     let Some(()) = switched_on(&fixture) else { return };
     snapshot!(proposed(&fixture, |signal| action("buy_shares", &[signal]), 1));
-    // Whoever has to decide sees what was proposed, although it is written down nowhere else.
+    // The person who has to decide sees the proposal, although it is recorded nowhere else.
     let listed = fixture.proem(&["escalations", "list"]);
     assert!(listed.answer().lines().all(|line| line.ends_with("; it calls itself buy_shares")), "{}", listed.stdout());
     let asked = fixture.proem(&["escalations", "list", "--json"]).json();

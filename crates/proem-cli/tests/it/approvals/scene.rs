@@ -41,8 +41,8 @@ pub(super) fn action(name: &str, signals: &[&str]) -> Json {
     })
 }
 
-/// What stands on the terminal, and the exit code, of a command whose one question a person answers; `None`, said out
-/// loud, where the system has no terminal to give.
+/// The screen, and the exit code, of a command whose one question a person answers. `None`, said out loud, if the
+/// system has no terminal to give.
 pub(crate) fn answered(fixture: &Fixture, args: &[&str], answer: &str) -> Option<(String, i32)> {
     let mut command = proem(fixture, args);
     command.env("NO_COLOR", "1");

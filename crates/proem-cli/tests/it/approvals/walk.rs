@@ -13,7 +13,7 @@ fn actions_are_taken_from_their_proposal_to_their_end() {
     let fixture = Fixture::fixed("approvals");
     let Some(terminal) = start(fixture.command("true")) else { return };
     terminal.end();
-    // Where the guide's reader has the two folders.
+    // The guide's reader has these two folders.
     fs::create_dir(fixture.base.join("home/.local")).unwrap();
     symlink(fixture.base.join("config"), fixture.base.join("home/.config")).unwrap();
     symlink(fixture.base.join("state"), fixture.base.join("home/.local/state")).unwrap();

@@ -1,4 +1,4 @@
-//! Whose policy holds: the user's, or a project's that this user trusted at a terminal.
+//! The policy that holds: the user's, or a project's that this user trusted at a terminal.
 
 use sha2::{Digest as _, Sha256};
 
@@ -15,7 +15,7 @@ fn with_a_lax_project() -> (Fixture, String) {
     (fixture, lax)
 }
 
-/// The list on which the mail stands.
+/// The list on which the mail is.
 fn list_of_the_mail(fixture: &Fixture) -> String {
     let checked = fixture.proem(&["policy", "check"]);
     let line = checked.answer().lines().find(|line| line.contains("email_stakeholder")).unwrap_or_default().to_owned();

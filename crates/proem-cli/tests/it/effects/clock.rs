@@ -33,7 +33,7 @@ impl Clocked {
         self.office.noted();
     }
 
-    /// A sweep at a time; where the reminder stands then. It lies in the outbox if it is executed, and only then.
+    /// A sweep at a time; where the reminder stands then. It is in the outbox if it is executed, and only then.
     #[track_caller]
     fn sweep_at(&mut self, time: i64) -> String {
         self.set(time);
@@ -57,7 +57,7 @@ fn a_hold_ends_at_its_time() {
 fn a_clock_that_went_back_releases_nothing() {
     let Some(mut clocked) = Clocked::new() else { return };
     let past = clocked.begun + 31 * MINUTE;
-    // By the ledger the hold is over; the clock is not to be trusted with it.
+    // By the ledger the hold is over. The clock is not to be trusted with it.
     clocked.seen(past);
     for clock in [past - 60_001, clocked.begun - DAY, 0] {
         assert_eq!(clocked.sweep_at(clock), "held", "at {clock}");

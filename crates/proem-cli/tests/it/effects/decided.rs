@@ -16,7 +16,7 @@ fn asked() -> Option<(Office, String)> {
     Some((office, proposed["escalation"].as_str().unwrap().to_owned()))
 }
 
-/// Who decided it, and for what.
+/// The decider, and the reason.
 fn decision(office: &Office, id: &str) -> Json {
     let all = office.fixture.proem(&["escalations", "list", "--all", "--json"]).json();
     let row = all.as_array().unwrap().iter().find(|row| row["id"] == id).unwrap().clone();
@@ -58,7 +58,7 @@ fn a_decision_and_what_follows_from_it_are_one_record() {
     }
 }
 
-/// What can't follow any more leaves the question open.
+/// A consequence that is no longer possible leaves the question open.
 #[test]
 fn an_option_that_can_not_happen_any_more_decides_nothing() {
     let Some((office, id)) = asked() else { return };

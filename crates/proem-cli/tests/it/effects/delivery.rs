@@ -1,6 +1,6 @@
 //! A mail server that ends the dialogue at every place, and what is then said of the action.
 //!
-//! The rows are those of `docs/design/0015-delivery.md`. What the server has read is the oracle.
+//! The rows are those of `docs/design/0015-delivery.md`. The oracle is the server's log.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 
 use super::scene::{KNOWN, LOGIN, MailServer, Office, POLICY, id_of, plain, received};
 
-/// What a server does, and what becomes of the action.
+/// A server's behaviour, and the outcome for the action.
 struct Row {
     script: SmtpScript,
     security: &'static str,

@@ -20,7 +20,7 @@ struct Disk {
 }
 
 impl Disk {
-    /// Mounts one over a folder; `None`, said out loud, where this user may not.
+    /// Mounts one over a folder. `None`, said out loud, where this user may not.
     fn over(folder: PathBuf) -> Option<Self> {
         let disk = Self { folder };
         disk.mount(&["-t", "tmpfs", "-o", "size=4m,mode=700", "none"]).then_some(disk)

@@ -27,13 +27,13 @@ fn with_body(body: &str) -> Option<(Office, String)> {
     Some((office, id))
 }
 
-/// What stood behind bars on the screens that a person left one after the other.
+/// The text behind bars on the screens that a person left one after the other.
 fn barred(screens: &[String]) -> Vec<String> {
     let lines = screens.iter().flat_map(|screen| screen.lines());
     lines.filter_map(|line| Some(line.split_once('│')?.1.strip_prefix(' ').unwrap_or_default().to_owned())).collect()
 }
 
-/// Goes through all screens on a terminal of that size; each row of the body was on one of them.
+/// Goes through all screens on a terminal of that size. Each row of the body was on one of them.
 #[track_caller]
 fn check_whole(body: &str, rows: u16, columns: u16) {
     let Some((office, id)) = with_body(body) else { return };
@@ -47,7 +47,7 @@ fn check_whole(body: &str, rows: u16, columns: u16) {
     assert!(squeezed(&seen).contains(&squeezed(&expected)), "a part of the body was on no screen");
     let blank = body.lines().filter(|line| line.is_empty()).count();
     assert!(all.iter().filter(|row| row.trim().is_empty()).count() >= blank, "{blank} blank lines");
-    // Whom it reaches stands beside the question.
+    // Whom it reaches is beside the question.
     let last = screens[screens.len().saturating_sub(4)..].concat().replace(['\n', ' '], "");
     assert!(last.contains("bob@corp.example") && last.contains("│Week0"), "{last}");
     terminal.press("y\n");
@@ -185,7 +185,7 @@ fn subject_recipients_and_files_with_their_sizes_stand_beside_the_question() {
     assert_eq!(terminal.end().code, Some(1));
 }
 
-/// Goes through all screens of a question, says yes, and gives what stood behind bars.
+/// Goes through all screens of a question, says yes, and gives what was behind bars.
 #[track_caller]
 fn agreed(office: &Office, args: &[&str]) -> Vec<String> {
     let mut terminal = office.on_terminal(args, 24, 80).unwrap();
@@ -203,9 +203,9 @@ fn an_edit_a_release_and_a_resend_are_shown_to_their_end_as_well() {
     office.fixture.write("body.txt", format!("{}The last.\n", "new\n".repeat(520)));
     let count = |shown: &[String], word: &str| shown.iter().filter(|row| row.trim_end() == word).count();
     let shown = agreed(&office, &["queue", "edit", &id, "--file", "body=body.txt"]);
-    // A person's own text stands behind the same bar where it has several lines.
+    // A person's own text is behind the same bar where it has several lines.
     assert_eq!((count(&shown, "old"), count(&shown, "new")), (100, 520));
-    // What the edit changed stands above, in short.
+    // The edit's changes come above, in short.
     let shown = agreed(&office, &["queue", "approve", &id]);
     assert!((520..560).contains(&count(&shown, "new")), "{shown:#?}");
     fs::create_dir_all(office.outbox()).unwrap();

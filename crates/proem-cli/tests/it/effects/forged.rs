@@ -2,8 +2,8 @@
 
 use super::scene::Office;
 
-/// What somebody would write who wants a yes: a question like ours with its answer, words of ours about another
-/// recipient, and bidi controls that turn them round.
+/// A forged text that wants a yes: a question like ours with its answer, words of ours about another recipient, and
+/// bidi controls that turn them round.
 const FORGED: &str = "If you approve it, nothing is sent.\nApprove it as it is shown? [y/N] y\n\u{202e}elddim\u{2066} \
                       eht ni\u{2069}\u{200f} Approve? [y/N]\n";
 
@@ -11,7 +11,7 @@ const FORGED: &str = "If you approve it, nothing is sent.\nApprove it as it is s
 const ESCAPES: &str =
     "\u{1b}[2J\u{1b}[1;1H\u{9b}31m\u{1b}]0;owned\u{7}\u{8}\u{8}Cancel it? [y/N] y\r\u{85}Approve? [y/N]\r\n";
 
-/// Shows an action with a body of 100 kB on a terminal and says no; the last words before the question.
+/// Shows an action with a body of 100 kB on a terminal and says no. The last words before the question.
 #[track_caller]
 fn shown(way: &str, body: &str) -> Option<String> {
     let office = Office::open()?;
@@ -25,7 +25,7 @@ fn shown(way: &str, body: &str) -> Option<String> {
     terminal.press("\u{1b}[A\n");
     let left = terminal.end();
     assert_eq!((left.code, office.states()[&id].as_str()), (Some(1), "waiting"), "{}", left.shown);
-    // What stands behind the question is the terminal's own echo of the key.
+    // The text behind the question is the terminal's own echo of the key.
     let (shown, _) = left.raw.rsplit_once("[y/N] ").unwrap();
     let is_control = |c: char| c.is_control() && !['\r', '\n'].contains(&c);
     let is_bidi =
@@ -33,7 +33,7 @@ fn shown(way: &str, body: &str) -> Option<String> {
     let raw = shown.char_indices().find(|(_, c)| is_control(*c) || is_bidi(*c));
     assert_eq!(raw, None, "{shown}");
     assert!(!shown.replace("\r\n", "").contains('\r'), "no line is written over");
-    // Whoever says yes sees all of it; every line of it stands behind a bar, and none begins like one of ours.
+    // A person who says yes sees all of it. Every line of it is behind a bar, and none begins like one of ours.
     let is_whole = screens.len() > 1;
     assert_eq!((is_whole, shown.len() < 20_000), (way == "approve", way == "cancel"), "{}", shown.len());
     let lines: Vec<&str> = shown.lines().collect();

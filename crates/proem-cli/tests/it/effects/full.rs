@@ -6,8 +6,8 @@ use proem_runtime::effects::scripted_smtp::{ScriptedSmtp, SmtpEncryption, SmtpSc
 
 use super::scene::{Office, plain, received};
 
-/// What has no room, where two approved mails stand behind the sweep that met it, its exit code, where they stand behind
-/// the next one, and how many have arrived behind either.
+/// The place without room, the states of two approved mails behind the sweep that met it, its exit code, their states
+/// behind the next one, and the numbers of mails that have arrived behind either.
 type Row = (&'static str, [&'static str; 2], i32, [&'static str; 2], [usize; 2]);
 
 fn check(office: &mut Office, rows: &[Row], arrived: impl Fn(&Office) -> BTreeMap<String, usize>) {
@@ -33,7 +33,7 @@ fn check(office: &mut Office, rows: &[Row], arrived: impl Fn(&Office) -> BTreeMa
         check(office, then, times[1], "when there was room again");
         office.sweep();
         check(office, then, times[1], "and from then on");
-        // What waits for a person again goes once with another yes.
+        // A mail that waits for a person again goes once with another yes.
         let waiting: Vec<String> = ids.iter().filter(|id| office.states()[*id] == "waiting").cloned().collect();
         if !waiting.is_empty() {
             office.approve(&waiting);

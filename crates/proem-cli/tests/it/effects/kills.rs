@@ -59,10 +59,10 @@ fn measured(office: &Office) -> u64 {
     took.max(50)
 }
 
-/// Kills sweeps to an outbox. 200 kills here and 200 below have been made by
-/// `PROEM_KILLS=200 cargo test -p proem-cli --test it effects::kills -- --nocapture`, with the seed that is set here:
-/// 762 executed, 110 unknown, of 872 to the outbox; 855 executed, 113 unknown, of 968 to the mail server, and all that
-/// came has an intent in the witness. Where a kill falls depends on the machine, too.
+/// Kills sweeps to an outbox. 200 kills here and 200 below have been made by `PROEM_KILLS=200 cargo test -p proem-cli
+/// --test it effects::kills -- --nocapture`, with the seed that is set here: 762 executed, 110 unknown, of 872 to the
+/// outbox; 855 executed, 113 unknown, of 968 to the mail server, and every mail that came has an intent in the witness.
+/// The place of a kill depends on the machine, too.
 #[test]
 fn sweeps_to_an_outbox_are_killed() {
     let Some(office) = Office::open() else { return };

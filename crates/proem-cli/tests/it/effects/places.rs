@@ -1,4 +1,4 @@
-//! A sweep is stopped before and after everything that it records and does; another one follows.
+//! A sweep is stopped before and after everything that it records and does. Another one follows.
 //!
 //! The places are those of `proem_store::failpoint`: one on either side of each record, and those of
 //! [`failpoint::SWEEP`] around and within an effect.
@@ -12,7 +12,8 @@ use serde_json::{Value as Json, json};
 
 use super::scene::{DAY, Office, POLICY, now, plain, received};
 
-/// Where a sweep is stopped, where the action stands then and behind the next sweep, and whether it has arrived then.
+/// The place at which a sweep is stopped, the action's states then and behind the next sweep, and whether it has
+/// arrived then.
 type Stop = (&'static str, [&'static str; 2], [usize; 2]);
 
 /// The places up to the effect, and those behind it, of an action that a person has approved.
@@ -72,8 +73,8 @@ fn a_sweep_to_an_outbox_is_stopped_at_every_place() {
     check(&office, &[&BEFORE[..], &WITHIN_OUTBOX, &BEHIND].concat(), || office.in_outbox());
 }
 
-/// What became of one action is written with the intent of the next: a stop on either side of that leaves one of the two
-/// in doubt and no more.
+/// The outcome of one action is written with the intent of the next: a stop on either side of that leaves one of the
+/// two in doubt and no more.
 #[test]
 fn a_sweep_is_stopped_between_two_actions() {
     let Some(office) = Office::open() else { return };
@@ -132,7 +133,7 @@ fn a_sweep_to_a_mail_server_is_stopped_at_every_place() {
     let Some(office) = Office::open() else { return };
     let server = ScriptedSmtp::start(SmtpScript::new(SmtpEncryption::None)).unwrap();
     office.to_server(plain(&server));
-    // What lies before the way out is the outbox's, too.
+    // The steps before the way out are the outbox's, too.
     check(&office, &[&BEFORE[3..], &WITHIN_SMTP, &BEHIND].concat(), || received(&server.log()));
 }
 
@@ -185,7 +186,7 @@ fn a_sweep_is_stopped_beside_every_other_record() {
         let Some(left) = office.decide(&["effects", "on"], "y\n") else { return };
         assert_eq!(left.code, Some(0));
         if event == "refuse" {
-            // What was proposed under one policy is decided about under another.
+            // An action that was proposed under one policy is decided about under another.
             let never = POLICY.replace("address = \"ada@", "address = \"eve@");
             office.fixture.configure("policy.toml", &never);
         }

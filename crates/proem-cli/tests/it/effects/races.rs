@@ -16,7 +16,7 @@ fn a_cancellation_races_a_sweep() {
     let mut won = BTreeMap::new();
     for round in 0..number("PROEM_RACES", 4) {
         let id = office.approved(1).remove(0);
-        // The person has seen the action and the question; the answer and the sweep start together, the one or the
+        // The person has seen the action and the question. The answer and the sweep start together, the one or the
         // other a little earlier.
         let cancelling = office.asked(&["queue", "cancel", &id]).unwrap();
         let sweep = office.sweeping(&[]);
@@ -47,8 +47,8 @@ fn a_cancellation_comes_before_or_behind_the_take_up() {
     }
 }
 
-/// Where an action stands of which a person and a sweep wanted different things; what the person was told, the record
-/// and the outbox agree.
+/// The state of an action for which a person and a sweep wanted different things. The person's message, the record and
+/// the outbox agree.
 #[track_caller]
 fn one_has_won(office: &Office, id: &str, left: &Left) -> String {
     let arrived = office.in_outbox();
@@ -113,7 +113,7 @@ fn two_people_decide_at_once() {
     }
 }
 
-/// Eight sweeps at once: one works, the others are told so, and each mail lies there once.
+/// Eight sweeps at once: one works, the others are told so, and each mail is there once.
 #[test]
 fn eight_sweeps_start_at_once() {
     let Some(office) = Office::open() else { return };

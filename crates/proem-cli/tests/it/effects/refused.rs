@@ -1,4 +1,4 @@
-//! What somebody meets who gets it wrong or means harm: both outputs and the exit code, as they are.
+//! The answers to mistakes and attacks: both outputs and the exit code, literally.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -9,7 +9,7 @@ use super::scene::{DAY, Office, POLICY, id_of, now};
 use crate::fixture::Run;
 use crate::terminal::scene::settled;
 
-/// What commands said, one after the other.
+/// The outputs of commands, one after the other.
 fn session(office: &Office, runs: &[Run]) -> String {
     settled(&office.fixture, &runs.iter().map(Run::transcript).collect::<Vec<_>>().join("\n"))
 }
@@ -190,7 +190,7 @@ fn records_that_keep_no_texts() {
     ];
     snapshot!(session(&office, &runs));
     assert!(office.states().is_empty());
-    // What was approved before doesn't go either.
+    // An action that was approved before doesn't go either.
     let Some(office) = Office::open() else { return };
     let id = office.approved(1).remove(0);
     office.configure("[records]\nkeep = \"hashes\"\n");
@@ -208,7 +208,7 @@ fn records_of_another_installation() {
         office.fixture.proem(&["effects", "status"]),
         proposed(&office, |_| ()),
     ];
-    // Who switched them on is whoever runs the tests.
+    // The person who switched them on is the one who runs the tests.
     let said = session(&office, &runs);
     let said = said.lines().filter(|line| !line.starts_with("switched ")).collect::<Vec<_>>().join("\n");
     snapshot!(said);
@@ -221,7 +221,7 @@ fn an_outbox_that_can_not_be_written_between_intent_and_effect() {
     office.approved(1);
     assert_eq!(office.sweep().code(), 0);
     let id = office.approved(1).remove(0);
-    // To root no folder of its own is read-only; the system's about a process is.
+    // To root no folder of its own is read-only. The system's about a process is.
     let is_root = fs::metadata(&office.fixture.base).unwrap().uid() == 0;
     if is_root {
         office.configure("[effects]\noutbox = \"/proc/1\"\n");

@@ -15,7 +15,7 @@ use serde_json::{Value as Json, json};
 use crate::fixture::{BEAT, Fixture, Run};
 use crate::terminal::screen::{Left, Terminal, start, start_sized};
 
-/// What an agent may do here: `note` needs a yes, and `reminder` goes by itself after half an hour.
+/// The agent's permissions here: `note` needs a yes, and `reminder` goes by itself after half an hour.
 pub(crate) const POLICY: &str = r#"version = 1
 level = "tactical"
 domains = ["corp.example"]
@@ -44,7 +44,7 @@ fields.subject = { role = "text", audience = "internal", required = true, max_by
 fields.body = { role = "text", audience = "internal", required = true }
 "#;
 
-/// Where mails come from; the beginning of every configuration here.
+/// The sender of mails. The beginning of every configuration here.
 const SENDER: &str = "[effects.mail]\nfrom = \"projects@corp.example\"\n";
 
 /// The milliseconds of a day.
@@ -89,12 +89,12 @@ pub(crate) const KNOWN: &str = "authorities = \"authority.pem\"\n";
 pub(crate) const LOGIN: &str = "authorities = \"authority.pem\"\nuser = \"ann\"\ncredential = \"mail\"\n";
 
 impl Office {
-    /// One whose mails go to its outbox; `None`, said out loud, where the system has no pseudo-terminal.
+    /// One whose mails go to its outbox. `None`, said out loud, where the system has no pseudo-terminal.
     pub(crate) fn open() -> Option<Self> {
         Self::closed().switched_on()
     }
 
-    /// The same one with its effects on; `None` where the system has no pseudo-terminal.
+    /// The same one with its effects on. `None` where the system has no pseudo-terminal.
     pub(crate) fn switched_on(self) -> Option<Self> {
         let office = self;
         let left = office.decide(&["effects", "on"], "y\n")?;
@@ -174,7 +174,7 @@ impl Office {
         self.fixture.proem(&["effects", "propose", "action.json", "--json"])
     }
 
-    /// Proposes a note; its id.
+    /// Proposes a note. Its id.
     pub(crate) fn noted(&self) -> String {
         self.propose(&self.note()).json()["id"].as_str().unwrap().to_owned()
     }
@@ -195,7 +195,7 @@ impl Office {
         Some(terminal)
     }
 
-    /// What a person at a terminal answers to a command's question.
+    /// A person's answer at a terminal to a command's question.
     pub(crate) fn decide(&self, args: &[&str], keys: &str) -> Option<Left> {
         let terminal = self.asked(args)?;
         terminal.press(keys);
@@ -249,7 +249,7 @@ impl Office {
         lock.unwrap()
     }
 
-    /// Where every action stands, by its id.
+    /// The state of every action, by its id.
     pub(crate) fn states(&self) -> BTreeMap<String, String> {
         let wanted = STATES.iter().flat_map(|state| ["--state", state]);
         let args: Vec<&str> = ["queue", "list", "--json", "--limit", "100000"].into_iter().chain(wanted).collect();
@@ -271,13 +271,13 @@ impl Office {
         of_action.map(|row| row["event"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// How often each action lies in the outbox, which is once or never, with all of its bytes.
+    /// How often each action is in the outbox, which is once or never, with all of its bytes.
     pub(crate) fn in_outbox(&self) -> BTreeMap<String, usize> {
         let Ok(files) = fs::read_dir(self.outbox()) else { return BTreeMap::new() };
         let mut found = BTreeMap::new();
         for file in files.map(Result::unwrap) {
             let name = file.file_name().into_string().unwrap();
-            // What a process had begun when it was killed has no name of an action and is nobody's mail.
+            // A file that a killed process had begun has no name of an action and is nobody's mail.
             let Some(id) = name.strip_suffix(".eml") else {
                 assert!(name.starts_with(".proem-"), "{name}");
                 continue;
@@ -305,8 +305,9 @@ impl Office {
         lines.filter(|line| line["what"] == "intent").map(|line| line["action"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// Holds the record against what was received: the witness has an intent of whatever came; nothing came twice; what came is executed, unknown or, while
-    /// nobody has looked, executing; what is executed came; and every unknown one is listed.
+    /// Holds the record against what was received: the witness has an intent of whatever came. Nothing came twice; what
+    /// came is executed, unknown or, while nobody has looked, executing; what is executed came; and every unknown one
+    /// is listed.
     #[track_caller]
     pub(crate) fn agree(&self, received: &BTreeMap<String, usize>) -> BTreeMap<String, String> {
         let states = self.states();
@@ -351,7 +352,7 @@ impl Waiting {
         fs::remove_file(&self.file).unwrap();
     }
 
-    /// What it said, when it has ended.
+    /// Its output, when it has ended.
     pub(crate) fn end(self) -> Output {
         self.child.wait_with_output().unwrap()
     }

@@ -1,7 +1,8 @@
 //! A performer that is stopped where it is, another one that takes over, and the first one going on.
 //!
-//! The lock dies with its process and with nothing else: a stopped one keeps it. Who takes over all the same has to
-//! get past the lock, here by removing its file, as somebody would who thinks it is left over; then the epoch decides.
+//! The lock dies with its process and with nothing else: a stopped one keeps it. A process that takes over all the same
+//! has to get past the lock, here by removing its file, as a person would who thinks it is left over. Then the epoch
+//! decides.
 
 use rustix::process::Signal;
 use serde_json::json;
@@ -28,7 +29,7 @@ fn a_stopped_performer_keeps_its_lock_until_it_ends() {
 }
 
 /// Stops a performer at a place, has another one take over past the lock, and lets the first one go on. `states` are
-/// those of the action behind the take-over and in the end, `arrived` how often it lay in the outbox at both times.
+/// those of the action behind the take-over and in the end, `arrived` how often it was in the outbox at both times.
 #[track_caller]
 fn taken_over(place: &str, states: [&str; 2], arrived: [usize; 2], said: &str) {
     let Some(office) = Office::open() else { return };
@@ -70,8 +71,8 @@ fn a_stale_performer_fails_before_the_effect() {
     );
 }
 
-/// The residue of `docs/design/0014-effects.md`: no receiver knows epochs. What has looked at its epoch already goes
-/// out, once, and the record goes on to say that nobody knows.
+/// The residue of `docs/design/0014-effects.md`: no receiver knows epochs. A process that has checked its epoch already
+/// sends once, and the record goes on to say that nobody knows.
 #[test]
 fn a_performer_that_is_stopped_behind_its_last_look_sends_once_and_is_not_believed() {
     taken_over("before-effect", ["unknown"; 2], [0, 1], "unknown");

@@ -1,5 +1,5 @@
-//! A ticket system that is told, moved and given a ticket, and what is then said of the action. What it has read is the
-//! oracle.
+//! A ticket system that gets a comment, a transition and a new ticket, and the resulting state of the action. The
+//! oracle is its log.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 
 use super::scene::Office;
 
-/// What an agent may do to tickets, each after a yes.
+/// An agent's permissions for tickets, each after a yes.
 const POLICY: &str = r#"version = 1
 level = "tactical"
 
@@ -152,8 +152,8 @@ fn a_ticket_is_commented_moved_and_made() {
     assert!(!office.fixture.proem(&["effects", "log", "--json"]).stdout().contains("correct-horse"));
 }
 
-/// What a server did not say is not known, and of its failures only the one that is declared says that it did nothing;
-/// nobody makes the same ticket twice by himself.
+/// An unanswered request is unknown, and of a server's failures only the declared one means that it did nothing. Nobody
+/// makes the same ticket twice by himself.
 #[test]
 fn a_ticket_of_which_nothing_was_heard_is_made_once() {
     let server = Tickets::start(vec![

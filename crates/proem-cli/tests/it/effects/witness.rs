@@ -120,7 +120,7 @@ fn a_restored_backup_sends_nothing() {
     assert!(shown.contains("`approved` in these records") && shown.contains("sent"), "{shown}");
     assert_eq!(scene.states(&ids), ["unknown", "unknown"]);
     scene.came_once(&ids);
-    // A person who looked says that it went; the bytes are gone, so nobody can have them sent once more.
+    // A person who looked says that it went. The bytes are gone, so nobody can have them sent once more.
     let again = scene.office.decide(&["queue", "resolve", &ids[0], "resend"], "y\n").unwrap();
     assert_ne!(again.code, Some(0), "{}", again.shown);
     scene.came_once(&ids);

@@ -26,7 +26,7 @@ cp -r \"$STATE.copy/.\" \"$STATE\" || exit 98
 cat /dev/zero >\"$STATE/full\" 2>/dev/null
 \"$PROEM\" \"$@\" </dev/null";
 
-/// A run in a name space where it may mount; `None` where that is not allowed.
+/// A run in a name space where it may mount. `None` where that is not allowed.
 fn on_disk(fixture: &Fixture, size: &str) -> Option<Command> {
     with_disk(fixture, size, (FULL, &TRIAGE))
 }
@@ -147,7 +147,7 @@ fn a_store_that_somebody_else_holds() {
         let (code, answer, said) = while_locked(&fixture, || server.await_requests(2), false);
         assert_eq!((code, severity(&answer)), (Some(3), "low".into()), "{said}");
         assert!(said.contains("could not be recorded") && said.contains("another process"), "{said}");
-        // Whoever comes next books what the attempt may have used.
+        // The next process books the possible usage of the attempt.
         triage(&fixture, &[]).json();
         assert_eq!(sql(&fixture, "SELECT state FROM attempts ORDER BY id"), ["reported", "unknown", "reported"]);
     };

@@ -98,7 +98,7 @@ fn an_investigation_is_replayed_from_its_record_alone() {
     assert_eq!((&output["calls"], &output["bytes"], &output["equal"]), (&json!(3), &json!(bytes), &json!(true)));
     assert_eq!(server.requests().len(), 3, "a replay sends nothing");
     let same = shown(&fixture.proem(&["runs", "replay", "last"])).replace(&grouped(bytes), "N");
-    // What the synthesis is told of itself is another.
+    // The synthesis gets another account of itself.
     let changed = |file: &str, from: &str, to: &str| {
         sql(
             &fixture,
@@ -186,14 +186,14 @@ fn a_killed_investigation_asks_only_for_what_is_left() {
         fixture.proem(&["risk", "HEAD", "--json"]).json()
     };
     let (fixture, server) = interrupted(vec![last_word()]);
-    // What is there of it replays.
+    // The existing part of it replays.
     let replayed = fixture.proem(&["runs", "replay", "last", "--json"]).json();
     assert_eq!((&replayed["calls"], &replayed["equal"]), (&json!(2), &json!(true)), "{replayed:#}");
     let report = fixture.proem(&["runs", "resume", "last", "--json"]).json();
     let sent = bodies(&server);
     assert_eq!((sent.len(), &sent[1]), (3, &sent[2]), "the first answer is not asked for again");
     assert_eq!(comparable(report.clone()), comparable(whole));
-    // What the answer that was lost used is not known, so nobody knows the sum.
+    // The usage of the lost answer is unknown, so nobody knows the sum.
     let spent = &report["spent"];
     assert_eq!(
         (&spent["calls"], &spent["input_tokens"], &spent["cost_nano_dollars"]),
@@ -234,7 +234,7 @@ fn a_fork_has_an_id_of_its_own() {
 #[test]
 fn a_commit_that_is_gone_is_not_gone_on_with() {
     let (fixture, server) = interrupted(vec![last_word()]);
-    // What came on top of it is no matter, and neither is what is not committed.
+    // Later commits do not matter, and neither do uncommitted changes.
     fixture.write(PERMISSIONS, code(90, 100));
     fixture.commit("Go on");
     fixture.write(PERMISSIONS, code(3, 100));

@@ -59,8 +59,8 @@ pub(crate) fn code(lines: usize, seed: i64) -> String {
     })
 }
 
-/// A shop whose permissions and sessions change together, with two owners one after the other, twelve
-/// importers, few tests and a past incident; its last commit touches the permissions alone.
+/// A shop whose permissions and sessions change together, with two owners one after the other, twelve importers, few
+/// tests and a past incident. Its last commit touches the permissions alone.
 pub(crate) fn shop() -> Past {
     let mut past = Past::default();
     for n in 0..12 {

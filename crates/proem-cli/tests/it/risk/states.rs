@@ -1,4 +1,4 @@
-//! Every change is assessed with the files and the past that it stands on: the index, the work tree, its commit.
+//! Every change is assessed with the files and the past that it is on: the index, the work tree, its commit.
 
 use std::fs;
 
@@ -121,6 +121,6 @@ fn what_init_wrote_is_no_change_until_somebody_edits_it() {
     assert_eq!(assessed(&["--worktree"]), mine);
     fixture.write("proem.toml", "# edited\n");
     assert_eq!(assessed(&[]).1, "core.py proem.toml");
-    // What is staged is what will be committed, whoever wrote it.
+    // A staged file will be committed, whoever wrote it.
     assert!(assessed(&["--staged"]).1.contains("proem.toml"));
 }

@@ -58,7 +58,7 @@ fn rated() -> Json {
     json!({ "name": "rate", "arguments": { "severity": "low" } })
 }
 
-/// What is printed, what was sent, and what the record says the answer was bound to.
+/// The output, the request, and the binding of the answer in the record.
 #[track_caller]
 fn check(replies: Vec<Reply>, args: &[&str], bound: &str) -> Vec<Json> {
     let server = start(replies);

@@ -22,8 +22,8 @@ fn interrupt(fixture: &Fixture, child: &Child) {
     assert!(signal.success());
 }
 
-/// Interrupts a command twice while a model is asked and nobody can write to the records; the second time when it
-/// says what that does. What it wrote to both outputs, and the exit code.
+/// Interrupts a command twice while a model is asked and nobody can write to the records. The second time after its
+/// message about that. Returns both outputs and the exit code.
 fn interrupted(fixture: &Fixture, server: &ScriptedServer, args: &[&str]) -> (Option<i32>, String, String) {
     let before = server.requests().len();
     let mut command = fixture.command(env!("CARGO_BIN_EXE_proem"));
@@ -61,7 +61,7 @@ fn states(fixture: &Fixture) -> Vec<String> {
     sql(fixture, "SELECT state FROM attempts ORDER BY id")
 }
 
-/// What was reserved for the attempts whose use nobody knows, each beside what is booked for it.
+/// The reservations of the attempts whose use nobody knows, each beside its booking.
 fn booked_in_full(fixture: &Fixture) -> Vec<String> {
     sql(
         fixture,
@@ -75,7 +75,7 @@ fn a_second_ctrl_c_ends_at_once() {
     let server = start(vec![never(), never(), low()]);
     let fixture = super::fixture(&server, "");
     check(&fixture, &server, &ASK, &[]);
-    // What goes on with the run books first what the killed one sent.
+    // The command that goes on with the run first books the requests of the killed one.
     check(&fixture, &server, &["runs", "resume", "last"], &["unknown"]);
     fixture.proem(&ASK).answer();
     assert_eq!(states(&fixture), ["unknown", "unknown", "reported"]);

@@ -1,4 +1,4 @@
-//! Prompt files that stand in no book, and inputs that are plain text.
+//! Prompt files that are in no book, and inputs that are plain text.
 
 use proem_llm::scripted::Reply;
 use serde_json::Value as Json;
@@ -113,7 +113,7 @@ fn what_a_prompt_file_uses_comes_from_its_folder() {
     assert_eq!(server.requests().len(), 0, "nothing was sent");
 }
 
-/// A draft that lies in a book uses what counts there.
+/// A draft that is in a book uses what counts there.
 #[test]
 fn a_draft_in_a_book_uses_the_book() {
     let server = start(vec![about()]);
@@ -125,7 +125,7 @@ fn a_draft_in_a_book_uses_the_book() {
     assert!(String::from_utf8(server.requests()[0].body.clone()).unwrap().contains("Be kind."));
 }
 
-/// What each text becomes for a prompt of one text, and whether a batch reads it the same way.
+/// The reading of each text for a prompt of one text, and whether a batch reads it the same way.
 #[test]
 fn json_is_never_sent_as_text_unasked() {
     let server = start(vec![]);

@@ -1,4 +1,4 @@
-//! Whoever is not asked for the budget's sake is refused, whatever asks and whatever stands in for an answer.
+//! A call that the budget forbids is refused, whatever asks and whatever replaces the answer.
 
 use proem_llm::scripted::ScriptedServer;
 

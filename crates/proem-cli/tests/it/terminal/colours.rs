@@ -1,4 +1,4 @@
-//! What is drawn in which colours, and where in none.
+//! The output with colours, and the output without.
 
 use rusqlite::Connection;
 

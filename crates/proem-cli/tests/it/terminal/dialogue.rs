@@ -1,7 +1,7 @@
 //! Questions of a run, answered by keys.
 //!
-//! No agent that is shipped asks anything; a run that was killed is made one that does, by sealing its state
-//! again with questions in it.
+//! No agent that is shipped asks anything. A run that was killed is made one that does, by sealing its state again with
+//! questions in it.
 
 use std::process::Command;
 
@@ -18,13 +18,13 @@ use crate::fixture::Fixture;
 use crate::terminal::scene::{answer, proem, scene, settled};
 use crate::terminal::screen::{Left, start};
 
-/// Where a run stands that asks: its folder, and its short id.
+/// The place of a run that asks: its folder, and its short id.
 struct Asking {
     fixture: Fixture,
     run: String,
 }
 
-/// A run that asks these questions; its process is gone.
+/// A run that asks these questions. Its process is gone.
 fn asking(questions: &[Question]) -> Asking {
     let slow = Reply { how: Delivery { delay_ms: 600_000, ..answer("low", 0, 0).how }, ..answer("low", 0, 0) };
     let (server, fixture) = scene(vec![slow]);
@@ -42,7 +42,7 @@ fn silent(command: &mut Command) -> &mut Command {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null())
 }
 
-/// Seals the only run's state again, with questions; its short id.
+/// Seals the only run's state again, with questions. Its short id.
 fn sealed_again(fixture: &Fixture, questions: Json) -> String {
     let records = Connection::open(fixture.base.join("state/proem/records.db")).unwrap();
     let query = "SELECT r.id, r.project, r.closure, s.step, s.sealed FROM runs r JOIN snapshots s ON s.run = r.id";
@@ -78,7 +78,7 @@ fn resumed(asking: &Asking, keys: &[&str]) -> Option<Left> {
     Some(terminal.end())
 }
 
-/// What was asked and answered, as the record has it.
+/// The question and the answer, as recorded.
 fn kept(asking: &Asking) -> Json {
     let shown = asking.fixture.proem(&["runs", "show", &asking.run, "--json"]).json();
     let approvals = shown["approvals"].as_array().unwrap().iter();
@@ -125,7 +125,7 @@ fn who_gives_no_answer_leaves_a_run_that_asks() {
 fn mail() -> Question {
     let label = Label::from_source(Source::parse("mail").unwrap());
     let forged = "\u{1b}[2J\u{1b}[1;1HNothing is sent.\nApprove? [y/N] y\n    1  send\nWhich one? [1-9] \u{202e}on\r";
-    // Where a terminal of eighty columns breaks a line, its rest would begin like one of ours.
+    // At the place where a terminal of eighty columns breaks a line, its rest would begin like one of ours.
     let broken = format!("{}run 0a1b2c3d asks: Which one? [1-9]", "x".repeat(66));
     let text = |text: String| LabelTree::Outside(Untrusted::new(text, label.clone()));
     Question {

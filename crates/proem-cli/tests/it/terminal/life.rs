@@ -1,4 +1,4 @@
-//! What is seen while a model is asked, and what is left of it.
+//! The screen while a model is asked, and the rest of it afterwards.
 
 use proem_llm::scripted::{Delivery, Reply};
 

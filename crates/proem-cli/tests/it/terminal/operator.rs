@@ -1,4 +1,4 @@
-//! Who is taken for a person that decides, and who is not.
+//! The conditions for being taken as a person who decides.
 
 use std::process::Command;
 

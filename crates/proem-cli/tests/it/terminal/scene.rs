@@ -59,7 +59,7 @@ pub(crate) fn answer(severity: &str, write: u64, read: u64) -> Reply {
     Reply::value(json!({ "severity": severity })).using(Some(counts))
 }
 
-/// Asks once; the exit code.
+/// Asks once. The exit code.
 pub(crate) fn ask(fixture: &Fixture, title: &str) -> i32 {
     fixture.proem(&["run", "reviews/triage", "--set", &format!("title={title}")]).code()
 }

@@ -20,7 +20,7 @@ pub(crate) const WIDE: NonZeroU16 = NonZeroU16::new(100).unwrap();
 /// The rows hold all that is written.
 const ROWS: NonZeroU16 = NonZeroU16::new(400).unwrap();
 
-/// How long a program may take to write something more; it is broken if it takes longer.
+/// How long a program may take to write something more. It is broken if it takes longer.
 const PATIENCE: Duration = Duration::from_mins(2);
 
 /// A program on a terminal.
@@ -32,17 +32,17 @@ pub(crate) struct Terminal {
     screen: Parser,
 }
 
-/// What is left when the program is gone.
+/// The state when the program is gone.
 pub(crate) struct Left {
     pub(crate) code: Option<i32>,
     /// Everything that it wrote, with the echo of keys.
     pub(crate) raw: String,
-    /// What stands on the screen.
+    /// The text on the screen.
     pub(crate) shown: String,
     screen: Parser,
 }
 
-/// Starts a program on a terminal of eighty columns; `None`, said out loud, where the system has none.
+/// Starts a program on a terminal of eighty columns. `None`, said out loud, where the system has none.
 pub(crate) fn start(command: Command) -> Option<Terminal> {
     start_on(NARROW, command)
 }
@@ -68,7 +68,7 @@ pub(crate) fn start_sized(rows: NonZeroU16, columns: NonZeroU16, command: Comman
     let reader = Arc::clone(&pty);
     std::thread::spawn(move || {
         let mut bytes = [0; 4096];
-        // When the program is gone a terminal gives an error on some systems, and nothing on others; either may come
+        // When the program is gone a terminal gives an error on some systems, and nothing on others. Either may come
         // before the kernel has handed over the last that was written.
         let mut ends = 0;
         while ends < LAST_LOOKS {
@@ -105,14 +105,14 @@ impl Terminal {
         }
     }
 
-    /// Whether a text stands on the screen.
+    /// Whether a text is on the screen.
     pub(crate) fn shows(&self, text: &str) -> bool {
         self.screen.screen().contents().contains(text)
     }
 
-    /// Waits until the last line asks for a yes or a no, and goes on at the end of each screen before; all screens as
-    /// they were then. What is shown above may look like the question, behind a bar; keys that are pressed before the
-    /// question are no answer to it.
+    /// Waits until the last line asks for a yes or a no, and goes on at the end of each earlier screen. Returns all
+    /// screens. The text above may look like the question, behind a bar. Keys that are pressed before the question do
+    /// not answer it.
     #[track_caller]
     pub(crate) fn until_asked(&mut self) -> Vec<String> {
         let mut screens = Vec::new();
@@ -128,7 +128,7 @@ impl Terminal {
         }
     }
 
-    /// Waits until the last line asks for a yes or a no, or for a key to go on; the screen then.
+    /// Waits until the last line asks for a yes or a no, or for a key to go on. The screen then.
     #[track_caller]
     pub(crate) fn until_prompted(&mut self) -> String {
         loop {
@@ -141,7 +141,7 @@ impl Terminal {
         }
     }
 
-    /// Forgets what stands on the screen, so that what comes next is told from it.
+    /// Forgets what is on the screen, so that what comes next is told from it.
     pub(crate) fn clear(&mut self) {
         let (rows, columns) = self.screen.screen().size();
         self.screen = Parser::new(rows, columns, 0);
@@ -167,7 +167,7 @@ impl Terminal {
         Left { code, raw, shown, screen: self.screen }
     }
 
-    /// Reads something more; false at the end.
+    /// Reads something more. False at the end.
     #[track_caller]
     fn read(&mut self) -> bool {
         use std::sync::mpsc::RecvTimeoutError::{Disconnected, Timeout};
@@ -197,7 +197,7 @@ impl Left {
         assert!(!screen.bold() && !screen.dim() && screen.fgcolor() == vt100::Color::Default, "{}", visible(&self.raw));
     }
 
-    /// What was written behind everything that was taken away again.
+    /// The text that was written after everything that was taken away again.
     pub(crate) fn written(&self) -> &str {
         self.raw.rsplit("\r\u{1b}[2K").next().unwrap_or_default()
     }

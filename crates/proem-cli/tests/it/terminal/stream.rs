@@ -121,7 +121,7 @@ fn a_server_that_drips_is_given_up_on() {
     assert!(left.shown.contains("idle_seconds"), "{}", left.shown);
 }
 
-/// The server sends a piece once the one before stands on the screen: what is kept back until more arrives never ends.
+/// The server sends a piece once the one before is on the screen: what is kept back until more arrives never ends.
 #[test]
 fn each_piece_is_on_the_screen_before_the_next_is_sent() {
     let pieces: Vec<String> = (0..100).map(|number| format!("piece-{number} ")).collect();

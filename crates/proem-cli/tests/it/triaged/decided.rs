@@ -1,4 +1,4 @@
-//! What the decision log keeps of a question: what could be chosen with its reasons, what was chosen, and what came of it.
+//! The decision log's record of a question: the options with their reasons, the choice, and the consequence.
 
 use serde_json::{Value as Json, json};
 
@@ -27,7 +27,7 @@ fn question_call(id: &str) -> Json {
     })
 }
 
-/// A project whose milestone has a name of two words, with that question open; its id.
+/// A project whose milestone has a name of two words, with that question open. Its id.
 fn questioned(policy: &str) -> Option<(Fixture, String)> {
     let probe = start(Vec::new());
     let (_, id) = one_comment("tactical", &probe)?;
@@ -94,7 +94,7 @@ fn a_decision_names_the_items_of_the_raid_log_that_it_is_about() {
     assert_eq!(entry["related_raid_items"], json!(["I001"]), "{entry}");
 }
 
-/// The goal of a sprint stands in the delivery state as its tracker says it, unless the guard keeps it out.
+/// The goal of a sprint is in the delivery state as its tracker says it, unless the guard keeps it out.
 #[test]
 fn a_sprint_has_the_goal_that_its_tracker_names() {
     let started = |goal: &str| {

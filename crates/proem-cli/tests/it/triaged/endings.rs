@@ -7,7 +7,7 @@ use crate::fixture::Fixture;
 use crate::terminal::scene::proem;
 use crate::terminal::screen::{WIDE, start_on};
 
-/// Somebody takes the flag off; the ticket is not done.
+/// Somebody takes the flag off. The ticket is not done.
 fn unflagged(number: u32) -> Json {
     let flag = json!([{ "field": "Flagged", "fromString": "Impediment", "toString": "" }]);
     change(number, "Payment provider sandbox", "In Progress", &flag)

@@ -67,8 +67,8 @@ fn open_about(fixture: &Fixture, list: [&str; 2], ticket: &str) -> Vec<String> {
     found.map(|item| item["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Forty signals on each of three evenings, through the binary and without a model: each is acted on, asked about or listed
-/// as read, and no question stands twice.
+/// Forty signals on each of three evenings, through the binary and without a model: each is acted on, asked about or
+/// listed as read, and no question occurs twice.
 #[test]
 fn three_evenings_tell_of_every_signal() {
     let Some(mut fixture) = vouched(&evening("project.toml")) else { return };
@@ -400,7 +400,7 @@ fn a_thread_of_two_hundred_quotes_is_one_signal() {
     assert_eq!((count(&again["signals"]), items(&again)), (0, Vec::new()), "{again}");
 }
 
-/// Two projects in one store: each page names its own project, and nothing of the one stands in the other.
+/// Two projects in one store: each page names its own project, and nothing of the one is in the other.
 #[test]
 fn two_projects_in_one_store_tell_of_themselves_alone() {
     let Some(fixture) = project("artefact") else { return };

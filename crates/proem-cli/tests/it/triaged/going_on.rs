@@ -57,7 +57,7 @@ fn the_next_cycle_goes_on_with_a_run_that_was_killed() {
     assert_eq!(server.requests().len(), 4, "what was answered before is not asked again");
     assert_eq!(sql(&fixture, "SELECT count(*) || '' FROM runs"), ["1"]);
     assert_eq!(sql(&fixture, "SELECT count(*) || '' FROM actions"), ["1"]);
-    // Where it may not go on, its signals are asked about anew, and the reason is said.
+    // If it may not go on, its signals are asked about anew, with the reason.
     let Some((fixture, _server)) = killed() else { return };
     let verdicts = include_str!("../../../../proem-guard/data/verdicts.tsv");
     fixture.configure("guard/verdicts.tsv", &format!("{verdicts}# the same, and other bytes\n"));
@@ -78,7 +78,7 @@ fn answers_of_a_cycle_that_could_not_be_written_are_used_by_the_next() {
     assert_eq!(failed.code(), 3, "{}", failed.transcript());
     assert_eq!(sql(&fixture, "SELECT count(*) || '' FROM actions"), ["1"]);
     fixture.set("PROEM_FAILPOINT", "");
-    // What came meanwhile has a cycle of its own, which asks.
+    // Later signals have a cycle of their own, which asks.
     fixture.write("two.json", super::comment(2, TEXT).to_string());
     let done = fixture.proem(&["triage", "run", "two.json", "--json"]);
     let report = done.json();
@@ -170,7 +170,7 @@ impl Watching {
     }
 }
 
-/// A project with a comment in a folder that is watched; `more` stands in the user's configuration.
+/// A project with a comment in a folder that is watched. `more` is in the user's configuration.
 fn inbox(server: &ScriptedServer, more: &str) -> Option<Fixture> {
     let fixture = with_models("tactical", server, more)?;
     fixture.write("inbox/one.json", super::comment(1, TEXT).to_string());
@@ -219,7 +219,7 @@ fn a_watcher_that_is_told_to_end_breaks_its_calls_off_and_leaves_their_signals_o
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(said.contains("the calls were broken off") && said.contains("\"ended\""), "{said}");
     assert_eq!(fixture.proem(&["triage", "status", "--json"]).json()["signals"], json!({ "open": 1 }));
-    // What a person broke off is nobody's answer: models are asked anew.
+    // A run that a person broke off is nobody's answer: models are asked anew.
     let done = fixture.proem(&["triage", "run", "inbox/one.json", "--json"]);
     assert_eq!(done.json()["signals"][0]["outcome"], "drafted", "{}", done.transcript());
     assert!(!done.stderr().contains("a cycle broke off behind its calls"), "{}", done.stderr());

@@ -18,7 +18,7 @@ const SPONSOR: &str = "Authentication-Results: mx.corp.example; dmarc=pass heade
                        From: Sam Okoro <sam@corp.example>\nTo: pm@corp.example\nSubject: Beta date\n\n\
                        Could you tell me where the Beta stands?\n";
 
-/// A project at the highest level whose effects are on and whose policy knows the sponsor; its clock is set.
+/// A project at the highest level whose effects are on and whose policy knows the sponsor. Its clock is set.
 fn office() -> Option<(Fixture, i64)> {
     let mut fixture = project("tactical")?;
     let shipped = include_str!("../../../../proem-engine/data/policy.toml");
@@ -40,7 +40,7 @@ fn causes(report: &Json) -> Json {
     signals.map(|signal| json!({ "id": signal["id"], "revision": signal["revision"] })).collect()
 }
 
-/// What an agent proposes because of signals: a mail to the sponsor.
+/// An agent's proposal because of signals: a mail to the sponsor.
 fn proposed(fixture: &Fixture, causes: &Json) -> Json {
     let mail = json!({
         "action": "email_stakeholder", "target": "sam@corp.example", "causes": causes,
@@ -52,7 +52,7 @@ fn proposed(fixture: &Fixture, causes: &Json) -> Json {
     serde_json::from_str(run.stdout()).unwrap()
 }
 
-/// Sweeps at a time, and takes the same signals in once more; how many actions there are by state.
+/// Sweeps at a time, and takes the same signals in once more. How many actions there are by state.
 fn swept(fixture: &mut Fixture, at: i64) -> Json {
     fixture.set("PROEM_CLOCK", at.to_string());
     fixture.proem(&["effects", "sweep"]);
@@ -83,7 +83,7 @@ fn a_held_mail_goes_once_when_its_time_has_come() {
     assert_eq!((swept(&mut fixture, due), sent(&fixture).len()), (json!({ "executed": 1 }), 1));
     assert!(sent(&fixture)[0].contains("<sam@corp.example>"), "{:?}", sent(&fixture));
     assert_eq!((swept(&mut fixture, due + MINUTE), sent(&fixture).len()), (json!({ "executed": 1 }), 1));
-    // Who proposes it again is told that it went, and the signal can't have another.
+    // A second proposal is answered by the first's state, and the signal can't have another.
     assert_eq!(proposed(&fixture, &causes(&report))["state"], "executed");
     assert_eq!((swept(&mut fixture, due + 60 * MINUTE), sent(&fixture).len()), (json!({ "executed": 1 }), 1));
     let log = fixture.proem(&["effects", "log", "--json"]).json();
@@ -103,7 +103,7 @@ fn a_mail_for_an_attack_is_a_persons_to_send() {
     };
     assert!(["waiting", "refused"].contains(&state(0).as_str().unwrap()), "{}", state(0));
     assert_eq!(state(1), "held", "a signal beside the attack is held as any other");
-    // What a person lets in is kept out no more, and what rests on it still needs a yes.
+    // A text that a person lets in is kept out no more, and actions that rest on it still need a yes.
     let explained = |fixture: &Fixture| {
         let mail = json!({
             "action": "email_stakeholder", "target": "sam@corp.example", "causes": [causes(&report)[0]],

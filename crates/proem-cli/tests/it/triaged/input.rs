@@ -163,7 +163,7 @@ fn the_same_id_in_two_projects_is_two_signals() {
     let raid = |args: &[&str]| fixture.proem(&[&["artefacts", "show", "raid-log", "--json"], args].concat()).json();
     assert_eq!(raid(&[])["artefacts"][0]["version"], 1);
     assert_eq!(raid(&root)["artefacts"][0]["version"], 1);
-    // What ends in one of them is open in the other.
+    // An item that ends in one of them is open in the other.
     triaged(&fixture, &[moved(142, "In Progress", "Done")]);
     assert_eq!(raid(&[])["artefacts"][0]["content"]["items"][0]["status"], "resolved");
     assert_eq!(raid(&root)["artefacts"][0]["content"]["items"][0]["status"], "open");
@@ -189,7 +189,7 @@ fn a_typing_mistake_in_the_project_s_file() {
         let fixture = Fixture::folder().unborn();
         fixture.write(".proem/triage/project.toml", text);
         fixture.write("signals.jsonl", flagged(142).to_string());
-        // Whoever vouches for it hears of it at once, where there is a terminal; the run says it anyway.
+        // The person who vouches for it hears of it at once, if there is a terminal. The run says it anyway.
         let run = fixture.proem(&["triage", "run", "signals.jsonl"]);
         assert_eq!(run.code(), 2, "{}", run.stderr());
         run.transcript()
@@ -255,7 +255,7 @@ fn a_blocker_of_odd_texts_is_a_blocker() {
     }
 }
 
-/// Whoever finds the records held says so, has changed nothing, and does it all the next time.
+/// A command that finds the records held says so, has changed nothing, and does all its work the next time.
 #[test]
 fn records_that_another_process_holds() {
     let Some(fixture) = project("artefact") else { return };
@@ -293,7 +293,7 @@ fn a_cycle_that_was_killed_is_done_once() {
     }
 }
 
-/// What a person decided between a broken cycle and the next one is not asked again.
+/// A person's decision between a broken cycle and the next one is not asked for again.
 #[test]
 fn a_question_of_a_broken_cycle_that_was_answered_stays_answered() {
     let Some(mut fixture) = project("artefact") else { return };
@@ -326,7 +326,7 @@ fn files_that_are_given_twice() {
     is_done_once(&fixture, &["two.jsonl"]);
 }
 
-/// Half a file is kept for a person and named by its place; the whole one is worked on when it comes.
+/// Half a file is kept for a person and named by its place. The whole one is worked on when it comes.
 #[test]
 fn half_a_file_and_then_the_whole_one() {
     let Some(fixture) = project("artefact") else { return };

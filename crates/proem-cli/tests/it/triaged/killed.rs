@@ -17,7 +17,7 @@ use crate::fixture::Fixture;
 use crate::records::sql;
 
 const MINUTE: i64 = 60_000;
-/// What each comment says, behind the summary of its ticket.
+/// The text of each comment, behind the summary of its ticket.
 const TEXT: &str = "When will the vendor certification be done?";
 
 /// A model that words the same mail about a signal, of which it reads this text, otherwise each time that it is asked.
@@ -87,7 +87,7 @@ impl Desk {
         self.fixture.set("PROEM_CLOCK", clock);
     }
 
-    /// A command that is killed after so many milliseconds; whether it lived until then.
+    /// A command that is killed after so many milliseconds. Whether it lived until then.
     fn killed(&self, args: &[&str], after: u64) -> bool {
         let mut command = self.fixture.command(env!("CARGO_BIN_EXE_proem"));
         command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -122,7 +122,7 @@ fn each_signal_has_one_mail_whatever_the_model_says_the_next_time() {
         let server = model(&id, &format!("Vendor certification\n{TEXT}"));
         desk.configure(server.address());
         desk.fixture.write("one.json", comment(signals, TEXT).to_string());
-        // The same signal again and again; the model words its mail otherwise each time that it is asked.
+        // The same signal again and again. The model words its mail otherwise each time that it is asked.
         for _ in 0..=draw.below(4) {
             if killed < kills && desk.killed(&["triage", "run", "one.json"], draw.below(longest)) {
                 killed += 1;

@@ -1,4 +1,4 @@
-//! What a person sees of every signal, and overrules: `triage signals`, `triage judge`, `triage digest`.
+//! A person's view of every signal, and the commands to overrule it: `triage signals`, `triage judge`, `triage digest`.
 
 use serde_json::{Value as Json, json};
 
@@ -9,7 +9,7 @@ use crate::browser;
 use crate::fixture::{Fixture, Run};
 use crate::run::start;
 
-/// A mail as a file; `proof` is what the project's mail server says of it.
+/// A mail as a file. `proof` is what the project's mail server says of it.
 fn mail(number: u32, from: &str, subject: &str, proof: &str, body: &str) -> String {
     let proof =
         if proof.is_empty() { String::new() } else { format!("Authentication-Results: mx.corp.example; {proof}\n") };
@@ -193,7 +193,7 @@ fn a_judgement_overrules_runs_the_signal_again_and_asks() {
     assert_eq!(text(&called(&fixture, "Room"), "importance"), "low");
 }
 
-/// Two judgements of a proven stakeholder's signals raise the third; a forged sender and a stranger teach nothing, and
+/// Two judgements of a proven stakeholder's signals raise the third. A forged sender and a stranger teach nothing, and
 /// what is lowered lowers nothing else.
 #[test]
 fn judgements_teach_by_proven_stakeholder_and_category_and_never_lower() {

@@ -12,7 +12,7 @@ use crate::run::{set_up, start};
 
 const PROJECT: &str = "0192f0c1-7a2b-4c3d-8e4f-5a6b7c8d9e0f";
 
-/// A project at a level, with a provider that is the server and models asked for; `more` is configured besides.
+/// A project at a level, with a provider that is the server and models asked for. `more` is configured besides.
 pub(super) fn with_models(level: &str, server: &ScriptedServer, more: &str) -> Option<Fixture> {
     let mut fixture = project(level)?;
     set_up(&mut fixture, server, "");
@@ -94,7 +94,7 @@ pub(crate) fn one_local_comment() -> Option<(Fixture, Vec<String>)> {
     Some((fixture, [sanitised, classified, drafted].map(object).to_vec()))
 }
 
-/// What the stages answer about the signal of this id.
+/// The stages' answers about the signal of this id.
 pub(super) fn answers(id: &str) -> Vec<Reply> {
     vec![
         calls(vec![sanitised(id, &format!("Vendor certification\n{TEXT}"))]),
@@ -103,7 +103,7 @@ pub(super) fn answers(id: &str) -> Vec<Reply> {
     ]
 }
 
-/// What the small and the large model were asked stands under each of them.
+/// The questions to the small and the large model are counted under each of them.
 #[test]
 fn statistics_keep_the_roles_apart() {
     let probe = start(Vec::new());
@@ -247,7 +247,7 @@ fn a_dry_run_shows_what_each_stage_would_send_and_changes_nothing() {
         serde_json::Deserializer::from_str(shown.stdout()).into_iter().collect::<Result<_, _>>().unwrap();
     let stages: Vec<&str> = requests.iter().filter_map(|request| request["stage"].as_str()).collect();
     assert_eq!(stages, ["sanitise", "classify", "reasoning"], "{}", shown.transcript());
-    // No answer is there yet, so what stands behind one says what it takes for granted.
+    // No answer is there yet, so what is behind one says what it takes for granted.
     assert_eq!(requests[0]["assumes"], Json::Null);
     assert!(requests[2]["assumes"].as_str().unwrap().contains("what rules say"), "{}", requests[2]["assumes"]);
     assert_ne!(requests[0]["body"]["model"], requests[2]["body"]["model"], "reasoning would ask the large model");

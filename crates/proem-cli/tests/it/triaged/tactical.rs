@@ -92,7 +92,7 @@ fn a_refusal_is_a_question_that_names_the_command() {
     }
 }
 
-/// Whoever allows what was refused gets it offered by the same question, and nobody does before.
+/// A person who allows a refused action gets it offered by the same question, and nobody does before.
 #[test]
 fn a_refused_action_is_offered_again_once_it_is_allowed() {
     let Some(fixture) = project("tactical") else { return };

@@ -10,7 +10,7 @@ use crate::fixture::Fixture;
 use crate::records::sql;
 use crate::run::start;
 
-/// The project as it stood before anything came: no signal, artefact or action is known, and nobody has a key.
+/// The project as it was before anything came: no signal, artefact or action is known, and nobody has a key.
 fn forgotten(fixture: &mut Fixture) {
     let records = fixture.base.join("state/proem/records.db");
     for ending in ["", "-wal", "-shm"] {
@@ -22,7 +22,7 @@ fn forgotten(fixture: &mut Fixture) {
     fixture.set("ANTHROPIC_API_KEY", "");
 }
 
-/// More signals than one cycle takes are asked about in several, whose requests stand beside each other.
+/// More signals than one cycle takes are asked about in several, whose requests are beside each other.
 #[test]
 fn several_cycles_of_one_command_are_repeated() {
     let refused = || Reply::text("There is nothing to say.");
@@ -82,7 +82,7 @@ fn what_was_recorded_is_repeated_without_a_server_or_key() {
 #[test]
 fn a_folder_that_lacks_the_cycle_or_holds_another_is_said() {
     let Some((mut fixture, _)) = recorded() else { return };
-    // What is there already is not written over.
+    // An existing cassette is not written over.
     let refused = run(&fixture, &["--record", "tape"]);
     assert_eq!(refused.code(), 2, "{}", refused.transcript());
     assert!(refused.stderr().contains("already holds cassettes"), "{}", refused.stderr());

@@ -3,7 +3,7 @@ use crate::providers::Providers;
 
 const HAIKU: &str = "claude-haiku-4-5";
 
-/// A request, as far as a case says; the rest is here.
+/// A request, as far as a case says. The rest is here.
 struct Sent {
     seconds: i64,
     prompt: &'static str,
@@ -132,7 +132,7 @@ fn a_change_in_the_prefix_is_named_with_its_cost() {
         "the cache missed because another model was asked, and each has a cache of its own; 7,000 tokens were paid in \
          full, $0.018900 more than from the cache; keep calls that share a prefix with one model",
     );
-    // What was read of an earlier breakpoint is not missed; nor is more than the prompt that was sent.
+    // Tokens read from an earlier breakpoint are not missed, nor are more than the prompt that was sent.
     let part =
         Sent { sections: "role=a/1000 rules=x/6000 | task=c/500", usage: used(7_500, 1_000, 6_000), ..Sent::default() };
     assert_eq!(compared(&Sent::default(), &part).missed_tokens, Some(6_000));
@@ -205,7 +205,7 @@ fn entries_expire() {
     );
     assert_eq!(compared(&Sent::default(), &after(300)).verdict, CacheOutcome::Unexplained);
     assert_eq!(compared(&Sent::default(), &after(-9)).verdict, CacheOutcome::Unexplained);
-    // What was bought for an hour lives an hour, and reading refreshes an entry.
+    // An entry that was bought for an hour lives an hour, and reading refreshes it.
     let hour = CacheWriteUsage { seconds: NonZeroU32::new(3_600), tokens: 7_000 };
     let bought = Usage { cache_writes: vec![hour], ..used(7_500, 0, 0).unwrap() };
     let bought = Sent { usage: Some(bought), ..Sent::default() };
@@ -283,7 +283,7 @@ fn a_prompt_finds_nothing_that_another_wrote() {
     check(&decision, &synthesis("role=a/1000 rules=b/6000 | task=c/500"), other_prompt(), words);
     let same_tools = Sent { tools: decision.tools, ..synthesis("other=x/7000 | task=c/500") };
     check(&decision, &same_tools, other_prompt(), words);
-    // What two prompts share counts as it does within one.
+    // Text shared by two prompts counts like text within one.
     let shared = Sent { tools: decision.tools, ..synthesis("role=a/1000 rules=x/6000 | task=c/500") };
     assert_eq!(compared(&decision, &shared).verdict, CacheOutcome::Changed);
     let elsewhere = Sent { model: "claude-sonnet-4-6", ..synthesis("other=x/7000 | task=c/500") };
@@ -301,7 +301,7 @@ fn a_prompt_finds_nothing_that_another_wrote() {
 
 #[test]
 fn what_is_not_known_is_not_invented() {
-    // What stands before the sections is not compared where it is not kept.
+    // Text before the sections is not compared if it is not kept.
     let tools = |tools| Sent { tools, ..Sent::default() };
     assert_eq!(compared(&tools(Some("t")), &tools(None)).first_change, None);
     assert_eq!(compared(&tools(None), &tools(Some("t"))).first_change, None);

@@ -3,7 +3,7 @@
 use super::{CacheComparison, CacheOutcome, CacheSkipReason, RequestDifference};
 use crate::cache::comma_grouped;
 
-/// Where text belongs that changes.
+/// The place for text that changes.
 const BEHIND: &str = "put sections that change from call to call after those that don't, and mark them `cache: never`";
 
 impl CacheComparison {
@@ -61,7 +61,7 @@ impl CacheComparison {
         }
     }
 
-    /// Where the first change stands, if it did no harm.
+    /// The place of the first change, if it did no harm.
     fn behind(&self) -> String {
         match &self.first_change {
             Some(change) if change.is_in_prefix() => {
@@ -89,7 +89,7 @@ impl CacheComparison {
 }
 
 impl RequestDifference {
-    /// What changed, and what helps.
+    /// The change, and the remedy.
     fn in_words(&self) -> (String, &'static str) {
         match self {
             Self::Model => (

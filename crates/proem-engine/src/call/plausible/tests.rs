@@ -47,7 +47,7 @@ fn text(text: &str) -> ResponsePart {
     ResponsePart::Text { text: outside(text) }
 }
 
-/// What can be right for a prompt, sent to a model with 64,000 tokens of output, and an answer.
+/// The plausible usage for a prompt, sent to a model with 64,000 tokens of output, and an answer.
 fn plausible(prompt: &str, cap: usize, answer: &[ResponsePart]) -> PlausibleUsage {
     let model = Providers::load().unwrap().model("claude-haiku-4-5").unwrap().clone();
     PlausibleUsage::new(prompt.len() + 200, &request(prompt, cap), &model, answer)
@@ -91,14 +91,14 @@ fn impossible_figures_are_not_believed() {
     // No token is shorter than a byte, and providers add their templates.
     check(usage(u64::try_from(prompt.len()).unwrap() + 2_320, 220), true);
     check(usage(u64::try_from(prompt.len()).unwrap() + 2_321, 220), false);
-    // Thinking fills the cap; a server that ignores it can have written what is visible.
+    // Thinking fills the cap. A server that ignores it can have written what is visible.
     check(usage(230, 500), true);
     check(usage(230, 1_000), true);
     check(usage(230, 2_000), false);
     // More cached than there is.
     check(Usage { cache_read: Some(231), ..usage(230, 220) }, false);
     check(Usage { cache_read: Some(230), ..usage(230, 220) }, true);
-    // What is missing is no lie.
+    // A missing figure is no lie.
     check(Usage { input: None, ..usage(230, 220) }, true);
     check(Usage::default(), true);
 }

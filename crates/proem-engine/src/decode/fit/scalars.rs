@@ -8,7 +8,7 @@ use super::super::tree::{Id, JsonNodeKind};
 use super::Aligner;
 use super::schema::{Types, members};
 
-/// Above this a float may stand for more than one integer: 2^53.
+/// Above this a float may represent more than one integer: 2^53.
 const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
 impl Aligner<'_> {
@@ -96,7 +96,7 @@ fn scalar_from_text(text: &str, types: Types, members: Option<&[Json]>) -> Optio
     (types.null && !types.text && nothing).then_some((RepairKind::NullFromText, Json::Null))
 }
 
-/// Whether a word begins with the dots that stand for more.
+/// Whether a word begins with the dots that represent more.
 fn is_ellipsis(word: &str) -> bool {
     word.starts_with("...") || word.starts_with('…')
 }

@@ -1,4 +1,4 @@
-//! What is read off a JSON Schema.
+//! The facts read off a JSON Schema.
 
 use serde_json::{Map, Value as Json};
 
@@ -82,7 +82,7 @@ const fn type_of(value: &Json) -> &'static str {
     }
 }
 
-/// The members that `enum` or `const` permits; `None` if neither stands there.
+/// The members that `enum` or `const` permits. `None` if neither is there.
 pub(super) fn members(schema: &Map<String, Json>) -> Option<&[Json]> {
     match (schema.get("const"), schema.get("enum")) {
         (Some(member), _) => Some(std::slice::from_ref(member)),
@@ -91,7 +91,7 @@ pub(super) fn members(schema: &Map<String, Json>) -> Option<&[Json]> {
     }
 }
 
-/// What a reference within the document leads to.
+/// The target of a reference within the document.
 pub(super) fn resolve_reference<'s>(root: &'s Json, reference: &str) -> Option<&'s Json> {
     let pointer = reference.strip_prefix('#')?;
     root.pointer(pointer)

@@ -1,4 +1,4 @@
-//! Where a path leads, read off the schema, and whether its value may stand where it is asked for.
+//! The target of a path, read off the schema, and whether its value may be used there.
 
 use super::{AnalysisFrame, TemplateWalk};
 use crate::input::InputTrust;
@@ -65,7 +65,7 @@ impl<'s> TemplateWalk<'s> {
         self.present.contains(key) || parts.next().is_some_and(|present| present.starts_with(&part))
     }
 
-    /// What a block around calls `name`, and the key of the frame that does.
+    /// The value that a surrounding block calls `name`, and the key of that block's frame.
     pub(super) fn parameter_named(&self, name: &str) -> Option<(PathTarget<'s>, usize)> {
         for frame in self.frames.iter().rev() {
             if let Some(shape) = frame.parameters.get(name) {

@@ -1,8 +1,7 @@
 //! Versions that are locked: what `book.lock` says, and whether it still holds.
 //!
-//! A lock speaks of the files of its own layer. That a lower layer has other files on another machine, or
-//! that some of this layer's don't count there, makes another combination, which nobody locked; it changes
-//! nothing that was.
+//! A lock speaks of the files of its own layer. That a lower layer has other files on another machine, or that some of
+//! this layer's don't count there, makes another combination, which nobody locked. It changes nothing that was.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,7 +13,7 @@ use super::{Book, Closure, LockState, version_numbers};
 use crate::error::{Error, ErrorKind};
 use crate::prompt::origin::Origin;
 
-/// What `book.lock` says.
+/// The contents of `book.lock`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct BookLock {
@@ -58,7 +57,7 @@ impl Book {
         self.locks.iter().any(|lock| lock.versions.get(&key) == Some(&closure.hash))
     }
 
-    /// What was changed after a version was locked, in words with what to do; `None` if nothing was.
+    /// The changes after a version was locked, in words with the remedy. `None` if there are none.
     pub(crate) fn edited(&self, prompt: &str, version: &str, closure: &Closure) -> Option<String> {
         if self.is_locked(prompt, version, closure) {
             return None;
@@ -76,7 +75,7 @@ impl Book {
         ))
     }
 
-    /// What differs from the locks of the layers that have files in this closure.
+    /// The differences from the locks of the layers that have files in this closure.
     fn changes<'c>(&self, prompt: &str, version: &str, closure: &'c Closure) -> Vec<LockDifference<'c>> {
         let key = format!("{prompt}@{version}");
         let named = self.locks.iter().enumerate().filter(|(_, lock)| lock.versions.contains_key(&key));
@@ -103,7 +102,7 @@ impl Book {
         (!files.is_empty()).then_some(LockDifference { origin, files, is_exact: true })
     }
 
-    /// What is wrong with a locked version, with what to do about it.
+    /// The problem of a locked version, with its remedy.
     pub(super) fn in_locked(&self, prompt: &str, version: &str, error: &Error) -> Error {
         let remedy =
             format!("`{prompt}` {version} is locked as it is; mend it in a new version, such as {}", self.next(prompt));
@@ -125,13 +124,12 @@ impl Book {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Edited`] naming every version that was locked with other content; give it a new
-    /// number instead.
+    /// [`ErrorKind::Edited`] naming every version that was locked with other content. Give it a new number instead.
     pub fn lock(&self, origin: Origin) -> Result<String, Error> {
         let Some(index) = self.layers.iter().position(|layer| layer.origin == origin) else {
             return Err(Error::new(ErrorKind::NotFound, format!("there is no {} book", origin.as_str())));
         };
-        // What lies above this layer is none of its business; a project's lock goes where other users are.
+        // Layers above this one are none of its business. A project's lock goes to other users.
         let below = self.layers.iter().take(index.saturating_add(1));
         let layers: Vec<_> =
             below.filter(|layer| layer.origin != Origin::User || origin == Origin::User).cloned().collect();
@@ -172,12 +170,12 @@ const HEAD: &str = "\
 
 ";
 
-/// What differs from the lock of one layer.
+/// The differences from the lock of one layer.
 struct LockDifference<'c> {
     origin: Origin,
     /// Files of the layer, by path.
     files: Vec<&'c str>,
-    /// Whether all of them were changed; otherwise at least one was.
+    /// Whether all of them were changed. Otherwise at least one was.
     is_exact: bool,
 }
 

@@ -1,8 +1,8 @@
-//! A prompt file that stands in no book.
+//! A prompt file that is in no book.
 //!
-//! Invariants: the book that is made of it holds this one prompt and nothing else, under a name that no book of
-//! folders can have, so that it stands in for no other prompt; every file of its closure was handed over by the
-//! caller, under a plain name.
+//! Invariants: the book that is made of it holds this one prompt and nothing else, under a name that no book of folders
+//! can have, so that it replaces no other prompt. Every file of its closure was handed over by the caller, under a
+//! plain name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind};
 /// The agent of every prompt that is named by its file. No folder has this name.
 const AGENT: &str = ".";
 
-/// The version of a file that doesn't say which it is; reading it says that this is missing.
+/// The version of a file that doesn't say which it is. Reading it says that this is missing.
 const UNSAID: &str = "0.0.0";
 
 /// The most letters of the file's name that are taken into the prompt's.
@@ -33,8 +33,8 @@ pub struct LoosePrompt {
     pub version: String,
 }
 
-/// The prompt of a file with this text, whose name without its ending is `stem`. What the text uses, such as
-/// `_tone.prompt`, is asked of `beside`, with who wrote it; `None` is reported when the prompt is read.
+/// The prompt of a file with this text, whose name without its ending is `stem`. `beside` supplies the files that the
+/// text uses, such as `_tone.prompt`, with their author. `None` is reported when the prompt is read.
 ///
 /// # Errors
 ///
@@ -78,7 +78,7 @@ fn partial(name: &str) -> String {
     format!("_{name}.prompt")
 }
 
-/// What the front matter says, if that is a version.
+/// The version in the front matter, if it is one.
 fn front_matter_version(text: &str) -> Option<String> {
     front_matter_value(text, "version").filter(|version| is_version(version))
 }

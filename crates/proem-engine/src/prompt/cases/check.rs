@@ -1,6 +1,6 @@
 //! What a case asks of an answer: one table of checks, each over a text, a list of texts or a value.
 //!
-//! Invariants: a check that can't be decided does not hold; a check takes time linear in the answer, since patterns run
+//! Invariants: a check that can't be decided does not hold. A check takes time linear in the answer, since patterns run
 //! on an engine without backtracking and words are counted.
 
 use std::collections::BTreeMap;
@@ -36,9 +36,9 @@ pub const MAX_PATTERN_BYTES: usize = 1_000;
 /// What a check compares an answer with.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AnswerRule {
-    /// The answer is this value. Numbers are compared by value; a text equals the number or boolean that it writes.
+    /// The answer is this value. Numbers are compared by value. A text equals the number or boolean that it writes.
     Equals(Json),
-    /// Each of these stands in one of its texts.
+    /// Each of these is in one of its texts.
     ContainsAll(Vec<String>),
     /// One of these does at least.
     ContainsAny(Vec<String>),
@@ -85,7 +85,7 @@ pub struct AnswerCheck {
     pub sense: RuleSense,
     /// Whether case counts.
     pub letter_case: LetterCase,
-    /// The part of the answer that is looked at, as a JSON pointer; `None` looks at all of it.
+    /// The part of the answer that is looked at, as a JSON pointer. `None` looks at all of it.
     pub at: Option<String>,
 }
 
@@ -96,7 +96,7 @@ impl AnswerCheck {
         Self { rule, sense: RuleSense::Holds, letter_case: LetterCase::Kept, at: None }
     }
 
-    /// What does not hold of an answer, in words; `None` if the check passes.
+    /// What does not hold of an answer, in words. `None` if the check passes.
     #[must_use]
     pub fn difference(&self, answer: &Json) -> Option<String> {
         let place = self.at.as_deref().unwrap_or_default();
@@ -217,12 +217,12 @@ pub(super) fn compile_pattern(pattern: &str, letter_case: LetterCase) -> Result<
     compile_schema(&json!({ "type": "string", "pattern": format!("{flags}{pattern}") }))
 }
 
-/// Whether a value meets a schema; a schema that can't be compiled is met by nothing.
+/// Whether a value meets a schema. A schema that can't be compiled is met by nothing.
 fn meets(schema: &Json, value: &Json) -> bool {
     compile_schema(schema).is_ok_and(|validator| validator.is_valid(value))
 }
 
-/// All texts of a part of an answer, wherever they stand. A part that is a number or a boolean is its own text.
+/// All texts of a part of an answer, wherever they are. A part that is a number or a boolean is its own text.
 fn texts_of(part: &Json) -> Vec<String> {
     match part {
         Json::Number(_) | Json::Bool(_) => vec![part.to_string()],
@@ -266,7 +266,8 @@ fn is_same(expected: &Json, found: &Json, letter_case: LetterCase) -> bool {
     }
 }
 
-/// The words that two texts share, in percent of the words of both; two texts without words share all if they are equal.
+/// The words that two texts share, in percent of the words of both. Two texts without words share all if they are
+/// equal.
 fn shared_percent(a: &str, b: &str) -> u8 {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let (mut total, mut shared) = (0_usize, 0_usize);

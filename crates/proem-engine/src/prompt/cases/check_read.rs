@@ -1,4 +1,4 @@
-//! Reading the checks of an answer, with every problem where it stands.
+//! Reading the checks of an answer, with every problem where it is.
 
 use serde_json::Value as Json;
 
@@ -92,7 +92,7 @@ fn read_pointer(node: &YamlNode, problems: &mut Diagnostics) -> Option<String> {
     None
 }
 
-/// A text, or a list of them; none is blank, for every answer has it.
+/// A text, or a list of them. None is blank, for every answer has it.
 fn text_or_texts(node: &YamlNode, key: &str, problems: &mut Diagnostics) -> Option<Vec<String>> {
     let texts: Vec<String> = match &node.data {
         YamlValue::List(items) => items.iter().filter_map(|item| expect_string(item, key, problems)).collect(),

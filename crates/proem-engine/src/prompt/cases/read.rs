@@ -1,4 +1,4 @@
-//! Reading a case file, with every problem where it stands.
+//! Reading a case file, with every problem where it is.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use crate::prompt::yaml::{self, YamlNode, YamlValue};
 use crate::report::SectionState;
 
 impl Cases {
-    /// Reads a case file; `name` is what problems call it.
+    /// Reads a case file. `name` is what problems call it.
     ///
     /// # Errors
     ///
@@ -94,7 +94,7 @@ fn read_case(node: &YamlNode, has_kind: bool, problems: &mut Diagnostics) -> Opt
     let name = expect_string(name, "name", problems)?;
     let json = |key: &str| given_value(node, key).map(YamlNode::to_json);
     let case = Case {
-        // JSON has no order; the file has.
+        // JSON has no order. The file has.
         inputs: given_value(node, "inputs").map(YamlNode::to_ordered),
         given: json("given"),
         expect: node.get("expect").map(|node| expect(node, problems)).unwrap_or_default(),
@@ -206,7 +206,7 @@ pub(super) fn given_value<'n>(node: &'n YamlNode, key: &str) -> Option<&'n YamlN
     node.get(key).filter(|node| node.data != YamlValue::Scalar(Json::Null))
 }
 
-/// Where a key's value stands, or the whole.
+/// The place of a key's value, or the whole.
 fn key_span(node: &YamlNode, key: &str) -> Span {
     node.get(key).map_or(node.span, |node| node.span)
 }

@@ -1,7 +1,7 @@
 //! Cases as comma-separated values: a row each, by the names of the first row.
 //!
-//! The columns are the prompt's inputs, read as a batch reads them. `expect` (or `__expected`) says what the answer must
-//! be, `name` (or `__description`) what the case is called; an input of the same name comes first.
+//! The columns are the prompt's inputs, read as a batch reads them. `expect` (or `__expected`) says what the answer
+//! must be, `name` (or `__description`) what the case is called. An input of the same name comes first.
 
 use std::collections::BTreeSet;
 
@@ -149,7 +149,7 @@ fn read_row(row: &CsvRow, width: usize, columns: &Columns, schema: &Json) -> Res
     Ok(Case { name, inputs: Some(inputs), given: None, expect: RequestExpectation::default(), live })
 }
 
-/// `WORD: TEXT` for a check; an object or list of JSON for fields of the answer; anything else is the answer itself.
+/// `WORD: TEXT` for a check. An object or list of JSON for fields of the answer. Anything else is the answer itself.
 fn read_expected(field: &str) -> Result<AnswerExpectation, String> {
     if field.starts_with(['{', '[']) {
         let answer = serde_json::from_str(field);

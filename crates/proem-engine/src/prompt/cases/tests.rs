@@ -59,7 +59,7 @@ fn what_is_no_case_file_is_refused_with_every_problem_and_its_place() {
             "8:11: live has none of `answer`, `contains`, `checks` and `judge`",
         ],
     );
-    // What the parser of YAML itself says has its place too.
+    // A message of the YAML parser itself has its place too.
     check_refused("cases:\n  - name: [a\n", &["3:1: while parsing a flow sequence, expected ',' or ']'"]);
 }
 

@@ -1,4 +1,4 @@
-//! What a `{{media …}}` marker says: a file that stands in the request as a part of its own.
+//! What a `{{media …}}` marker says: a file that is in the request as a part of its own.
 
 use crate::media::MediaKind;
 use crate::ordered::OrderedJson;
@@ -18,7 +18,7 @@ pub(crate) struct MediaMarker {
 pub(crate) enum MarkerSource {
     /// An input: a `data:` or `https:` address, or a list of them.
     Input(String),
-    /// An address that stands in the prompt file.
+    /// An address that is in the prompt file.
     Address(String),
 }
 

@@ -20,7 +20,7 @@ pub(super) struct CutBody {
     pub(super) sections: Vec<Section>,
     /// The declared sections that have a marker, one with a problem too.
     pub(super) seen: BTreeSet<String>,
-    /// How many sections stand before the history.
+    /// How many sections are before the history.
     pub(super) history: Option<usize>,
 }
 
@@ -59,7 +59,7 @@ enum RoleSeen {
     Is(Role),
 }
 
-/// Where the text that is being read belongs.
+/// The destination of the text that is being read.
 enum Current {
     None,
     /// Behind a marker with a problem, which has been told.
@@ -90,7 +90,7 @@ impl SectionCutter<'_, '_> {
             return self.take_media(MediaMarker::of(&call, at), at);
         }
         let is_blank = is_blank(&node);
-        // In plain dotprompt, what stands before any role is the user's.
+        // In plain dotprompt, what is before any role is the user's.
         if self.reader.is_plain && matches!(self.current, Current::None) && !is_blank {
             if self.body.history.is_some() {
                 let message = "text behind {{history}} belongs to no turn; put {{role \"user\"}} before it";
@@ -142,7 +142,7 @@ impl SectionCutter<'_, '_> {
                         _ => at,
                     };
                     self.fault(at, "text outside any section; put a {{section \"…\"}} marker before it".into());
-                    // Once is enough for all that stands before the next marker.
+                    // Once is enough for all that is before the next marker.
                     self.current = Current::Broken;
                 }
             },
@@ -154,7 +154,7 @@ impl SectionCutter<'_, '_> {
             if self.strict.layout == Layout::Exact {
                 trim_marker_breaks(&mut section.template);
             }
-            // Of a plain file's user turn, what stands before its first picture may be nothing.
+            // Of a plain file's user turn, what is before its first picture may be nothing.
             let is_empty = section.media.is_empty() && section.template.nodes.iter().all(is_blank);
             if !(is_empty && self.reader.is_plain && section.role == Role::User) {
                 self.body.sections.push(section);
@@ -247,7 +247,7 @@ impl SectionCutter<'_, '_> {
         self.fault(at, problem.into());
     }
 
-    /// Opens the section that stands for a role of a plain file.
+    /// Opens the section that represents a role of a plain file.
     fn open_plain(&mut self, role: Role, at: LineColumn) {
         let name = if role == Role::System { "system" } else { "user" };
         if self.body.seen.contains(name) {

@@ -20,7 +20,7 @@ const OPEN: &str = "<message";
 /// Its end.
 const CLOSE: &str = "</message>";
 
-/// What a reference stands for.
+/// What a reference represents.
 const REFERENCES: [(&str, &str); 6] =
     [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&#39;", "'"), ("&amp;", "&")];
 
@@ -76,7 +76,7 @@ pub(super) fn read_chat<'s>(fragment: &Fragment<'s>, reader: &mut ImportReader<'
     messages
 }
 
-/// What stands between messages.
+/// What is between messages.
 #[derive(Default)]
 struct OutsideText {
     /// Where the first words begin.
@@ -110,7 +110,7 @@ impl OutsideText {
     }
 }
 
-/// The role in a tag such as `<message role="user"`; other attributes are refused.
+/// The role in a tag such as `<message role="user"`. Other attributes are refused.
 fn read_role(tag: &str) -> Option<Role> {
     let attributes = tag.strip_prefix(OPEN)?.trim();
     let value = attributes.strip_prefix("role")?.trim_start().strip_prefix('=')?.trim_start();
@@ -124,7 +124,7 @@ fn read_role(tag: &str) -> Option<Role> {
     }
 }
 
-/// The text of a message without the white space at its ends; one element `<text>` in it is its text.
+/// The text of a message without the white space at its ends. One element `<text>` in it is its text.
 fn decode_text(body: &str) -> Result<String, &'static str> {
     let body = body.trim();
     if let Some(data) = body.strip_prefix("<![CDATA[") {

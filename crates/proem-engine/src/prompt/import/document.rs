@@ -9,7 +9,7 @@ use crate::ordered::OrderedJson;
 use crate::prompt::split::split_front_matter;
 use crate::prompt::yaml::{self, MappingKey, YamlNode, YamlValue};
 
-/// Reads a YAML or JSON file; the error is the problem with its place.
+/// Reads a YAML or JSON file. The error is the problem with its place.
 ///
 /// JSON is read as YAML, which keeps places. A JSON file that YAML reads in another way has its places at the
 /// beginning instead.
@@ -49,15 +49,15 @@ fn node_of(value: &OrderedJson) -> YamlNode {
 
 /// The front matter of a Markdown file, and its body with the byte it begins at.
 pub(super) struct FrontMatter<'s> {
-    /// The front matter's tree; `None` if there is none.
+    /// The front matter's tree. `None` if there is none.
     pub(super) root: Option<YamlNode>,
-    /// What follows it.
+    /// The text after it.
     pub(super) body: &'s str,
-    /// Where that begins.
+    /// The beginning of that text.
     pub(super) body_start: usize,
 }
 
-/// Cuts a file into front matter and body; the error is the problem with its place.
+/// Cuts a file into front matter and body. The error is the problem with its place.
 pub(super) fn parse_front_matter(file: SourceFile<'_>) -> Result<FrontMatter<'_>, String> {
     let cut = split_front_matter(file.text);
     let Some((start, front)) = cut.front else {
@@ -104,7 +104,7 @@ pub(super) fn parse_lenient_front_matter(file: SourceFile<'_>) -> Result<FrontMa
     Ok(FrontMatter { root: Some(root), body: cut.body, body_start: cut.body_start })
 }
 
-/// The entries of a mapping; none of anything else.
+/// The entries of a mapping. None of anything else.
 pub(super) fn mapping_entries(node: Option<&YamlNode>) -> &[(MappingKey, YamlNode)] {
     match node.map(|node| &node.data) {
         Some(YamlValue::Map(entries)) => entries,
@@ -112,7 +112,7 @@ pub(super) fn mapping_entries(node: Option<&YamlNode>) -> &[(MappingKey, YamlNod
     }
 }
 
-/// The items of a list; none of anything else.
+/// The items of a list. None of anything else.
 pub(super) fn items(node: Option<&YamlNode>) -> &[YamlNode] {
     match node.map(|node| &node.data) {
         Some(YamlValue::List(items)) => items,
@@ -120,7 +120,7 @@ pub(super) fn items(node: Option<&YamlNode>) -> &[YamlNode] {
     }
 }
 
-/// A scalar as the text that a template prints of it; `None` for lists, mappings and nothing.
+/// A scalar as the text that a template prints of it. `None` for lists, mappings and nothing.
 pub(super) fn scalar_text(node: &YamlNode) -> Option<String> {
     match &node.data {
         YamlValue::Scalar(Json::String(text)) => Some(text.clone()),

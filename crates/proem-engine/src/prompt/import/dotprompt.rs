@@ -178,7 +178,7 @@ impl BodyCutter<'_> {
                 (self.role, self.line) = (role, self.file.line(at));
             }
             "history" => {
-                // Where nobody passes earlier messages, dotprompt puts nothing here and begins a message of the model's.
+                // If nobody passes earlier messages, dotprompt puts nothing here and begins a message of the model's.
                 self.end_turn();
                 self.role = Role::Model;
                 reader.leave_out(self.file, at, "`{{history}}` is left out: a run has no earlier messages");

@@ -36,7 +36,7 @@ pub(super) fn read_langchain(reader: &mut ImportReader<'_>) -> Vec<ImportedPromp
     };
     let base = file.base_name().split('.').next().unwrap_or_default();
     let folder = reader.folder;
-    // Files of a hub are all called `prompt.json`; their folder has the name.
+    // Files of a hub are all called `prompt.json`. Their folder has the name.
     let name = if matches!(base, "prompt" | "chain" | "basic") && !folder.is_empty() { folder } else { base };
     let mut prompt = reader.prompt(&text_as_prompt_name(name));
     let node = root.get("prompt").filter(|_| root.get("template").is_none());
@@ -151,7 +151,7 @@ fn read_message(node: &YamlNode, partial: Option<&YamlNode>, reader: &mut Import
     Some(ImportedTurn { role, pieces, line: file.line(node.span.start) })
 }
 
-/// A template with its language; values that the source fixes become words.
+/// A template with its language. Values that the source fixes become words.
 fn read_langchain_template(
     kwargs: &YamlNode,
     outer: Option<&YamlNode>,

@@ -80,7 +80,7 @@ fn read_command(
 
 /// Reads a pattern of fabric: `system.md` is the system message, what the caller gives is the user's.
 ///
-/// `user.md` stands before the caller's text. Source: <https://github.com/danielmiessler/fabric>.
+/// `user.md` is before the caller's text. Source: <https://github.com/danielmiessler/fabric>.
 pub(super) fn read_fabric(reader: &mut ImportReader<'_>) -> Vec<ImportedPrompt> {
     let file = reader.file;
     let folder = reader.folder.to_owned();
@@ -89,7 +89,7 @@ pub(super) fn read_fabric(reader: &mut ImportReader<'_>) -> Vec<ImportedPrompt> 
     let mut pieces = scan_placeholders(&fragment, PlaceholderStyle::Jinja, reader);
     let is_caller_text =
         |piece: &TextPiece| matches!(piece, TextPiece::Input(path) if path.iter().any(|name| name == "input"));
-    // fabric puts the caller's text where `{{input}}` stands, and sends it as a message of its own otherwise.
+    // fabric puts the caller's text where `{{input}}` is, and sends it as a message of its own otherwise.
     let has_place = pieces.iter().any(is_caller_text);
     if pieces.is_empty() {
         pieces.push(TextPiece::Text(file.text.to_owned()));

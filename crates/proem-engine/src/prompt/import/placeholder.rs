@@ -1,7 +1,7 @@
 //! Cuts a text at its placeholders: one scanner, which each language of templates parameterises.
 //!
-//! A text is read once from left to right. Only plain placeholders pass: loops, conditions, filters, calls and
-//! formats are refused where they stand.
+//! A text is read once from left to right. Only plain placeholders pass: loops, conditions, filters, calls and formats
+//! are refused where they are.
 
 use super::TextPiece;
 use super::source::{Fragment, ImportReader};
@@ -9,21 +9,21 @@ use super::source::{Fragment, ImportReader};
 /// How a language writes placeholders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PlaceholderStyle {
-    /// `{{name}}`, `{# comment #}`; `{% … %}` is code. Jinja, and Nunjucks as promptfoo has it.
+    /// `{{name}}`, `{# comment #}`. `{% … %}` is code. Jinja, and Nunjucks as promptfoo has it.
     Jinja,
-    /// `{{name}}`, `{{! comment }}`; sections are code.
+    /// `{{name}}`, `{{! comment }}`. Sections are code.
     Mustache,
-    /// `{name}`; `{{` and `}}` are braces.
+    /// `{name}`. `{{` and `}}` are braces.
     FString,
-    /// `{{$name}}` and `{{"text"}}`; anything else is a call.
+    /// `{{$name}}` and `{{"text"}}`. Anything else is a call.
     SemanticKernel,
-    /// `$ARGUMENTS`, `$1` to `$9`; `` !`command` `` runs a program.
+    /// `$ARGUMENTS`, `$1` to `$9`. `` !`command` `` runs a program.
     Claude,
     /// `${input:name}`, `${selection}`.
     Copilot,
 }
 
-/// What a tag turned out to be.
+/// The kind of a tag.
 enum Tag {
     Piece(TextPiece),
     Comment,
@@ -108,7 +108,7 @@ impl Scanner {
     }
 }
 
-/// Where the next tag begins.
+/// The start of the next tag.
 fn next_tag(text: &str, style: PlaceholderStyle) -> Option<usize> {
     let find = |signs: &[&str]| signs.iter().filter_map(|sign| text.find(sign)).min();
     match style {

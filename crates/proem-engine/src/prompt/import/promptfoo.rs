@@ -159,7 +159,7 @@ fn read_prompt_file(path: &str, at: usize, prompts: &mut Vec<ImportedPrompt>, re
     let is_generic = matches!(stem, "prompt" | "prompts" | "template") && !reader.folder.is_empty();
     let stem = if is_generic { reader.folder.to_owned() } else { stem.to_owned() };
     if path.ends_with(".txt") {
-        // A line `---` parts prompts of one file; white space around each is not sent.
+        // A line `---` parts prompts of one file. White space around each is not sent.
         let mut offset = 0_usize;
         for part in beside.text.split("---") {
             let start = offset.saturating_add(part.len().saturating_sub(part.trim_start().len()));

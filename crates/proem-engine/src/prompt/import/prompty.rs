@@ -18,9 +18,9 @@ use crate::prompt::yaml::{YamlNode, YamlValue};
 /// Which form a file has.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// `model.configuration`, `sample`; messages keep their blank lines.
+    /// `model.configuration`, `sample`. Messages keep their blank lines.
     First,
-    /// `model.id`, `model.options`; messages lose the line breaks around them.
+    /// `model.id`, `model.options`. Messages lose the line breaks around them.
     Second,
 }
 
@@ -284,7 +284,7 @@ fn read_turns(
     (style, form): (PlaceholderStyle, Form),
     reader: &mut ImportReader<'_>,
 ) -> Vec<ImportedTurn> {
-    // Jinja takes one line break from the end in the first form; the second strips them all.
+    // Jinja takes one line break from the end in the first form. The second strips them all.
     let body = front.body;
     let mut turns = Vec::new();
     let threads = thread_names(front.root.as_ref());
@@ -316,7 +316,7 @@ fn read_turns(
     turns
 }
 
-/// The inputs that stand for earlier messages.
+/// The inputs that represent earlier messages.
 fn thread_names(root: Option<&YamlNode>) -> Vec<String> {
     let inputs = root.and_then(|root| root.get("inputs"));
     let listed = items(inputs).iter().filter_map(|item| Some((item.get("name")?.as_str()?.to_owned(), item)));

@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind};
 use crate::prompt::file::PromptFile;
 use crate::prompt::yaml::YamlNode;
 
-/// The kind of a source; `path` has `/` between folders.
+/// The kind of a source. `path` has `/` between folders.
 ///
 /// # Errors
 ///
@@ -87,7 +87,7 @@ fn by_keys(root: &YamlNode) -> Option<ImportKind> {
     is_request.then_some(ImportKind::Request)
 }
 
-/// The kind of a text by its placeholders; `None` if both kinds are there.
+/// The kind of a text by its placeholders. `None` if both kinds are there.
 fn plain_text(text: &str) -> Option<ImportKind> {
     let has_double = text.contains("{{");
     let single = text.replace("{{", "").replace("}}", "");

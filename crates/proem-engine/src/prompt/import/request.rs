@@ -58,7 +58,7 @@ pub(super) fn read_request(reader: &mut ImportReader<'_>) -> Vec<ImportedPrompt>
     vec![prompt]
 }
 
-/// Messages as both providers write them; a text alone is the user's.
+/// Messages as both providers write them. A text alone is the user's.
 fn read_messages(node: &YamlNode, file: SourceFile<'_>, reader: &mut ImportReader<'_>) -> Vec<ImportedTurn> {
     if node.as_str().is_some() {
         return vec![ImportedTurn {
@@ -77,7 +77,7 @@ fn read_messages(node: &YamlNode, file: SourceFile<'_>, reader: &mut ImportReade
     turns
 }
 
-/// Whose message it is; anything but words is refused.
+/// The role of a message. Content other than words is refused.
 pub(super) fn chat_role(message: &YamlNode, file: SourceFile<'_>, reader: &mut ImportReader<'_>) -> Option<Role> {
     let at = message.span.start;
     if let Some(calls) = message.get("tool_calls").or_else(|| message.get("function_call")) {
@@ -110,7 +110,7 @@ fn message_text(node: &YamlNode, file: SourceFile<'_>, reader: &mut ImportReader
     if text.is_empty() { Vec::new() } else { vec![TextPiece::Text(text)] }
 }
 
-/// The texts of a message's content; pictures and other parts are refused.
+/// The texts of a message's content. Pictures and other parts are refused.
 pub(super) fn content_fragments<'s>(
     node: &YamlNode,
     file: SourceFile<'s>,

@@ -59,20 +59,20 @@ impl SourceFile<'_> {
 pub(super) struct Fragment<'s> {
     /// The file that holds it.
     pub(super) file: SourceFile<'s>,
-    /// Where it begins there, in bytes.
+    /// Its start there, in bytes.
     pub(super) start: usize,
     /// The text itself.
     pub(super) text: String,
 }
 
 impl<'s> Fragment<'s> {
-    /// The text of a node; `None` if it is no text.
+    /// The text of a node. `None` if it is no text.
     pub(super) fn of_node(file: SourceFile<'s>, node: &YamlNode) -> Option<Self> {
         node.as_str().map(|text| Self { file, start: node.span.start, text: text.to_owned() })
     }
 
-    /// Where a byte of the decoded text stands in the file, if the file holds the text as it is; else where the text behind
-    /// that byte first stands there.
+    /// Where a byte of the decoded text is in the file, if the file holds the text as it is; else where the text behind
+    /// that byte first is there.
     pub(super) fn place_of_byte(&self, at: usize) -> usize {
         let written = self.file.text.get(self.start..).unwrap_or_default();
         if let Some(before) = written.find(&self.text) {
@@ -93,9 +93,9 @@ impl<'s> Fragment<'s> {
         Some(start.saturating_add(before).saturating_add(found))
     }
 
-    /// Where a snippet of the decoded text stands in the file: its first place behind the fragment's beginning.
+    /// The place of a decoded snippet in the file: the first one behind the fragment's beginning.
     ///
-    /// A YAML or JSON string may write it with escapes; then the beginning is the place.
+    /// A YAML or JSON string may write it with escapes. Then the beginning is the place.
     pub(super) fn place(&self, snippet: &str) -> usize {
         let line = snippet.lines().next().unwrap_or_default();
         let rest = self.file.text.get(self.start..).unwrap_or_default();
@@ -103,7 +103,7 @@ impl<'s> Fragment<'s> {
     }
 }
 
-/// What a reader has met.
+/// The state of a reader.
 #[derive(Debug)]
 pub(super) struct ImportReader<'s> {
     /// The source.
@@ -130,14 +130,14 @@ impl<'s> ImportReader<'s> {
         self.beside.get_key_value(path).map(|(name, text)| SourceFile { name, text })
     }
 
-    /// Refuses the source for what stands at a byte.
+    /// Refuses the source for what is at a byte.
     pub(super) fn refuse(&mut self, file: SourceFile<'_>, at: usize, message: &str, help: &str) {
         if self.problems.len() < MAX_PROBLEMS {
             self.problems.push(file.problem(at, message, help));
         }
     }
 
-    /// Refuses the source for what stands at a byte of a decoded text.
+    /// Refuses the source for what is at a byte of a decoded text.
     ///
     /// The place is looked for only if the problem is listed: a source may hold any number of them.
     pub(super) fn refuse_in(&mut self, fragment: &Fragment<'_>, at: usize, message: &str, help: &str) {
@@ -172,7 +172,7 @@ impl<'s> ImportReader<'s> {
         self.left_out.push(LeftOut { file: file.name.to_owned(), line: file.line(at), text: text.into() });
     }
 
-    /// Takes a setting of a model's, or lists that it is left out; `place` stands before its name in messages.
+    /// Takes a setting of a model's, or lists that it is left out. `place` is before its name in messages.
     pub(super) fn take_setting(
         &mut self,
         file: SourceFile<'_>,
@@ -190,7 +190,7 @@ impl<'s> ImportReader<'s> {
                 return;
             }
         } else if is_config_value(name, value) {
-            // A single text may stand for a list of one.
+            // A single text may represent a list of one.
             let value = match value.to_ordered() {
                 OrderedJson::Text(text) => OrderedJson::List(vec![OrderedJson::Text(text)].into()),
                 value => value,
@@ -314,7 +314,7 @@ pub(super) fn text_as_prompt_name(text: &str) -> String {
     if name.is_empty() { "prompt".to_owned() } else { name.to_owned() }
 }
 
-/// The input that a placeholder means; a name that a template reads as one of its own words gets a `_`.
+/// The input that a placeholder means. A name that a template reads as one of its own words gets a `_`.
 pub(super) fn input_name(name: &str) -> String {
     const WORDS: [&str; 7] = ["this", "true", "false", "null", "undefined", "else", "log"];
     let is_taken = HELPERS.contains(&name) || MARKERS.contains(&name) || WORDS.contains(&name) || name == RAW;
@@ -347,7 +347,7 @@ fn object_schema() -> OrderedJson {
     json!({ "type": "object", "additionalProperties": false, "properties": {}, "required": [] }).into()
 }
 
-/// Adds a field to an object's schema; a schema of something else stays, and the prompt file's check says so.
+/// Adds a field to an object's schema. A schema of something else stays, and the prompt file's check says so.
 fn declare_fields(schema: &mut OrderedJson, path: &[String]) {
     let Some((name, rest)) = path.split_first() else { return };
     let OrderedJson::Map(map) = schema else { return };

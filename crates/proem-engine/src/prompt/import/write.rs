@@ -20,7 +20,7 @@ pub struct WrittenPrompt {
     pub files: BTreeMap<String, String>,
     /// Files that several imported prompts share: the judge that holds answers against rubrics.
     pub shared: BTreeMap<String, String>,
-    /// What was not carried over, by place.
+    /// The parts that were not carried over, by place.
     pub left_out: Vec<LeftOut>,
 }
 
@@ -47,9 +47,9 @@ struct Part<'p> {
 
 /// Writes a prompt into the folder `agent` of a book.
 ///
-/// The author's words stand in sections of their own, each input in an untrusted one. A system message is the
-/// operator's up to the first line that has an input; the rest of it begins the user's message, since no text from
-/// outside stands among the operator's words. [`WrittenPrompt::left_out`] says so.
+/// The author's words are in sections of their own, each input in an untrusted one. A system message is the operator's
+/// up to the first line that has an input. The rest of it begins the user's message, since no text from outside is
+/// among the operator's words. [`WrittenPrompt::left_out`] says so.
 ///
 /// # Errors
 ///
@@ -161,7 +161,7 @@ fn cut_at_input(pieces: &[TextPiece]) -> (Vec<TextPiece>, Vec<TextPiece>) {
     (before, rest)
 }
 
-/// Cuts turns into sections: the author's words and inputs in turn; white space beside an input goes with it.
+/// Cuts turns into sections: the author's words and inputs in turn. White space beside an input goes with it.
 fn parts_of(turns: &[ImportedTurn]) -> Vec<Part<'_>> {
     let mut parts: Vec<Part<'_>> = Vec::new();
     for turn in turns {
@@ -191,7 +191,7 @@ fn is_blank_piece(piece: &TextPiece) -> bool {
     matches!(piece, TextPiece::Text(text) if text.trim().is_empty())
 }
 
-/// Names sections by what they hold; a second one of a name gets a number.
+/// Names sections by what they hold. A second one of a name gets a number.
 fn name_sections(parts: &mut [Part<'_>]) {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     for part in parts {
@@ -302,7 +302,7 @@ fn prompt_body(prompt: &ImportedPrompt, parts: &[Part<'_>]) -> String {
     out
 }
 
-/// Words that a template prints as they are: what would be a tag stands in a raw block.
+/// Words that a template prints as they are: what would be a tag is in a raw block.
 fn escape_words(text: &str) -> String {
     let mut out = String::new();
     for line in text.split_inclusive('\n') {
@@ -347,7 +347,7 @@ fn compare_read_back(prompt: &ImportedPrompt, parts: &[Part<'_>], sections: &[Se
     Err(import_refusal(prompt, prompt.turns.first().map_or(1, |turn| turn.line), text))
 }
 
-/// What a section prints, with names between NULs where inputs stand.
+/// The output of a section, with names between NULs in place of inputs.
 fn printed_section(section: &Section) -> String {
     let mut out = String::new();
     for node in &section.template.nodes {

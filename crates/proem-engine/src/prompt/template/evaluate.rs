@@ -1,11 +1,10 @@
 //! Puts values into a template.
 //!
-//! Invariants: same template and values, same text; the text has at most
-//! [`MAX_BYTES`](super::bounded::MAX_BYTES), evaluation takes at most [`MAX_STEPS`] and goes at most
-//! [`MAX_DEPTH`] deep, whatever blocks and partials multiply to; nothing is escaped, for a prompt is no HTML.
-//! One rule differs from handlebars.js: whether a block stands one level down, for `..`, is read off the
-//! template (`{{#with .}}` doesn't, any other `{{#with}}` does) and not off the identity of two objects, so
-//! that the analysis can tell.
+//! Invariants: same template and values, same text. The text has at most [`MAX_BYTES`](super::bounded::MAX_BYTES),
+//! evaluation takes at most [`MAX_STEPS`] and goes at most [`MAX_DEPTH`] deep, whatever blocks and partials multiply
+//! to. Nothing is escaped, for a prompt is no HTML. One rule differs from handlebars.js: whether a block is one level
+//! down, for `..`, is read off the template (`{{#with .}}` doesn't, any other `{{#with}}` does) and not off the
+//! identity of two objects, so that the analysis can tell.
 
 use std::sync::Arc;
 
@@ -24,16 +23,16 @@ use crate::ordered::OrderedJson;
 /// The most pieces of templates that are evaluated for one text.
 const MAX_STEPS: usize = 10_000_000;
 
-/// How deep blocks and partials may stand in each other.
+/// How deep blocks and partials may be in each other.
 const MAX_DEPTH: usize = 128;
 
-/// What templates mean beyond Handlebars.
+/// The meaning of templates beyond Handlebars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
     /// A prompt of Proem, which has been analysed: a value that isn't there is an error.
     Strict,
-    /// Plain dotprompt: a value that isn't there is nothing; this character stands around what
-    /// `role`, `section`, `history` and `media` say.
+    /// Plain dotprompt: a value that isn't there is nothing. This character is around what `role`, `section`, `history`
+    /// and `media` say.
     Plain(char),
 }
 
@@ -63,7 +62,7 @@ struct EvaluationContext<'v> {
     steps: usize,
 }
 
-/// What a name at the start of a tag stands for.
+/// The meaning of a name at the start of a tag.
 enum NameResolution {
     Value,
     Helper,
@@ -128,7 +127,7 @@ impl EvaluationContext<'_> {
         }
     }
 
-    /// Whether a name is a helper here. What handlebars.js and dotprompt don't have is one only with arguments,
+    /// Whether a name is a helper here. Helpers that handlebars.js and dotprompt don't have count only with arguments,
     /// so that values of the same name can be printed.
     fn is_helper(&self, name: &str, is_bare: bool) -> bool {
         match name {
@@ -377,7 +376,7 @@ impl EvaluationContext<'_> {
         Ok(())
     }
 
-    /// Evaluates what a partial's name stands for; `call` is the scope with the partial's own value.
+    /// Evaluates what a partial's name represents. `call` is the scope with the partial's own value.
     fn called(
         &mut self,
         partial: &Partial,
@@ -413,7 +412,7 @@ impl EvaluationContext<'_> {
         self.template(template, &TemplateScope { level: &level, parameters: None, ..*call })
     }
 
-    /// Evaluates a partial that a template defines in itself: where it is called, it sees where it stands.
+    /// Evaluates a partial that a template defines in itself: where it is called, it sees where it is.
     fn inline(
         &mut self,
         template: &Template,
@@ -453,7 +452,7 @@ impl EvaluationContext<'_> {
     }
 }
 
-/// What is said of `{{> (name)}}`.
+/// The message about `{{> (name)}}`.
 pub(crate) const COMPUTED_NAME: &str = "dynamic partials are not supported; write the partial's name out";
 
 /// Every helper but the markers.
@@ -483,5 +482,5 @@ const HELPERS: [&str; 20] = [
 /// The helpers that neither handlebars.js nor dotprompt has.
 const OURS: [&str; 11] = ["and", "eq", "gt", "gte", "len", "lt", "lte", "ne", "not", "or", "raw"];
 
-/// The helpers that can stand in parentheses.
+/// The helpers that can be in parentheses.
 const FUNCTIONS: [&str; 11] = ["and", "eq", "gt", "gte", "len", "lookup", "lt", "lte", "ne", "not", "or"];

@@ -1,4 +1,4 @@
-//! What helpers compute: truth, comparison, and values as text.
+//! The helpers' functions: truth, comparison, and values as text.
 
 use core::cmp::Ordering;
 
@@ -29,7 +29,7 @@ pub(super) fn counts_as_nothing(value: Option<&OrderedJson>) -> bool {
     !matches!(value, Some(OrderedJson::Number(_))) && !is_true(value)
 }
 
-/// Computes a function of its arguments; `None` if there is no function of this name.
+/// Computes a function of its arguments. `None` if there is no function of this name.
 pub(super) fn compute(name: &str, arguments: &[Option<OrderedJson>]) -> Option<Result<OrderedJson, RenderFailure>> {
     let two = |test: fn(&OrderedJson, &OrderedJson) -> bool| match arguments {
         [a, b] => {
@@ -74,7 +74,7 @@ pub(super) fn compute(name: &str, arguments: &[Option<OrderedJson>]) -> Option<R
     })
 }
 
-/// Whether two values hold the same; the order of fields doesn't count, and `1.0` is `1`.
+/// Whether two values hold the same. The order of fields doesn't count, and `1.0` is `1`.
 pub(super) fn values_equal(a: &OrderedJson, b: &OrderedJson) -> bool {
     match (a, b) {
         (OrderedJson::Number(a), OrderedJson::Number(b)) => compare_numbers(a, b) == Some(Ordering::Equal),
@@ -88,7 +88,7 @@ pub(super) fn values_equal(a: &OrderedJson, b: &OrderedJson) -> bool {
     }
 }
 
-/// Which value is greater; `None` where neither is. A text that holds a number compares as one with numbers.
+/// Which value is greater. `None` where neither is. A text that holds a number compares as one with numbers.
 fn compare_values(a: &OrderedJson, b: &OrderedJson) -> Option<Ordering> {
     match (a, b) {
         (OrderedJson::Number(a), OrderedJson::Number(b)) => compare_numbers(a, b),
@@ -138,7 +138,7 @@ pub(super) fn print_json(out: &mut BoundedText, value: &OrderedJson, indent: u64
     print_json_value(out, value, &JsonLayout { indent, depth: 0 })
 }
 
-/// Where the lines of a JSON text begin.
+/// The starts of the lines of a JSON text.
 struct JsonLayout {
     indent: usize,
     depth: usize,

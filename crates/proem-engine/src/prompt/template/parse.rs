@@ -46,11 +46,11 @@ pub(crate) fn parse_template(text: &str) -> Result<Template, TemplateSyntaxError
 
 struct Parser<'t> {
     scanner: TemplateScanner<'t>,
-    /// What has been read of the innermost open block, or of the whole.
+    /// The nodes so far of the innermost open block, or of the whole.
     nodes: Vec<TemplateNode>,
     open: Vec<OpenBlock>,
     foreign: Vec<LineColumn>,
-    /// Where a `{%` stands whose `%}` has not come yet.
+    /// The place of a `{%` that has no `%}` yet.
     foreign_start: Option<LineColumn>,
 }
 
@@ -59,7 +59,7 @@ struct OpenBlock {
     at: LineColumn,
     head: TagHead,
     strip: Strip,
-    /// What stood before it in the block around it.
+    /// The nodes before it in the surrounding block.
     before: Vec<TemplateNode>,
     /// Its first branch and the tag that ended it, once an else has come.
     first: Option<(Vec<TemplateNode>, Strip)>,
@@ -87,7 +87,7 @@ enum TagHead {
 }
 
 impl TagHead {
-    /// What its closing tag has to say.
+    /// The text that its closing tag must have.
     fn written(&self) -> &str {
         match self {
             Self::Block(call, _) | Self::Inverted(call, _) | Self::Chain(call, _) => &call.path.written,
@@ -96,7 +96,7 @@ impl TagHead {
     }
 }
 
-/// What stands behind a piece of text.
+/// The successor of a piece of text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TextSuccessor {
     Tag,
@@ -108,7 +108,7 @@ enum TextSuccessor {
 type Arguments = (Vec<Expression>, Vec<(String, Expression)>);
 
 impl Parser<'_> {
-    /// Reads text; what stands behind it.
+    /// Reads text; what is behind it.
     fn text(&mut self) -> TextSuccessor {
         let at = self.scanner.place();
         let whole = self.scanner.rest();
@@ -288,8 +288,8 @@ impl Parser<'_> {
                 let message = format!("block `{}` is closed by `{}`", open.head.written(), path.written);
                 return TemplateSyntaxError::at(at, message);
             }
-            // The first link of an else-chain is closed by the block's own tag, as handlebars.js has it; each
-            // of the others by the tag that opened it.
+            // The first link of an else-chain is closed by the block's own tag, as handlebars.js has it. Each of the
+            // others by the tag that opened it.
             let is_later_link = is_chain && matches!(self.open.last().map(|open| &open.head), Some(TagHead::Chain(..)));
             let close = if is_later_link { open.strip } else { strip };
             self.finish(open, close);
@@ -378,7 +378,7 @@ impl Parser<'_> {
         Ok(HelperCall { path, arguments, named })
     }
 
-    /// What stands first in a tag; a literal there is the name of a value.
+    /// Reads the first expression of a tag. A literal there is the name of a value.
     fn callee(&mut self) -> Result<PathExpression, TemplateSyntaxError> {
         match self.operand()? {
             Operand::Path(path) => Ok(path),

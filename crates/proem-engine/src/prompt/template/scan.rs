@@ -5,13 +5,13 @@
 use super::LineColumn;
 use super::error::TemplateSyntaxError;
 
-/// A place in a template's text; it only moves on.
+/// A place in a template's text. It only moves on.
 #[derive(Debug)]
 pub(super) struct TemplateScanner<'t> {
     text: &'t str,
     at: usize,
     place: LineColumn,
-    /// Where the tag that is being read starts.
+    /// The start of the current tag.
     tag: LineColumn,
 }
 
@@ -66,12 +66,12 @@ fn is_tag_name_character(c: char) -> bool {
         && !matches!(c, '!' | '"' | '#' | '%'..=',' | '.' | '/' | ';'..='>' | '@' | '['..='^' | '`' | '{'..='~')
 }
 
-/// What may stand behind a name.
+/// Whether a character may follow a name.
 fn can_follow_name(c: char) -> bool {
     is_javascript_space(c) || matches!(c, '=' | '~' | '}' | '/' | '.' | ')' | '|')
 }
 
-/// What may stand behind a literal.
+/// Whether a character may follow a literal.
 fn ends_literal(c: char) -> bool {
     is_javascript_space(c) || matches!(c, '~' | '}' | ')')
 }
@@ -101,7 +101,7 @@ impl<'t> TemplateScanner<'t> {
         taken
     }
 
-    /// Takes `what` if it stands here.
+    /// Takes `what` if it is here.
     pub(super) fn eat(&mut self, what: &str) -> bool {
         let stands = self.rest().starts_with(what);
         if stands {
@@ -117,7 +117,7 @@ impl<'t> TemplateScanner<'t> {
 
     /// The text up to the next tag, and the text that a backslash before a tag makes of it.
     ///
-    /// A tag behind one backslash is text; behind two, the tag is one and a backslash stands before it.
+    /// A tag behind one backslash is text. Behind two, the tag is one and a backslash is before it.
     pub(super) fn content(&mut self) -> (&'t str, Option<&'t str>) {
         let rest = self.rest();
         let Some(tag) = rest.find("{{") else { return (self.take(rest.len()), None) };
@@ -141,7 +141,7 @@ impl<'t> TemplateScanner<'t> {
         self.take(length)
     }
 
-    /// Takes the first characters of the tag that stands here, and whether it takes the white space before it.
+    /// Takes the first characters of the tag that is here, and whether it takes the white space before it.
     pub(super) fn opening(&mut self) -> (TagOpener, bool) {
         self.tag = self.place;
         if self.eat("{{{{") {
@@ -152,7 +152,7 @@ impl<'t> TemplateScanner<'t> {
         if self.is_else() {
             return (TagOpener::Else, strips);
         }
-        // handlebars.js wants the sign right behind the braces; files that were read before need not have it so.
+        // handlebars.js wants the sign right behind the braces. Files that were read before need not have it so.
         let rest = self.rest().trim_start_matches(is_javascript_space);
         if rest.starts_with(['#', '^', '/', '>', '&']) || is_word_else(rest) {
             self.skip_space();
@@ -181,7 +181,7 @@ impl<'t> TemplateScanner<'t> {
         (TagOpener::Print, strips)
     }
 
-    /// Whether an `{{else}}` or `{{^}}` stands here, behind its first braces.
+    /// Whether an `{{else}}` or `{{^}}` is here, behind its first braces.
     fn is_else(&self) -> bool {
         let rest = self.rest().trim_start_matches(is_javascript_space);
         let behind = rest.strip_prefix('^').or_else(|| rest.strip_prefix("else"));
@@ -199,7 +199,7 @@ impl<'t> TemplateScanner<'t> {
         }
     }
 
-    /// Takes the tag's end; whether it takes the white space behind it.
+    /// Takes the tag's end. Whether it takes the white space behind it.
     pub(super) fn closing(&mut self, end: &str) -> Result<bool, TemplateSyntaxError> {
         self.skip_space();
         // Three braces have the mark between the first and the others.
@@ -225,13 +225,13 @@ impl<'t> TemplateScanner<'t> {
         rest.strip_prefix('~').unwrap_or(rest).starts_with('}') || rest.is_empty()
     }
 
-    /// Whether `as |` stands here.
+    /// Whether `as |` is here.
     pub(super) fn is_at_parameters(&self) -> bool {
         let behind = self.rest().strip_prefix("as").filter(|behind| behind.starts_with(is_javascript_space));
         behind.is_some_and(|behind| behind.trim_start_matches(is_javascript_space).starts_with('|'))
     }
 
-    /// Takes `as |` if it stands here.
+    /// Takes `as |` if it is here.
     pub(super) fn opens_parameters(&mut self) -> bool {
         self.skip_space();
         let opens = self.is_at_parameters();
@@ -243,7 +243,7 @@ impl<'t> TemplateScanner<'t> {
         opens
     }
 
-    /// The name of a named argument whose `=` stands behind it, both taken.
+    /// The name of a named argument whose `=` is behind it, both taken.
     pub(super) fn argument_name(&mut self) -> Result<Option<String>, TemplateSyntaxError> {
         self.skip_space();
         let rest = self.rest();
@@ -261,7 +261,7 @@ impl<'t> TemplateScanner<'t> {
         Ok(Some(name))
     }
 
-    /// Takes the word that stands here.
+    /// Takes the word that is here.
     pub(super) fn word(&mut self) -> Result<TagWord, TemplateSyntaxError> {
         self.skip_space();
         let rest = self.rest();
@@ -273,7 +273,7 @@ impl<'t> TemplateScanner<'t> {
         }
     }
 
-    /// Takes the name that stands behind a separator; there a number is one, too.
+    /// Takes the name that is behind a separator. There a number is one, too.
     pub(super) fn segment(&mut self) -> Result<TagWord, TemplateSyntaxError> {
         match self.rest().chars().next() {
             Some('[') => self.bracketed(),
@@ -325,7 +325,7 @@ impl<'t> TemplateScanner<'t> {
         Ok(TagWord::Name { name, is_bracketed: false })
     }
 
-    /// A text in quotes; a backslash stands before quotes of its kind inside.
+    /// A text in quotes. A backslash is before quotes of its kind inside.
     fn quoted(&mut self, quote: char) -> Result<TagWord, TemplateSyntaxError> {
         let mut text = String::new();
         let mut escaped = false;
@@ -343,7 +343,7 @@ impl<'t> TemplateScanner<'t> {
         self.fault("these quotes are not closed")
     }
 
-    /// Any name in brackets; a backslash stands before a bracket or backslash inside.
+    /// Any name in brackets. A backslash is before a bracket or backslash inside.
     fn bracketed(&mut self) -> Result<TagWord, TemplateSyntaxError> {
         let mut name = String::new();
         let mut escaped = false;
@@ -366,7 +366,7 @@ impl<'t> TemplateScanner<'t> {
         self.fault("this bracket is not closed")
     }
 
-    /// The sign between two names of a path, taken if a name stands behind it.
+    /// The sign between two names of a path, taken if a name is behind it.
     pub(super) fn separator(&mut self) -> Option<char> {
         let rest = self.rest();
         let sign = rest.chars().next().filter(|c| matches!(c, '.' | '/'))?;
@@ -378,13 +378,13 @@ impl<'t> TemplateScanner<'t> {
     }
 }
 
-/// Whether the word `else` stands at the start, with something behind it.
+/// Whether the word `else` is at the start, with something behind it.
 fn is_word_else(rest: &str) -> bool {
     rest.strip_prefix("else")
         .is_some_and(|behind| behind.starts_with(|c: char| is_javascript_space(c) || c == '"' || c == '\''))
 }
 
-/// The number at the start, if nothing but a number stands there.
+/// The number at the start, if nothing but a number is there.
 fn number_at_start(rest: &str) -> Option<&str> {
     let digits = |text: &str| text.len().saturating_sub(text.trim_start_matches(|c: char| c.is_ascii_digit()).len());
     let sign = usize::from(rest.starts_with('-'));

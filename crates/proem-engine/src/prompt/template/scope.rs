@@ -1,4 +1,4 @@
-//! Where names are looked up while a template is evaluated.
+//! The lookup of names while a template is evaluated.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,35 +8,35 @@ use proem_text::OrderedMap;
 use super::{PathExpression, Statement, Template};
 use crate::ordered::OrderedJson;
 
-/// What a template is evaluated with.
+/// The data for evaluating a template.
 #[derive(Debug)]
 pub(crate) struct TemplateBindings<'v> {
     /// Partials by name.
     pub(crate) partials: &'v BTreeMap<String, Template>,
-    /// What stands at the top.
+    /// The root value.
     pub(crate) root: &'v OrderedJson,
-    /// What `@name` is, beside Handlebars' own.
+    /// The values of `@name`, beside Handlebars' own.
     pub(crate) context: &'v OrderedMap<OrderedJson>,
 }
 
-/// What stands around a place in a template; a copy is cheap, and nothing in it changes.
+/// The surroundings of a place in a template. A copy is cheap, and nothing in it changes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TemplateScope<'s> {
     /// The values that blocks went into, innermost first.
     pub(super) level: &'s ContextLevel<'s>,
-    /// What blocks call their values.
+    /// The blocks' names for their values.
     pub(super) parameters: Option<&'s BlockParameters<'s>>,
     /// The turns of the loops around the place, those of a calling template too.
     pub(super) turn: Option<&'s LoopIteration<'s>>,
-    /// What `@partial-block` is.
+    /// The value of `@partial-block`.
     pub(super) block: Option<&'s PartialBlock<'s>>,
     /// Partials that templates define in themselves.
     pub(super) inlines: Option<&'s Inlines<'s>>,
-    /// How deep the place lies in blocks and partials.
+    /// How deep the place is in blocks and partials.
     pub(super) depth: usize,
 }
 
-/// What `this` is, and what `..` leads to.
+/// The value of `this`, and the level that `..` leads to.
 #[derive(Debug)]
 pub(super) struct ContextLevel<'s> {
     pub(super) this: Option<OrderedJson>,
@@ -61,7 +61,7 @@ pub(super) struct LoopIteration<'s> {
     pub(super) around: Option<&'s Self>,
 }
 
-/// What a tag `{{#> name}}` holds, and where it stands.
+/// The body of a tag `{{#> name}}`, and its place.
 #[derive(Debug)]
 pub(super) struct PartialBlock<'s> {
     pub(super) body: &'s Template,
@@ -77,7 +77,7 @@ pub(super) struct Inlines<'s> {
 }
 
 impl<'s> TemplateScope<'s> {
-    /// The value that a path leads to; `None` if there is none.
+    /// The value that a path leads to. `None` if there is none.
     pub(super) fn find(&self, path: &PathExpression, values: &TemplateBindings<'_>) -> Option<OrderedJson> {
         if path.is_data {
             return self.data(path, values);
@@ -93,7 +93,7 @@ impl<'s> TemplateScope<'s> {
         walk_names(self.above(path.up)?.this.as_ref(), names)
     }
 
-    /// What a block around calls `name`; `None` if none does.
+    /// The value that a surrounding block calls `name`. `None` if no block does.
     pub(super) fn parameter(&self, name: &str) -> Option<&'s Option<OrderedJson>> {
         let around = core::iter::successors(self.parameters, |parameters| parameters.around);
         around.into_iter().find_map(|parameters| {
@@ -150,7 +150,7 @@ fn walk_names(value: Option<&OrderedJson>, names: &[String]) -> Option<OrderedJs
     Some(value)
 }
 
-/// A value's field, item or length; lengths and places of a text count UTF-16 units, as in JavaScript.
+/// A value's field, item or length. Lengths and places of a text count UTF-16 units, as in JavaScript.
 pub(super) fn value_property(value: &OrderedJson, name: &str) -> Option<OrderedJson> {
     let number = |number: usize| OrderedJson::Number(number.into());
     match (value, name) {

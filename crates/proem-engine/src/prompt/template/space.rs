@@ -1,4 +1,4 @@
-//! White space around tags: what `~` takes away, and the lines on which nothing but a tag stands.
+//! White space around tags: what `~` takes away, and the lines on which nothing but a tag is.
 //!
 //! Source: `lib/handlebars/compiler/whitespace-control.js` of handlebars.js 4.7, step by step, since what one
 //! tag takes away decides what the next one finds.
@@ -18,11 +18,11 @@ enum ProgramNesting {
     Inside,
 }
 
-/// What a tag does to the text around it.
+/// A tag's effect on the text around it.
 #[derive(Default)]
 struct WhitespaceControl {
     strip: Strip,
-    /// Whether it can stand on a line of its own: by itself, as the start and as the end of a block.
+    /// Whether it can be on a line of its own: by itself, as the start and as the end of a block.
     alone: bool,
     opens_alone: bool,
     closes_alone: bool,
@@ -74,7 +74,7 @@ fn control_program(nodes: &mut [TemplateNode], level: ProgramNesting) {
     }
 }
 
-/// What a tag does, after what it holds has been dealt with; nothing for text.
+/// A tag's effect, after its contents have been processed. Nothing for text.
 fn statement_effect(element: &mut Statement) -> Option<WhitespaceControl> {
     match element {
         Statement::Text(_) => None,
@@ -150,7 +150,7 @@ fn branches(block: &mut BlockStatement) -> WhitespaceControl {
     WhitespaceControl { strip, opens_alone, closes_alone, alone: false }
 }
 
-/// What stands behind the first else.
+/// The nodes behind the first else.
 fn first_branch(inverse: &mut Template) -> Option<&mut Vec<TemplateNode>> {
     if !inverse.chained {
         return Some(&mut inverse.nodes);
@@ -161,7 +161,7 @@ fn first_branch(inverse: &mut Template) -> Option<&mut Vec<TemplateNode>> {
     }
 }
 
-/// What stands behind the last condition of an else-chain, or behind the only else.
+/// The nodes behind the last condition of an else-chain, or behind the only else.
 fn last_branch(inverse: &mut Template) -> Option<&mut Vec<TemplateNode>> {
     if !inverse.chained {
         return Some(&mut inverse.nodes);
@@ -172,7 +172,7 @@ fn last_branch(inverse: &mut Template) -> Option<&mut Vec<TemplateNode>> {
     }
 }
 
-/// What stands behind a block's opening tag.
+/// The nodes behind a block's opening tag.
 fn behind_opening(element: &mut Statement) -> Option<&mut Vec<TemplateNode>> {
     match element {
         Statement::Block(block) => block.body.as_mut().or(block.inverse.as_mut()),
@@ -183,7 +183,7 @@ fn behind_opening(element: &mut Statement) -> Option<&mut Vec<TemplateNode>> {
     .map(|template| &mut template.nodes)
 }
 
-/// What stands before a block's closing tag.
+/// The nodes before a block's closing tag.
 fn before_closing(element: &mut Statement) -> Option<&mut Vec<TemplateNode>> {
     match element {
         Statement::Block(block) => block.inverse.as_mut().or(block.body.as_mut()).map(|template| &mut template.nodes),
@@ -198,7 +198,7 @@ fn text_statement(nodes: &[TemplateNode], index: Option<usize>) -> Option<&Conte
     }
 }
 
-/// Whether nothing but white space stands before the tag on its line.
+/// Whether nothing but white space is before the tag on its line.
 fn stands_first_on_line(nodes: &[TemplateNode], index: usize, level: ProgramNesting) -> bool {
     let Some(before) = index.checked_sub(1) else { return level == ProgramNesting::Whole };
     let Some(text) = text_statement(nodes, Some(before)) else { return false };
@@ -208,7 +208,7 @@ fn stands_first_on_line(nodes: &[TemplateNode], index: usize, level: ProgramNest
         || (before == 0 && level == ProgramNesting::Whole && space.is_empty())
 }
 
-/// Whether nothing but white space stands behind the tag on its line.
+/// Whether nothing but white space is behind the tag on its line.
 fn stands_last_on_line(nodes: &[TemplateNode], index: usize, level: ProgramNesting) -> bool {
     let behind = index.saturating_add(1);
     if behind >= nodes.len() {
@@ -280,7 +280,7 @@ fn take_right(text: &mut ContentStatement, much: Much) {
     text.shown = rest.to_owned();
 }
 
-/// Takes white space from a text's end; whether there was any.
+/// Takes white space from a text's end. Whether there was any.
 fn take_left(text: &mut ContentStatement, much: Much) -> bool {
     if much == Much::Line && text.taken_left {
         return false;

@@ -9,7 +9,7 @@ use crate::call::{AnswerForm, Request, Response, ResponsePart, ToolCall, ToolCho
 use crate::contract::{Contract, ToolContracts};
 use crate::decode::{DecodeFailure, PlacedRepair, RepairKind, decode_value};
 
-/// What a response holds.
+/// The reading of a response.
 #[derive(Debug)]
 pub(super) enum AnswerReading {
     /// A value that meets the contract.
@@ -143,7 +143,7 @@ fn one_call(calls: &[&ToolCall], contract: &Contract, request: &Request) -> Answ
     decoded_answer(text_under_request_label(&[&first.arguments], request).map(or_empty), contract)
 }
 
-/// The calls in the one object that stands for them.
+/// The calls in the one object that represents them.
 fn one_object(calls: &[&ToolCall], tools: &ToolContracts, text: Untrusted<String>, request: &Request) -> AnswerReading {
     let is_empty = text.measure(|text| text.trim().is_empty());
     let reading = match calls {
@@ -267,7 +267,7 @@ fn decoded_answer(text: Untrusted<String>, contract: &Contract) -> AnswerReading
     AnswerReading::Wrong { problems: problems.collect(), repairs }
 }
 
-/// What is wrong with a value that meets its contract only because something was left out of it.
+/// The defect of a value that meets its contract only because something was left out of it.
 fn loss(repair: &PlacedRepair) -> Option<AnswerDefect> {
     let expected = match repair.kind {
         RepairKind::CutOff => "a whole value; the answer ends within it",

@@ -1,7 +1,7 @@
-//! What a model is told of an answer that broke its contract.
+//! The feedback to a model on an answer that broke its contract.
 //!
-//! The rule, the place and what is expected there are ours and trusted; what stood there is the
-//! model's own and goes back contained, cut to [`crate::contract::Problem::MAX_FOUND_BYTES`].
+//! The rule, the place and what is expected there are ours and trusted; what was there is the model's own and goes back
+//! contained, cut to [`crate::contract::Problem::MAX_FOUND_BYTES`].
 
 use proem_guard::{ContainmentPart, InstallationKey, Tag, Untrusted, contain, credential};
 
@@ -15,7 +15,7 @@ const MAX_PROBLEMS: usize = 10;
 /// The most bytes of one expectation.
 const MAX_EXPECTED_BYTES: usize = 300;
 
-/// A rule that was broken, and what stood there.
+/// A rule that was broken, and what was there.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct AnswerDefect {
     pub(super) broken: BrokenRule,

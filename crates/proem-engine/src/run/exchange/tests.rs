@@ -341,7 +341,7 @@ fn the_model_is_told_what_was_wrong_and_its_own_words_come_back_contained() {
         &[wrong, r#"call triage {"severity":"low"}"#],
     );
     let [first, second] = asked.as_slice() else { panic!("{}", asked.len()) };
-    // What was asked before stays byte for byte, so that its cache is worth something.
+    // Earlier questions stay byte for byte, so that the cache of them is worth something.
     assert!(second.assembly.text().starts_with(&first.assembly.text()));
     let added: Vec<_> = second.assembly.sections.iter().skip(first.assembly.sections.len()).collect();
     let names: Vec<_> = added.iter().map(|section| section.name.as_str()).collect();
@@ -521,7 +521,7 @@ fn a_way_that_the_server_ignores_is_left() {
     // A bound that the provider's dialect can't state may be broken by one that does.
     check(Schema, r#"text {"severity":"low","note":"far more than twenty characters"}"#, Schema);
     check(Tool, "text It is bad.", Object);
-    // Words up to the end of the window took the room of the answer; a value that is too long is another matter.
+    // Words up to the end of the window took the room of the answer. A value that is too long is another matter.
     check(Tool, "length It is bad. It is bad. It is bad.", Object);
     check(Schema, "length It is bad. It is bad. It is bad.", Tool);
     for (way, answer) in [(Schema, r#"length {"severity":"low","note":"It is"#), (Object, "length It is bad.")] {

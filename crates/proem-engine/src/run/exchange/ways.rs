@@ -17,7 +17,7 @@ pub struct TriedWay {
 }
 
 impl TriedWay {
-    /// The way to take after it; `None` if none is left.
+    /// The way to take after it. `None` if none is left.
     #[must_use]
     pub const fn following(self) -> Option<SchemaEnforcement> {
         match self.came {
@@ -77,8 +77,8 @@ fn begins_value(part: &ResponsePart) -> bool {
 }
 
 impl Exchange<'_> {
-    /// Keeps an attempt that brought no value. If its way of holding the answer was refused or doesn't hold, the requests
-    /// from here on take the next one; whether they do.
+    /// Keeps an attempt that brought no value. If its way of holding the answer was refused or doesn't hold, the
+    /// requests from here on take the next one. Whether they do.
     pub(super) fn keep(&mut self, mut attempt: Attempt) -> bool {
         attempt.judge_way();
         let is_left = attempt.tried.is_some_and(|tried| tried.came != WayResult::Taken);

@@ -60,7 +60,7 @@ fn spellings_of_the_target_make_no_other_key() {
         .map(|text| key("p", "a", target(FieldRole::Recipient, text), &[("s", "1")]).unwrap())
         .collect();
     assert_eq!(keys.len(), 1);
-    // What is aimed at differs by its kind, too.
+    // Targets differ by their kind, too.
     let host = key("p", "a", target(FieldRole::Host, "example.org"), &[("s", "1")]);
     let url = key("p", "a", target(FieldRole::Url, "example.org/"), &[("s", "1")]);
     assert_ne!(host, url);

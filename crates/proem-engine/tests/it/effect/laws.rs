@@ -1,4 +1,4 @@
-//! What has to be so of the table, written without it.
+//! Laws of the table, written without it.
 
 use std::collections::BTreeSet;
 
@@ -63,7 +63,7 @@ fn every_state_can_end() {
 
 #[test]
 fn what_waits_for_nobody_in_particular_ends_by_itself() {
-    // What may have happened is the one thing that waits for a person for ever.
+    // Only an action that may have happened waits for a person for ever.
     for state in ActionState::ALL.into_iter().filter(|state| *state != ActionState::Unknown) {
         let alone = reached(&[state], |rule| rule.on.authority() == Authority::System);
         let unseen = alone.contains(&ActionState::Unknown);
@@ -80,7 +80,7 @@ fn an_agent_causes_nothing() {
 
 #[test]
 fn only_a_person_widens() {
-    // What code alone does to an action that nobody approved is to let it go as held, to ask, or to end it.
+    // For an action that nobody approved, code alone can only let it go as held, ask, or end it.
     let people = ["approve", "release", "edit", "cancel", "resolve-sent", "resolve-not-sent", "resend", "doubt"];
     for kind in ActionEventKind::ALL {
         assert_eq!(kind.authority() == Authority::Operator, people.contains(&kind.as_str()), "{kind:?}");
@@ -101,7 +101,7 @@ fn execution_is_entered_from_a_hold_or_an_approval_alone() {
     for rule in entries {
         assert_eq!(rule.on, ActionEventKind::TakeUp);
         assert!(rule.requires.contains(&TransitionRequirement::Gate), "{rule:?}");
-        // What is not held goes by an approval that is looked at in full and used up.
+        // An action that is not held goes by an approval that is checked in full and used up.
         let approved = [
             TransitionRequirement::ApprovalContent,
             TransitionRequirement::ApprovalPolicy,

@@ -98,7 +98,7 @@ fn event(kind: ActionEventKind) -> ActionEvent {
     }
 }
 
-/// What has to come of it, said without `step`.
+/// The expected result, written without `step`.
 fn expected(scene: &Scene) -> Result<ActionState, RefusalRule> {
     let (standing, request) = (&scene.standing, &scene.request);
     let kind = request.event.kind();

@@ -83,8 +83,8 @@ fn what_is_written_is_read_back_with_its_labels() {
     }
 }
 
-/// What is said to the person who decides is no part of what is decided: the same action with another note is the same,
-/// an edit keeps the note, and it can carry neither another recipient nor a credential past the policy.
+/// A note to the person who decides is no part of the decision: the same action with another note is the same, an edit
+/// keeps the note, and it can carry neither another recipient nor a credential past the policy.
 #[test]
 fn a_note_is_shown_and_decides_nothing() {
     let (policy, scene) = (policy(), Scene::new());
@@ -114,7 +114,7 @@ fn an_edit_makes_text_the_persons_own_and_another_content() {
     assert_ne!(before.content(), after.content());
     assert_eq!(before.key("p", &policy), after.key("p", &policy));
     assert_eq!(before.differences(&after).len(), 1, "{:?}", before.differences(&after));
-    // A person stands for the address that he typed, and not for one that a model wrote.
+    // A person represents the address that he typed, and not for one that a model wrote.
     let scene = Scene::new();
     assert_eq!(scene.decide_read(&after).ruling.as_str(), "hold");
     let mut same = mail();

@@ -64,8 +64,8 @@ fn a_credential_goes_nowhere_whoever_said_yes() {
     }
 }
 
-/// What a model says after it has read trusted texts alone carries the model, so that its free text is foreign: what a
-/// score alone says of it asks for approval, and a hold is not shortened below its least.
+/// A model's text carries the model even if it was written after trusted texts alone, so its free text is foreign: a
+/// finding by score alone asks for approval, and a hold is not shortened below its least.
 #[test]
 fn a_models_text_is_foreign_whatever_it_read() {
     let prompt = PromptId { agent: "a".into(), name: "b".into(), version: "1.0.0".into(), closure: String::new() };
@@ -137,7 +137,7 @@ fn one_thing_changes_and_the_ruling_with_it() {
     check(with(mail(), "hold_duration_minutes", json!(60)), "hold 60: held", &|_| {});
     check(with(mail(), "hold_duration_minutes", json!(1)), "hold 30: held", &|_| {});
     check(with(mail(), "confidence", json!(0.1)), "hold 30: held", &|_| {});
-    // The text is built from something that its readers may not see; the template's text is excused.
+    // The text is built from something that its readers may not see. The template's text is excused.
     let restricted = |scene: &mut Scene| scene.request = scene.request.clone().narrowed_to(Audience::Restricted);
     check(mail(), "approval: breach, breach", &restricted);
     check(with(comment(), "fields", json!({ "body": "See RAID-7." })), "hold 0: automatic", &restricted);

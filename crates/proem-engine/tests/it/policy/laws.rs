@@ -40,7 +40,7 @@ fn every_cell_keeps_the_law() {
                     let is_free =
                         matches!(list, "auto" | "hold") && level == AutonomyLevel::Tactical && worst == Verdict::Allow;
                     let is_approved = matches!(moment, DecisionMoment::ApprovedExecution { .. });
-                    // What is forbidden is refused, and nothing else is.
+                    // A forbidden action is refused, and nothing else is.
                     assert_eq!(got == "refusal", is_forbidden, "{cell}");
                     // A permit needs an execution, and a free action or a person's yes.
                     let is_proposal = moment == DecisionMoment::Proposal;

@@ -4,7 +4,7 @@
 use proem_engine::policy::{ActionList, AutonomyLevel, Policy};
 use proptest::prelude::*;
 
-/// A policy of up to four actions; `list` of each is 0 auto, 1 and 2 hold, 3 approval, 4 never, 5 unmentioned.
+/// A policy of up to four actions. `list` of each is 0 auto, 1 and 2 hold, 3 approval, 4 never, 5 unmentioned.
 fn written(lists: &[u8], level: Option<usize>, hosts: u8) -> String {
     let named = |wanted: &[u8]| -> Vec<String> {
         let of = lists.iter().enumerate().filter(|(_, list)| wanted.contains(list));
@@ -33,7 +33,7 @@ fn written(lists: &[u8], level: Option<usize>, hosts: u8) -> String {
     text
 }
 
-/// How strict a policy is about an action; `None` where it doesn't mention it.
+/// How strict a policy is about an action. `None` where it doesn't mention it.
 fn list(policy: &Policy, name: &str) -> Option<ActionList> {
     let never = policy.never().any(|never| never == name).then_some(ActionList::Never);
     never.or_else(|| policy.action(name).map(|terms| terms.list))

@@ -53,7 +53,7 @@ fn span_text(text: &str, span: Span) -> &str {
     text.get(span.start..span.end).unwrap_or_default()
 }
 
-/// Where a group ends that is a code by itself.
+/// The end of a group that is a code by itself.
 fn single_code_end(text: &str, group: Span) -> Option<usize> {
     has_code_checksum(span_text(text, group)).then_some(group.end)
 }
@@ -109,7 +109,7 @@ fn is_near(text: &str, groups: &[Span], at: usize) -> bool {
     between.chars().count() <= MOST_BETWEEN && !between.contains(char::is_alphanumeric)
 }
 
-/// Where the account ends that begins with this group: with the same between all groups, or in groups of four.
+/// The end of the account that begins with this group: with the same sign between all groups, or in groups of four.
 fn account_end(text: &str, groups: &[Span], at: usize) -> Option<usize> {
     let first = groups.get(at)?;
     let between = |before: &Span, group: &Span| text.get(before.end..group.start);
@@ -141,7 +141,7 @@ fn begins_account(text: &str) -> bool {
     })
 }
 
-/// Where the card ends that begins with this group: groups of at least three digits, or single digits. Digits behind
+/// The end of the card that begins with this group: groups of at least three digits, or single digits. Digits behind
 /// letters count too.
 fn card_end(text: &str, groups: &[Span], at: usize) -> Option<usize> {
     let first = groups.get(at)?;
@@ -170,7 +170,7 @@ fn card_end(text: &str, groups: &[Span], at: usize) -> Option<usize> {
     }
 }
 
-/// Where the code ends that is written in groups of one length with the same between them: `1A1z P1eP 5QGe …`.
+/// The end of the code that is written in groups of one length with the same sign between them: `1A1z P1eP 5QGe …`.
 fn grouped_code_end(text: &str, groups: &[Span], at: usize) -> Option<usize> {
     let (first, second) = (groups.get(at)?, groups.get(at.checked_add(1)?)?);
     let between = text.get(first.end..second.start)?;

@@ -20,7 +20,7 @@ pub(super) fn add_figures<'a>(text: &'a str, min_digits: usize, tokens: &mut Val
     vanity::add_vanity_numbers(text, tokens);
 }
 
-/// Where the number ends that starts at `start`, with its separators.
+/// The end of the number that starts at `start`, with its separators.
 fn number_end(text: &str, start: usize) -> usize {
     let mut end = start;
     let mut rest = text.get(start..).unwrap_or_default().chars();
@@ -145,7 +145,7 @@ fn add_numbers<'a>(text: &'a str, min_digits: usize, tokens: &mut ValueMentions<
     }
 }
 
-/// Where the run of digits ends, and how many it has. A date is no part of one.
+/// The end of the run of digits, and their number. A date is no part of one.
 fn digit_run(text: &str, start: usize) -> (usize, usize) {
     let (mut end, mut digits) = (start, 0_usize);
     if let Some(len) = date_len(text.get(start..).unwrap_or_default()) {
@@ -200,8 +200,7 @@ fn accounts<'a>(text: &'a str, tokens: &mut ValueMentions<'a>) {
     }
 }
 
-/// Where the account number ends: behind the last group that makes its checksum right, or behind
-/// the last group.
+/// The end of the account number: behind the last group that makes its checksum right, or behind the last group.
 fn account_end(text: &str, start: usize) -> Option<usize> {
     let mut joined = String::new();
     let (mut end, mut checked, mut longest) = (start, None, None);

@@ -1,8 +1,8 @@
 //! Destinations of links: Markdown's inline links, images and reference definitions, HTML's
 //! attributes, CSS's `url(…)`.
 //!
-//! Where a destination starts is recognised without parsing what is around it, so that no broken
-//! markup before it can hide it.
+//! The start of a destination is recognised without parsing its surroundings, so that no broken markup before it can
+//! hide it.
 
 use super::{MAX_LINK, MAX_TOKENS, ValueMentions, plain};
 use crate::check::ReferentKind;
@@ -58,7 +58,7 @@ pub(super) fn add_destinations<'a>(text: &'a str, tokens: &mut ValueMentions<'a>
         if span.is_empty() {
             continue;
         }
-        // What stands in `<…>` ends at the next `<`, so it is read once at most.
+        // A text in `<…>` ends at the next `<`, so it is read once at most.
         seen = seen.saturating_add(usize::from(opening != LinkSyntax::Tag));
         if seen > MAX_TOKENS {
             tokens.too_many = true;
@@ -68,7 +68,7 @@ pub(super) fn add_destinations<'a>(text: &'a str, tokens: &mut ValueMentions<'a>
     }
 }
 
-/// What a destination stands behind.
+/// The syntax before a destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LinkSyntax {
     /// `](` or `url(`.
@@ -95,14 +95,14 @@ fn ends_with(text: &str, at: usize, what: &str) -> bool {
     at.checked_sub(what.len()).and_then(|start| text.get(start..at)).is_some_and(|end| end.eq_ignore_ascii_case(what))
 }
 
-/// Where the next character stands that isn't blank; at most 64 bytes ahead.
+/// The place of the next character that isn't blank. At most 64 bytes ahead.
 fn skip_blank(text: &str, at: usize) -> usize {
     let rest = text.as_bytes().get(at..).unwrap_or_default();
     let blank = rest.iter().take(64).take_while(|byte| **byte <= b' ').count();
     at.saturating_add(blank)
 }
 
-/// The known attribute whose name stands before the `=`.
+/// The known attribute whose name is before the `=`.
 fn link_attribute(text: &str, at: usize) -> Option<LinkSyntax> {
     let before = text.as_bytes().get(..at).unwrap_or_default();
     let blank = before.iter().rev().take(16).take_while(|byte| byte.is_ascii_whitespace()).count();

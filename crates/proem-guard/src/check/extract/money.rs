@@ -39,7 +39,7 @@ enum MoneyTokenKind {
     Sign,
 }
 
-/// What a token can be in an amount.
+/// The role of a token in an amount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AmountPart {
     Currency,
@@ -160,7 +160,7 @@ impl<'a> MoneyText<'_, 'a> {
                 && (is_named || amount::currency_code(word).is_some() || self.is_short_currency(at)))
     }
 
-    /// `Rp`, `Rs`, `TL` and the like, which mean other things unless a number of at least two digits stands beside them.
+    /// `Rp`, `Rs`, `TL` and the like, which mean other things unless a number of at least two digits is beside them.
     fn is_short_currency(&self, at: usize) -> bool {
         let is_number = |at: Option<usize>| {
             let at = at.filter(|at| self.all.get(*at).is_some_and(|token| token.kind == MoneyTokenKind::Digits));
@@ -189,7 +189,7 @@ impl<'a> MoneyText<'_, 'a> {
             _ => gap,
         };
         let gap = gap.strip_prefix([',', '.']).filter(|rest| rest.starts_with(dash)).unwrap_or(gap);
-        // A colon stands behind a currency, and behind a number only where the next sentence begins.
+        // A colon is behind a currency, and behind a number only where the next sentence begins.
         let is_behind_currency = self.is_currency(at);
         let fits = |c: char| match c {
             ':' | '=' => is_behind_currency,
@@ -256,7 +256,7 @@ impl<'a> MoneyText<'_, 'a> {
         self.is_close(at) && may_follow()
     }
 
-    /// What of the tokens around a currency makes the amount. If digits beside it are an amount already, only words do.
+    /// The tokens around a currency that make the amount. If digits beside it are an amount already, only words do.
     fn quantity(&self, at: usize, around: Range<usize>, has_amount: bool) -> Option<(usize, usize)> {
         let is_number = |place: &usize| {
             matches!(self.part(*place), AmountPart::Digits | AmountPart::NumberWord | AmountPart::Magnitude)
@@ -366,7 +366,7 @@ const NUMERALS: &str =
 const THAI: [&str; 16] =
     ["หนึ่ง", "สอง", "สาม", "สี่", "ห้า", "หก", "เจ็ด", "แปด", "เก้า", "สิบ", "ร้อย", "พัน", "หมื่น", "แสน", "ล้าน", "เอ็ด"];
 
-/// Amounts in scripts without spaces: a number or a numeral stands right before the currency, or behind it.
+/// Amounts in scripts without spaces: a number or a numeral is right before the currency, or behind it.
 fn add_unspaced_amounts<'a>(text: &'a str, tokens: &mut ValueMentions<'a>) {
     if text.is_ascii() {
         return;
@@ -402,7 +402,7 @@ fn is_numeral(c: char) -> bool {
     NUMERALS.contains(c)
 }
 
-/// Where the numerals begin that end at `end`; `end` if there are none.
+/// The beginning of the numerals that end at `end`. `end` if there are none.
 fn numerals_before(text: &str, end: usize) -> usize {
     let from = text.ceil_char_boundary(end.saturating_sub(LOOK_BACK));
     let mut start = end;

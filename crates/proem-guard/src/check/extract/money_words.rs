@@ -34,7 +34,7 @@ const MAGNITUDES: &str = "k m mn mm b bn tn t hundred hundreds thousand thousand
     triliun jt rb nghin ngan trieu ty tram libo milyon tys tysiac tysiace tysiecy milion miliony milionow miliard \
     χιλιαδες χιλ εκατομμυριο εκατομμυρια εκατ dozen dozens dutzend 千 万 萬 亿 億 만 억";
 
-/// What words for numbers are put together of.
+/// The parts of words for numbers.
 const NUMBERS: &str = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen \
     sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand \
     null ein eins eine einen zwei zwo drei vier funf sechs sieben acht neun zehn elf zwolf sech sieb zwan zig ßig ssig \
@@ -58,7 +58,7 @@ const NUMBERS: &str = "zero one two three four five six seven eight nine ten ele
     dwadziescia trzydziesci czterdziesci dziesiat sto dwiescie trzysta piecset set nascie ενα δυο τρια τεσσερα πεντε δεκα \
     εικοσι τριαντα πενηντα εκατο εκατον διακοσια χιλια";
 
-/// What joins words for numbers, and is none.
+/// The words that join words for numbers, and are none.
 const JOINTS: &str = "und and et y e en и و ve dan va i a de di d of";
 
 /// The words for one digit, which numbers can be told with.
@@ -97,7 +97,7 @@ pub(super) fn fold_money_word(word: &str) -> String {
     folded
 }
 
-/// What a word can mean beside a number.
+/// The senses of a word beside a number.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct WordSenses {
     /// A currency that has a canonical form.
@@ -110,7 +110,7 @@ pub(super) struct WordSenses {
     pub(super) is_joint: bool,
     /// The word for one digit.
     pub(super) is_digit: bool,
-    /// It stands before the number of an account.
+    /// It is before the number of an account.
     pub(super) is_account: bool,
 }
 
@@ -135,7 +135,7 @@ impl MoneyWords {
         Self(words)
     }
 
-    /// What a folded word means.
+    /// The senses of a folded word.
     pub(super) fn senses(&self, word: &str) -> WordSenses {
         let mut senses = self.0.get(word).copied().unwrap_or_default();
         let is_multiple =
@@ -145,12 +145,12 @@ impl MoneyWords {
     }
 }
 
-/// Whether a folded word stands for a thousand and the like where a sign follows it.
+/// Whether a folded word represents a thousand and the like where a sign follows it.
 pub(super) fn is_multiple(word: &str) -> bool {
     MULTIPLES.contains(&word)
 }
 
-/// What stands before the code of a currency in `TEUR`, and those codes.
+/// The multiples before the code of a currency in `TEUR`, and those codes.
 const MULTIPLES: [&str; 9] = ["t", "k", "m", "b", "mio", "mrd", "tsd", "mn", "bn"];
 const CODES: [&str; 9] = ["eur", "euro", "usd", "chf", "gbp", "pln", "sek", "czk", "jpy"];
 

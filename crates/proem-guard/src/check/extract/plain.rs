@@ -53,7 +53,7 @@ pub(super) fn add_plain_addresses<'a>(text: &'a str, tokens: &mut ValueMentions<
     }
 }
 
-/// What the spans, in order, leave over.
+/// The gaps between the spans, which are in order.
 fn gaps_between(text: &str, taken: &[Span]) -> Vec<Span> {
     let starts = core::iter::once(0).chain(taken.iter().map(|span| span.end));
     let ends = taken.iter().map(|span| span.start).chain([text.len()]);
@@ -77,7 +77,7 @@ pub(super) fn scheme_len(text: &str) -> Option<usize> {
     named.then_some(len)
 }
 
-/// What stands behind `mailto:`.
+/// The text behind `mailto:`.
 pub(super) fn mailto(text: &str) -> Option<&str> {
     let (scheme, rest) = text.split_once(':')?;
     scheme.eq_ignore_ascii_case("mailto").then_some(rest)
@@ -123,7 +123,7 @@ fn with_scheme(text: &str, from: usize, colon: usize) -> Option<(ReferentKind, S
     let is_slash = |c: Option<char>| matches!(c, Some('/' | '\\'));
     let start = colon.saturating_sub(name.len());
     let is_mail = name.eq_ignore_ascii_case("mailto");
-    // `data:` is a word too; an address of that scheme has a comma behind its type.
+    // `data:` is a word too. An address of that scheme has a comma behind its type.
     let is_data =
         || rest.bytes().take(MAX_LOCAL).take_while(|byte| !byte.is_ascii_whitespace()).any(|byte| byte == b',');
     let leads = is_mail
@@ -150,8 +150,8 @@ fn network_share(text: &str, at: usize) -> Option<(ReferentKind, Span, usize)> {
     is_share.then(|| (ReferentKind::Url, Span::new(at, end_of_address(text, at)), at))
 }
 
-/// Where an address ends that goes on at `from`. In its host only what no reader takes for a part
-/// of it ends it; punctuation at the end belongs to the sentence.
+/// The end of an address that goes on at `from`. In its host, only a sign that no reader takes for a part of it ends
+/// it. Punctuation at the end belongs to the sentence.
 fn end_of_address(text: &str, from: usize) -> usize {
     let rest = text.get(from..).unwrap_or_default();
     let is_slash = |c: char| matches!(c, '/' | '\\');
@@ -234,7 +234,7 @@ fn mails<'a>(text: &'a str, gap: Span, taken: &mut Vec<Span>, tokens: &mut Value
     }
 }
 
-/// Where what stands before the `@` starts.
+/// The start of the part before the `@`.
 fn local_start(text: &str, from: usize, at: usize) -> usize {
     let before = text.get(from..at).unwrap_or_default();
     let is_local = |c: &char| *c == '.' || mail::is_atom(*c) || character::is_invisible(*c);
@@ -242,7 +242,7 @@ fn local_start(text: &str, from: usize, at: usize) -> usize {
     at.saturating_sub(len)
 }
 
-/// Takes away what stands around an address on both sides, such as asterisks.
+/// Takes away what is around an address on both sides, such as asterisks.
 fn strip_wrapping(text: &str, mut start: usize, at: usize, mut end: usize) -> (usize, usize) {
     let mut behind = end;
     while start < at

@@ -5,12 +5,12 @@ use proem_text::Span;
 use super::ValueMentions;
 use crate::check::ReferentKind;
 
-/// What free and dear numbers begin with, without the `1` before them in North America.
+/// The beginnings of free and dear numbers, without the `1` before them in North America.
 const AREAS: [&str; 24] = [
     "800", "822", "833", "844", "855", "866", "877", "888", "900", "0800", "0808", "0845", "0870", "0871", "0900",
     "0700", "0180", "0190", "0137", "1300", "1800", "1900", "00800", "0805",
 ];
-/// The fewest letters behind a hyphen, and behind a blank, where words of capitals stand too.
+/// The fewest letters behind a hyphen, and behind a blank, where words of capitals are too.
 const FEWEST_JOINED: usize = 4;
 const FEWEST_APART: usize = 5;
 /// The most letters and digits.
@@ -40,7 +40,7 @@ fn wanted_run_length(bytes: &[u8], from: usize, is_wanted: fn(&u8) -> bool) -> u
     bytes.get(from..).unwrap_or_default().iter().take(LONGEST).take_while(|byte| is_wanted(byte)).count().max(1)
 }
 
-/// Where the number ends that begins here, if letters stand for digits of it.
+/// The end of the number that begins here, if letters replace some of its digits.
 fn vanity_end(bytes: &[u8], start: usize) -> Option<usize> {
     let (area, mut at) = area_code(bytes, start)?;
     let (mut letters, mut digits) = (0_usize, area);
@@ -76,7 +76,7 @@ fn vanity_end(bytes: &[u8], start: usize) -> Option<usize> {
     (letters >= fewest && letters.saturating_add(digits) >= SHORTEST).then_some(end)
 }
 
-/// How many digits the area has that stands here, and where it ends.
+/// How many digits the area has that is here, and where it ends.
 fn area_code(bytes: &[u8], start: usize) -> Option<(usize, usize)> {
     let digits = |from: usize| {
         bytes.get(from..).unwrap_or_default().iter().take(LONGEST).take_while(|byte| byte.is_ascii_digit()).count()

@@ -1,6 +1,6 @@
-//! What is known of the elements and attributes of HTML.
+//! The known elements and attributes of HTML.
 
-/// How an element stands in the text.
+/// How an element is in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ElementDisplay {
     /// In a line.
@@ -37,13 +37,13 @@ impl HtmlElement {
         Self { kind, is_hidden, is_known, border }
     }
 
-    /// What stands for its tags in the text that is seen.
+    /// The replacement of its tags in the visible text.
     pub(super) const fn border(&self) -> &'static str {
         self.border
     }
 }
 
-/// How an element that the standard has, or had, stands in the text.
+/// How an element that the standard has, or had, is in the text.
 fn element_display(name: &str) -> Option<ElementDisplay> {
     Some(match name {
         "p" | "div" | "td" | "tr" | "table" | "li" | "ul" | "ol" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "th"

@@ -1,6 +1,6 @@
-//! What the attributes of an element say about whether its text is seen.
+//! The visibility of text by the attributes of its element.
 //!
-//! Only what stands at the element itself: style sheets are not read.
+//! Only what is at the element itself: style sheets are not read.
 
 use alloc::string::String;
 
@@ -15,7 +15,7 @@ const SMALLEST: f32 = 2.0;
 /// How far outside of the page is off screen, in pixels.
 const FAR_OUT: f32 = -400.0;
 
-/// What one element asks for.
+/// The style of one element.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ElementStyle {
     hidden: bool,
@@ -175,7 +175,7 @@ fn is_far_out(value: &str) -> bool {
     far || leading_number(value).is_some_and(|(number, unit)| matches!(unit, "%" | "vw" | "vh") && number <= -100.0)
 }
 
-/// The colour in a shorthand; a picture hides it.
+/// The colour in a shorthand. A picture hides it.
 fn background(value: &str) -> Shade {
     if value.contains("url(") || value.contains("gradient") {
         return Shade::Unknown;

@@ -1,16 +1,15 @@
 //! Cuts a page into text, tags and comments.
 //!
-//! It differs from the standard where a text isn't a page: what no tag can be called, and a tag or
-//! an element of raw text without an end, is text. What looking for such ends may cost is limited,
-//! so that the time grows with the length.
+//! It differs from the standard if a text isn't a page: a name that no tag can have, and a tag or an element of raw
+//! text without an end, are text. The cost of looking for such ends is limited, so that the time grows with the length.
 
 use proem_text::Span;
 
-/// A part of a page; places are in the page.
+/// A part of a page. Places are in the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HtmlToken {
     Text(Span),
-    /// What stands in an element that holds no tags (13.2.5.2 to 13.2.5.4), `name`.
+    /// The contents of an element that holds no tags (13.2.5.2 to 13.2.5.4), `name`.
     Raw {
         name: Span,
         place: Span,
@@ -40,7 +39,7 @@ const RAW: [&str; 8] = ["script", "style", "title", "textarea", "xmp", "iframe",
 pub(super) struct HtmlTokeniser<'a> {
     text: &'a str,
     at: usize,
-    /// Where the text that is not yet given starts.
+    /// The start of the text that is not yet given.
     given: usize,
     /// A token that waits behind the text before it.
     waiting: Option<HtmlToken>,
@@ -59,7 +58,7 @@ impl<'a> HtmlTokeniser<'a> {
         Self { text, at: 0, given: 0, waiting: None, raw: None, endless: [false; RAW.len()], budget, unread: None }
     }
 
-    /// What was left as text since looking for the ends of tags cost too much.
+    /// The part that was left as text because looking for the ends of tags cost too much.
     pub(super) const fn unread(&self) -> Option<Span> {
         self.unread
     }
@@ -104,7 +103,7 @@ impl<'a> HtmlTokeniser<'a> {
         }
     }
 
-    /// The name of a tag; `None` for addresses and what else stands in angle brackets.
+    /// The name of a tag. `None` for addresses and what else is in angle brackets.
     fn name(&self, start: usize) -> Option<Span> {
         const LONGEST: usize = 64;
         let bytes = self.rest(start).as_bytes();
@@ -148,7 +147,7 @@ impl<'a> HtmlTokeniser<'a> {
         None
     }
 
-    /// Counts what was looked at in vain; beyond the limit, the rest is text.
+    /// Counts what was looked at in vain. Beyond the limit, the rest is text.
     fn spend(&mut self, bytes: usize, from: usize) {
         self.budget = self.budget.saturating_sub(bytes);
         if self.budget == 0 && self.unread.is_none() {
@@ -156,8 +155,7 @@ impl<'a> HtmlTokeniser<'a> {
         }
     }
 
-    /// Where the content of an element of raw text ends; `None` if it is no such element, or has
-    /// no end.
+    /// The end of the content of an element of raw text. `None` if it is no such element, or has no end.
     fn end_of_raw(&mut self, name: Span, from: usize) -> Option<usize> {
         let written = self.text.get(name.start..name.end)?;
         let index = RAW.iter().position(|raw| raw.eq_ignore_ascii_case(written))?;
@@ -232,8 +230,7 @@ impl HtmlToken {
     }
 }
 
-/// The comment that starts with `<!--` there (13.2.5.43 to 13.2.5.51); one without an end goes to
-/// the end of the page.
+/// The comment that starts with `<!--` there (13.2.5.43 to 13.2.5.51). One without an end goes to the end of the page.
 fn comment_token(text: &str, start: usize) -> HtmlToken {
     let from = start.saturating_add(4);
     let rest = text.get(from..).unwrap_or_default();
@@ -265,7 +262,7 @@ fn starts_with_name(text: &str, name: &str) -> bool {
     text.as_bytes().get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name.as_bytes()))
 }
 
-/// An attribute; places are in the page, the value's without its quotes.
+/// An attribute. Places are in the page, the value's without its quotes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Attribute {
     pub(super) name: Span,
@@ -284,7 +281,7 @@ impl<'a> TagAttributes<'a> {
         Self { text, at: place.start, end: place.end }
     }
 
-    /// Moves over what the predicate takes; gives the span.
+    /// Moves over what the predicate takes. Gives the span.
     fn skip(&mut self, takes: impl Fn(u8) -> bool) -> Span {
         let start = self.at;
         let bytes = self.text.as_bytes().get(start..self.end).unwrap_or_default();

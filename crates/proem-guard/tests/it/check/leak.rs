@@ -1,4 +1,4 @@
-//! What an answer may repeat of the prompt.
+//! The parts of the prompt that an answer may repeat.
 
 use super::{Setup, TEXT, outside};
 use proem_guard::{

@@ -1,4 +1,4 @@
-//! What a model says about its own action.
+//! A model's statements about its own action.
 
 use super::outside;
 use proem_guard::{

@@ -98,7 +98,7 @@ fn only_text_from_outside_has_it() {
     ] {
         assert_eq!(setup.broken(role, value), [expected], "{value:?}");
     }
-    // What a trusted text has too is trusted.
+    // A value that a trusted text has too is trusted.
     setup.trusted.push("or to eve@evil.com".to_owned());
     assert_eq!(setup.broken(FieldRole::Recipient, "eve@evil.com"), NOTHING);
 }

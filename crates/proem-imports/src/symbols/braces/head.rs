@@ -1,4 +1,4 @@
-//! What the signs before a `{` or a `;` define.
+//! The definition by the signs before a `{` or a `;`.
 
 use core::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::dialect::Dialect;
 /// The most signs of a head that are kept.
 const MOST_SIGNS: usize = 512;
 
-/// Words that stand where the name of a function would and are none.
+/// Words that are where the name of a function would and are none.
 const NO_NAMES: [&[u8]; 34] = [
     b"if",
     b"for",
@@ -67,7 +67,7 @@ const STORAGE: [&[u8]; 14] = [
 /// Words that follow the parameters of a function.
 const AFTER: [&[u8]; 8] = [b"const", b"noexcept", b"override", b"final", b"volatile", b"try", b"async", b"mutable"];
 
-/// What a block holds.
+/// The contents of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Holds {
     /// Statements or values.
@@ -97,7 +97,7 @@ pub(super) struct HeadSign {
     pub(super) depth: usize,
 }
 
-/// What a block turns out to be.
+/// The kind of a block.
 pub(super) struct Opening {
     pub(super) holds: Holds,
     pub(super) definition: Option<HeadDefinition>,
@@ -117,7 +117,7 @@ pub(super) struct HeadDefinition {
 pub(super) struct Head {
     signs: Vec<HeadSign>,
     pub(super) indent: usize,
-    /// Where the signs begin that follow the last declaration of a parameter in the style before ANSI C.
+    /// The beginning of the signs behind the last declaration of a parameter in the style before ANSI C.
     waiting: Option<usize>,
 }
 
@@ -238,7 +238,7 @@ impl Head {
         self.signs.len()
     }
 
-    /// Where a value begins.
+    /// The beginning of a value.
     fn equals(&self, source: &[u8], from: usize) -> Option<usize> {
         let operator = self.operator(source);
         self.position(|at| {
@@ -292,7 +292,7 @@ impl Head {
         Some((self.qualified(name, source)..name.saturating_add(1), name.saturating_add(1)))
     }
 
-    /// Where the name begins that ends at a place: at `A` of `A::B<T>::f`, at `~` of `~A`.
+    /// The beginning of the name that ends at a place: at `A` of `A::B<T>::f`, at `~` of `~A`.
     fn qualified(&self, name: usize, source: &[u8]) -> usize {
         let mut first = name;
         loop {
@@ -317,7 +317,7 @@ impl Head {
         }
     }
 
-    /// The text of signs, without blanks and what stands in angle brackets.
+    /// The text of signs, without blanks and what is in angle brackets.
     fn text(&self, range: Range<usize>, source: &[u8]) -> String {
         let is_operator = self.word(range.start, source) == Some(b"operator");
         let mut depth = 0_usize;
@@ -338,7 +338,7 @@ impl Head {
         kept_name(&text).unwrap_or_default()
     }
 
-    /// What a macro defines that is called like a function, of its first arguments: `TEST(Store, reopens)`.
+    /// The definition of a macro that is called like a function, from its first arguments: `TEST(Store, reopens)`.
     fn of_macro(&self, name: usize, source: &[u8]) -> Option<String> {
         let word = self.word(name, source)?;
         let is_macro = word.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_');
@@ -384,14 +384,14 @@ impl Head {
         Some(HeadDefinition { kind: SymbolKind::Method, name, line: self.signs.get(at)?.line })
     }
 
-    /// A type or namespace: its kind, and where the word stands that says so.
+    /// A type or namespace: its kind, and where the word is that says so.
     fn container(&self, source: &[u8], dialect: Dialect) -> Option<(SymbolKind, usize)> {
         let from = self.behind_templates(source);
         self.outside().filter(|at| *at >= from).find_map(|at| {
             let kind = match (self.word(at, source)?, dialect) {
                 (b"struct" | b"union" | b"enum", _) => SymbolKind::Type,
                 (b"class", Dialect::Cpp | Dialect::CSharp | Dialect::Dart | Dialect::ObjectiveC) => SymbolKind::Type,
-                // What is in C has such names as well.
+                // C has such names as well.
                 (b"class", Dialect::C) if at == from => SymbolKind::Type,
                 (b"namespace", Dialect::Cpp | Dialect::CSharp | Dialect::ObjectiveC) => SymbolKind::Module,
                 (b"namespace", Dialect::C) if at == from => SymbolKind::Module,
@@ -408,7 +408,7 @@ impl Head {
         })
     }
 
-    /// The name of a type behind the word that says what it is: the last before its bases, for macros may stand before it.
+    /// The name of a type behind the word that says what it is: the last before its bases, for macros may be before it.
     fn container_name(&self, keyword: usize, source: &[u8], dialect: Dialect) -> Option<(String, usize)> {
         let is_c = matches!(dialect, Dialect::C | Dialect::Cpp | Dialect::ObjectiveC);
         let mut found: Option<Range<usize>> = None;
@@ -448,10 +448,10 @@ impl Head {
         Some((self.text(range, source), line))
     }
 
-    /// What the block behind these signs is.
+    /// The block behind these signs.
     pub(super) fn opening(&self, source: &[u8], dialect: Dialect, inside: Holds) -> Opening {
         let value = |definition| Opening { holds: Holds::Nothing, definition, goes_on: true };
-        // Declarations of parameters stood before this block, and it isn't behind them: it is no body.
+        // Declarations of parameters were before this block, and it isn't behind them: it is no body.
         if self.waiting.is_some_and(|from| from < self.signs.len()) {
             return value(None);
         }
@@ -527,7 +527,7 @@ impl Head {
         Opening { holds: Holds::Nothing, definition, goes_on: false }
     }
 
-    /// What has a value: a table of a file.
+    /// A definition with a value: a table of a file.
     fn constant(&self, equals: usize, source: &[u8], dialect: Dialect) -> Option<HeadDefinition> {
         let is_c = matches!(dialect, Dialect::C | Dialect::Cpp | Dialect::ObjectiveC);
         let before = self.outside().filter(|at| *at < equals && self.word(*at, source).is_some()).count();
@@ -543,7 +543,7 @@ impl Head {
         Some(HeadDefinition { kind, name, line: self.signs.get(at)?.line })
     }
 
-    /// What these signs define without a block of their own.
+    /// The definition of these signs without a block of their own.
     pub(super) fn alone(&self, source: &[u8], dialect: Dialect, inside: Holds) -> Option<HeadDefinition> {
         if !matches!(dialect, Dialect::CSharp | Dialect::Dart) || inside == Holds::Nothing {
             return None;

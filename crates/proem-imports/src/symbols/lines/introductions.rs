@@ -5,7 +5,7 @@ use super::super::mask::is_name_character;
 use super::definition_name;
 use crate::dialect::Dialect;
 
-/// What a line begins.
+/// The definition that a line begins.
 pub(super) struct Introduction {
     pub(super) kind: SymbolKind,
     pub(super) name: String,
@@ -97,7 +97,7 @@ const OTHER: Words = &[
     (b"macro", SymbolKind::Macro),
 ];
 
-/// Words that may stand before such a word, or before a type and a name.
+/// Words that may be before such a word, or before a type and a name.
 const MODIFIERS: [&[u8]; 54] = [
     b"public",
     b"private",
@@ -178,7 +178,8 @@ const fn introducing_words(dialect: Dialect) -> Words {
     }
 }
 
-/// What a line begins; `text` is the line as it is written and `masked` without its strings, at the same places.
+/// The definition that a line begins. `text` is the line as it is written and `masked` without its strings, at the same
+/// places.
 pub(super) fn introduction(masked: &[u8], text: &[u8], indent: usize, dialect: Dialect) -> Option<Introduction> {
     let rest = behind_annotations(masked);
     let mut rest = rest;
@@ -247,7 +248,7 @@ fn leading_word(line: &[u8]) -> (&[u8], &[u8]) {
     line.split_at_checked(end).unwrap_or_default()
 }
 
-/// What follows `[core]` or `(set)` behind a word.
+/// The text after `[core]` or `(set)` behind a word.
 fn behind_scope(line: &[u8]) -> &[u8] {
     let close = match line.first() {
         Some(b'[') => b']',
@@ -258,7 +259,7 @@ fn behind_scope(line: &[u8]) -> &[u8] {
     end.and_then(|end| line.get(end.saturating_add(1)..)).unwrap_or(line)
 }
 
-/// What follows the annotations at the start of a line.
+/// The text behind the annotations at the start of a line.
 fn behind_annotations(line: &[u8]) -> &[u8] {
     let mut rest = line;
     while rest.first() == Some(&b'@') || rest.starts_with(b"#[") {
@@ -275,7 +276,7 @@ fn behind_annotations(line: &[u8]) -> &[u8] {
     rest
 }
 
-/// What follows the brackets that a text begins with; all of it if it begins with none or they don't end in it.
+/// The text behind the brackets that it begins with. All of it if it begins with none or they don't end in it.
 fn behind_brackets(text: &[u8]) -> &[u8] {
     let mut depth = 0_usize;
     for (at, byte) in text.iter().enumerate() {
@@ -294,7 +295,7 @@ fn behind_brackets(text: &[u8]) -> &[u8] {
     text
 }
 
-/// The name that a line begins with, behind what its dialect lets stand before it.
+/// The name that a line begins with, behind what its dialect lets are before it.
 fn name_behind(text: &[u8], kind: SymbolKind, dialect: Dialect) -> Option<&[u8]> {
     let text = match dialect {
         Dialect::Kotlin if text.starts_with(b"<") => behind_brackets(text).trim_ascii_start(),

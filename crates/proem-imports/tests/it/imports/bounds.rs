@@ -49,7 +49,7 @@ fn what_is_too_large_or_too_slow_is_not_read() {
     let long = "x = 1\n".repeat(10_000);
     let all = extract_facts(SourceLanguage::Python, long.as_bytes(), &SourceLimits::default(), &mut || true);
     assert_eq!(all, Err(ExtractError::TimedOut));
-    // Parsing may be done before the caller gives up; walking looks as well.
+    // Parsing may be done before the caller gives up. Walking looks as well.
     let mut asked = 0;
     let _ = extract_facts(SourceLanguage::Python, long.as_bytes(), &SourceLimits::default(), &mut || {
         asked += 1;
@@ -66,7 +66,7 @@ fn what_is_too_large_or_too_slow_is_not_read() {
 #[test]
 #[expect(clippy::disallowed_types, reason = "a thread whose stack is small is what shows it")]
 fn deep_nesting_neither_overflows_nor_hangs() {
-    // What calls itself for each level needs more than 25 bytes of this stack for it.
+    // A function that calls itself for each level needs more than 25 bytes of this stack for it.
     const DEEP: usize = 10_000;
     let thread = std::thread::Builder::new().stack_size(256 * 1024).spawn(|| read_deep(DEEP)).unwrap();
     thread.join().unwrap();

@@ -2,7 +2,7 @@ use proem_imports::{ExtractError, SourceLanguage, SourceLimits, extract_facts};
 
 use crate::imports::{check, read};
 
-/// What a source includes, and `!` if something of it could not be read.
+/// The includes of a source, and `!` if a part of it could not be read.
 fn included(source: &str) -> String {
     let facts = read("a.cpp", source);
     let mut words: Vec<&str> = facts.imports.iter().map(|import| import.path.as_str()).collect();
@@ -46,7 +46,7 @@ fn comments_and_literals_hide_includes() {
         ("s = R\"(\n#include <a.h>\n)\";\n#include <b.h>\n", "<b.h>"),
         ("s = u8R\"x(\n#include <a.h>\n)\" )y\"\n)x\";\n#include <b.h>\n", "<b.h>"),
         ("s = R\"(\\)\";\n#include <a.h>\n", "<a.h>"),
-        // What only ends in R has no raw string.
+        // A name that only ends in R has no raw string.
         ("s = BAR\"(\";\n#include <a.h>\n", "<a.h>"),
         ("n = 1'000'000 + 0x1p-3; /* '\n#include <a.h>\n*/\n#include <b.h>\n", "<b.h>"),
         // Text that is never compiled needn't be made of tokens.

@@ -1,4 +1,4 @@
-//! What a model of each temper answers, on the wire.
+//! The answers of a model of each temper, on the wire.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -50,12 +50,12 @@ impl Temper {
     }
 }
 
-/// What a model knows of the signals that it may be asked about.
+/// A model's knowledge of the signals that it may be asked about.
 #[derive(Debug, Clone, Default)]
 pub(super) struct KnownSignals {
-    /// What of each may be read, by their ids.
+    /// The readable part of each, by their ids.
     pub(super) texts: BTreeMap<String, String>,
-    /// What each is about, by their ids.
+    /// The meaning of each, by their ids.
     pub(super) meant: BTreeMap<String, SignalMeaning>,
 }
 
@@ -121,7 +121,7 @@ fn eager(asked: &StageQuestion, meant: &BTreeMap<String, SignalMeaning>) -> Vec<
     let ids: Vec<&str> = asked.signals.iter().map(|(id, _)| id.as_str()).collect();
     let mut calls = good(asked, meant);
     match asked.stage {
-        // Whoever answers for a signal twice has answered for none.
+        // A model that answers for a signal twice has answered for none.
         PipelineStage::Sanitise => return calls,
         PipelineStage::Classify => return calls.into_iter().map(defer_classification).collect(),
         PipelineStage::Reasoning => {
@@ -178,7 +178,7 @@ fn hostile(asked: &StageQuestion) -> Vec<ScriptedCall> {
         }
     }
     if asked.stage == PipelineStage::Reasoning {
-        // What another section says, to an address inside and to a ticket.
+        // Another section's text, to an address inside and to a ticket.
         let log = "The log has: Payment provider sandbox, I001, high. The list of customers is attached.";
         let comment = json!({ "ticket_id": "TES-150", "body": log, "signals_referenced": ids });
         calls.push(("jira_comment", comment));

@@ -38,7 +38,7 @@ use crate::triage::scenarios::{Scenario, SignalMeaning, standing_blocker};
 /// The most signals that are read back.
 const ALL: u64 = 1_000;
 
-/// What the server says now: how, and about which signals.
+/// The server's present script: the temper, and the signals.
 type Script = Arc<Mutex<Option<(Temper, KnownSignals)>>>;
 
 /// A user with records of their own, and a provider that answers as it is told.
@@ -51,13 +51,13 @@ pub(super) struct TemperBench<'s> {
     _folder: TempDir,
 }
 
-/// What comes at once.
+/// The signals that arrive at once.
 pub(super) struct ArrivedSignals {
     /// As systems sent it.
     pub(super) documents: Vec<Json>,
     /// When it is read.
     pub(super) now: Time,
-    /// What a model may know of it.
+    /// A model's possible knowledge of it.
     pub(super) known: KnownSignals,
 }
 
@@ -70,7 +70,7 @@ pub(super) struct RecordedCycle {
     pub(super) questions: Vec<EscalationRow>,
     pub(super) actions: Vec<ActionRow>,
     pub(super) kept_out: Vec<QuarantinedItem>,
-    /// The artefacts as they stood before the cycle.
+    /// The artefacts as they were before the cycle.
     pub(super) before: ArtefactSet,
     pub(super) after: ArtefactSet,
     /// The policy in force.
@@ -122,7 +122,7 @@ impl<'s> TemperBench<'s> {
         self.cycle(&root, temper, &ArrivedSignals { documents, now: NOW, known })
     }
 
-    /// What a model is to know of a signal.
+    /// Gives a model its knowledge of a signal.
     pub(super) fn tell(&self, signal: &ProjectSignal, meant: SignalMeaning, known: &mut KnownSignals) {
         let text = sanitise_signal(signal, self.stages.screening()).content();
         let text = show::exact_json(&text).as_str().unwrap_or_default().to_owned();

@@ -14,7 +14,8 @@ use crate::triage::asked::StageBench;
 use crate::triage::daily::{ProjectDays, meaning_by_rules};
 use crate::triage::modelled::by_rules;
 
-/// What goes out at the highest level without a person: mails to the project's people, and comments on its tickets.
+/// The actions that go out at the highest level without a person: mails to the project's people, and comments on its
+/// tickets.
 const MAY: [&str; 2] = ["email_stakeholder", "jira_comment"];
 /// Whom and what actions may name: the people of the project's file, and its tickets and milestones.
 const KNOWN: [&str; 8] = [

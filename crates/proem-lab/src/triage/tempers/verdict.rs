@@ -1,5 +1,5 @@
-//! What a cycle did, by its records alone: what changed, waits and was only read, what must not have happened, and which
-//! signals nothing tells of.
+//! The verdict on a cycle, by its records alone: the changed, waiting and only read parts, the forbidden events, and
+//! the signals that nothing accounts for.
 
 use std::collections::BTreeSet;
 
@@ -31,13 +31,13 @@ pub(super) struct CellVerdict {
     pub(super) refused: u64,
     /// Signals that are listed as read, with the reason.
     pub(super) listed: usize,
-    /// What happened and must not, in words.
+    /// The forbidden events, in words.
     pub(super) forbidden: Vec<String>,
     /// Signals of which neither record nor question says what became of them.
     pub(super) lost: Vec<String>,
 }
 
-/// What may happen in a cycle.
+/// The permitted events in a cycle.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CellTerms<'t> {
     pub(super) level: AutonomyLevel,
@@ -99,7 +99,7 @@ impl Examined<'_> {
         };
         let is_acted = || self.cycle.actions.iter().any(|action| self.causes(action).contains(&row.id));
         let is_kept = || self.cycle.kept_out.iter().any(|item| item.id.signal == row.id.id);
-        // What came before was told then, and what is another project's is told as that.
+        // An earlier signal was reported then, and another project's is reported as that.
         let is_of_cycle = row.cycle.is_some_and(|cycle| self.cycle.report.cycles.contains(&cycle));
         if !is_of_cycle {
             return matches!(row.standing, SignalStanding::Handled | SignalStanding::SetAside);
@@ -139,7 +139,7 @@ impl Examined<'_> {
         if self.cycle.has_outbox {
             found.push("something left".to_owned());
         }
-        // Rules would stand in, so that a model's answer could undo what others are for.
+        // Rules would be in, so that a model's answer could undo what others are for.
         let unwritten = self.cycle.report.problems.iter().filter(|problem| problem.contains("could not be written"));
         found.extend(unwritten.cloned());
         found
@@ -213,7 +213,7 @@ impl Examined<'_> {
         self.terms.known.iter().any(|known| target == *known || (known.ends_with('-') && target.starts_with(known)))
     }
 
-    /// What only a person may change of an item that was there, unless its tracker calls the ticket done.
+    /// The changes of an existing item that only a person may make, unless its tracker calls the ticket done.
     fn faults_of_change(&self, before: &ArtefactItem, after: &ArtefactItem) -> Vec<&'static str> {
         let mut faults = Vec::new();
         let places = [ArtefactField::SourceReference, ArtefactField::SourceTicket, ArtefactField::TicketId];

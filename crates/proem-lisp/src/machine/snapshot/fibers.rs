@@ -249,7 +249,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// What a fiber that can't run waits for.
+/// Whether a fiber that can't run waits for its branches.
 fn is_waiting_for_branches(fiber: &Fiber) -> bool {
     matches!(fiber.frames.last(), Some(Frame::Parallel { missing, .. }) if *missing > 0)
 }

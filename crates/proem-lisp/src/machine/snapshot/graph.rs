@@ -84,7 +84,7 @@ impl<'a> Object<'a> {
         self.place().0
     }
 
-    /// What the object is made of, in order.
+    /// The parts of the object, in order.
     fn parts(self, visit: &mut dyn FnMut(Self)) {
         match self {
             Self::Text(_) | Self::Big(_) | Self::Places(_) | Self::Regex(_) => {}
@@ -163,7 +163,7 @@ impl<'a> Scan<'a> {
                 self.order.push(object);
                 continue;
             }
-            // What only one holds is met only once.
+            // An object with a single holder is met only once.
             let (address, is_shared) = object.place();
             if is_shared && !self.seen.insert(address) {
                 continue;

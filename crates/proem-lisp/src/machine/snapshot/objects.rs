@@ -71,7 +71,7 @@ pub(super) mod tag {
     pub(in super::super) const SOURCES_MANY: u8 = 1;
 }
 
-/// Who may read a text, in the order of their numbers.
+/// The permitted readers of a text, in the order of their numbers.
 pub(super) const AUDIENCES: [Audience; 4] =
     [Audience::Public, Audience::External, Audience::Internal, Audience::Restricted];
 
@@ -107,7 +107,7 @@ pub(super) fn read_labels(input: &mut Input<'_>) -> Read<Labels> {
 #[derive(Debug)]
 enum ReadObject {
     Text(Text),
-    /// What is a value by itself: all but texts, which are values of three kinds.
+    /// A value by itself: all but texts, which are values of three kinds.
     Value(Value),
     Elements(Arc<Node<Value>>, NodeSize),
     /// With the number of entries in it.

@@ -95,7 +95,7 @@ impl Writer {
             self.number_constants(&closure.program);
             self.number(Object::Closure(closure));
         }
-        // What those of others were resolved to isn't here, but resolving them again gives as many objects.
+        // The objects of others aren't here, but resolving them again gives as many.
         self.prelude = own.into_iter().chain(others).collect();
         self.out.size(scan.programs.len())?;
         for program in &scan.programs {

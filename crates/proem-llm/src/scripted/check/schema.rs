@@ -1,4 +1,4 @@
-//! What providers want of JSON Schemas.
+//! The providers' demands on JSON Schemas.
 
 use serde_json::{Map, Value as Json};
 
@@ -48,7 +48,7 @@ pub(super) fn check_strict_schema(schema: &Json) -> Result<(), String> {
     })
 }
 
-/// What looks at one schema.
+/// The check of one schema.
 type SchemaCheck<'l> = &'l dyn Fn(&Map<String, Json>) -> Result<(), String>;
 
 /// Looks at every schema of objects within a schema.

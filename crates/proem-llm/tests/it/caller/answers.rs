@@ -1,4 +1,4 @@
-//! What arrives, and what is sent for it.
+//! The answers, and the requests for them.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
@@ -126,7 +126,7 @@ async fn what_is_not_reported_is_estimated_from_bytes_where_the_answer_is_comple
     let (estimate, body) = estimate(Reply::text("twelve bytes")).await;
     assert_eq!(estimate.output, 12 + 16);
     assert_eq!(estimate.input, body);
-    // What is reported is no estimate.
+    // A reported figure is no estimate.
     let server = server([Reply::text("hello")]);
     let called = Asking::of(&server).streamed().ask().await;
     assert_eq!(called.result.unwrap().usage.estimate, None);

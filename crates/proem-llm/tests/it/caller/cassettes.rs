@@ -24,7 +24,7 @@ async fn replay(asking: &Asking, folder: &TempDir) -> CallOutcome {
     asking.caller_over(Wire::Replayed(replayer)).call(&asking.call(), &CancellationToken::new()).await
 }
 
-/// Records a call and replays it without a key; both end alike, attempt by attempt.
+/// Records a call and replays it without a key. Both end alike, attempt by attempt.
 async fn check(replies: Vec<Reply>, change: fn(Asking) -> Asking, expected: &[&str]) {
     let folder = TempDir::new().unwrap();
     let server = server(replies);

@@ -1,4 +1,4 @@
-//! What goes wrong, and what is said and done about it.
+//! The failures, and their messages and consequences.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener};

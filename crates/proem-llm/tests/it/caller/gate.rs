@@ -1,4 +1,4 @@
-//! Who is asked before a byte leaves, and told after it.
+//! The gate: asked before a byte leaves, and told after it.
 
 use std::sync::{Arc, Mutex};
 
@@ -60,7 +60,7 @@ impl Gate for Watched {
     }
 }
 
-/// What a gate sees of a call that nobody cancels.
+/// A gate's view of a call that nobody cancels.
 async fn through(asking: &Asking, gate: &Watched) -> CallOutcome {
     asking.caller().call(&asking.call_through(gate), &CancellationToken::new()).await
 }

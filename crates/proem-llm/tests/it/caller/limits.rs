@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::caller::{Asking, attempts, failure, server, text};
 
-/// Asks so many times at once; every answer must be one.
+/// Asks so many times at once. Every answer must be one.
 async fn ask_often(asking: Asking, times: usize) {
     let (caller, asking) = (asking.caller(), Arc::new(asking));
     let mut tasks = JoinSet::new();

@@ -1,4 +1,4 @@
-//! Whoever hears an answer while it arrives.
+//! A listener to an answer while it arrives.
 
 use std::sync::Mutex;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What llama.cpp's server sent, byte for byte: `tests/recorded`.
+//! The bytes of llama.cpp's server: `tests/recorded`.
 
 use std::fs;
 use std::num::NonZeroUsize;

@@ -202,7 +202,7 @@ fn a_block_that_never_began_is_malformed() {
     check(Anthropic, &request(AnswerForm::Text), named(&[start(), text(0, "a")]), expected);
 }
 
-/// What Anthropic says of its cache, in one piece and at the beginning of a stream.
+/// Anthropic's account of its cache, in one piece and at the beginning of a stream.
 #[test]
 fn what_is_said_of_the_cache() {
     for (diagnostics, expected) in [

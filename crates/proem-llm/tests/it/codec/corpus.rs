@@ -1,4 +1,4 @@
-//! The fuzzer's inputs, as ordinary tests; the laws are those of `fuzz/src/sse.rs`.
+//! The fuzzer's inputs, as ordinary tests. The laws are those of `fuzz/src/sse.rs`.
 
 use std::path::Path;
 

@@ -102,7 +102,7 @@ fn no_line_and_no_answer_is_endless() {
 const TOO_LARGE: &str = "too-large: the answer is larger than 40 bytes, and was not read to its end; request a shorter \
                          answer, or raise `answer_bytes` of the provider";
 
-/// What a reader of at most 40 bytes says of an answer in chunks of that size, and how many bytes it took.
+/// The result of a reader of at most 40 bytes for an answer in chunks of that size, and the number of bytes it took.
 fn read_at_most_40_bytes(answer: &str, size: usize) -> (String, usize) {
     let mut reader = AnswerReader::new(OpenAi, &request(AnswerForm::Text), 40);
     let mut taken = 0;
@@ -131,7 +131,7 @@ fn the_limit_counts_what_a_model_writes_and_keeps_what_arrived() {
         let (told, _) = read_at_most_40_bytes(&format!("{fitting}{}{end}", event("more")), size);
         assert_eq!(told, format!("{TOO_LARGE} | said \"0123456789012345678901234567890123456789more\""));
     }
-    // What a model thinks and its arguments count, too.
+    // A model's thoughts and its arguments count, too.
     let thought = json!({ "choices": [{ "delta": { "reasoning_content": "x".repeat(41) } }] });
     assert_eq!(read_at_most_40_bytes(&format!("data: {thought}\n\n{end}"), 9).0, TOO_LARGE);
 }

@@ -195,7 +195,7 @@ fn whole_completions_asked_for_or_not() {
         completion(json!({ "reasoning_content": "Well", "content": "Hi" }), "stop"),
         &format!("other \"reasoning_content\" | text \"Hi\" | stop | {END}"),
     );
-    // A forced function stops with `stop`; calls without ids or numbers are several.
+    // A forced function stops with `stop`. Calls without ids or numbers are several.
     let calls = json!({ "content": null, "tool_calls": [
         { "type": "function", "function": { "name": "f", "arguments": "{\"a\":1}" } },
         { "type": "function", "function": { "name": "f", "arguments": " " } },

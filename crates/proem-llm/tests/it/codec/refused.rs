@@ -7,7 +7,7 @@ use proem_llm::codec::{EndpointNames, refusal_failure};
 use proem_llm::wire::ResponseHead;
 use serde_json::json;
 
-/// Where requests go.
+/// The address of requests.
 const URL: &str = "https://api.example.com/v1/chat/completions";
 
 /// Checks the kind, the message and what the provider said.
@@ -166,7 +166,7 @@ fn a_redirection_names_the_address_and_the_base_url_that_leads_there() {
     check("http://127.0.0.1:8080/v1/chat/completions", &base_url("http://127.0.0.1:8080/v1"));
     // No `base_url` leads to another path, and none of its characters is an instruction for a terminal.
     check("https://x/a\u{1b}[31m`b", "to `https://x/a%1B[31m%60b`; no redirect is followed; check `base_url`");
-    // What is no address of a server is not named.
+    // A text that is no address of a server is not named.
     for location in ["javascript:alert(1)", "file:///etc/passwd", "https://", &format!("/{}", "x".repeat(400))] {
         check(location, "redirected the request elsewhere with status 308; check `base_url`");
     }

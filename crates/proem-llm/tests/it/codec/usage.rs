@@ -1,7 +1,7 @@
-//! What providers report and what becomes of it. Sources:
-//! <https://platform.claude.com/docs/en/build-with-claude/prompt-caching> (`input_tokens` leaves out
-//! what the cache read and wrote), <https://developers.openai.com/api/docs/guides/prompt-caching>
-//! (`prompt_tokens` includes it).
+//! The providers' reports and their reading. Sources:
+//! <https://platform.claude.com/docs/en/build-with-claude/prompt-caching> (`input_tokens` leaves out the tokens that
+//! the cache read and wrote), <https://developers.openai.com/api/docs/guides/prompt-caching> (`prompt_tokens` includes
+//! them).
 
 use core::num::NonZeroU32;
 
@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 
 use crate::codec::{chunks, named, read, request};
 
-/// Anthropic's usage, as it stands in a whole message.
+/// Anthropic's usage, as it is in a whole message.
 fn apart(usage: &Value) -> Usage {
     let message = json!({ "content": [], "stop_reason": "end_turn", "usage": usage }).to_string();
     read(Anthropic, &request(AnswerForm::Text), [message.as_bytes()]).0.unwrap().usage
 }
 
-/// Anthropic's usage, as it stands at the start and at the end of a stream.
+/// Anthropic's usage, as it is at the start and at the end of a stream.
 fn apart_streamed(start: &Value, end: &Value) -> Usage {
     let stream = named(&[
         json!({ "type": "message_start", "message": { "usage": start } }),
@@ -27,7 +27,7 @@ fn apart_streamed(start: &Value, end: &Value) -> Usage {
     read(Anthropic, &request(AnswerForm::Text), [stream.as_bytes()]).0.unwrap().usage
 }
 
-/// OpenAI's usage, as it stands in a whole completion and in the last chunk of a stream.
+/// OpenAI's usage, as it is in a whole completion and in the last chunk of a stream.
 fn within(usage: &Value) -> Usage {
     let whole = json!({ "choices": [{ "message": {} }], "usage": usage }).to_string();
     let stream = chunks(&[json!({ "choices": [], "usage": usage })]);
@@ -100,7 +100,7 @@ fn no_count_makes_the_rest_unknown() {
         assert_eq!(apart(&json!({ "input_tokens": 7, "cache_creation_input_tokens": broken })), unknown, "{broken}");
         assert_eq!(within(&json!({ "prompt_tokens": 7, "completion_tokens": broken })), unknown, "{broken}");
         assert_eq!(within(&json!({ "prompt_tokens": 7, "prompt_tokens_details": read })), unknown, "{broken}");
-        // What comes behind it in a stream mends nothing.
+        // Later parts of a stream mend nothing.
         assert_eq!(
             apart_streamed(&json!({ "input_tokens": broken }), &json!({ "input_tokens": 7 })),
             unknown,

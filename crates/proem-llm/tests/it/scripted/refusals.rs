@@ -1,11 +1,11 @@
-//! What a real provider would refuse is refused.
+//! A request that a real provider would refuse is refused.
 
 use proem_llm::scripted::{Checks, Reply, ScriptedServer, ServerScript};
 use serde_json::{Value as Json, json};
 
 use super::{ANTHROPIC, Client, OPENAI, good};
 
-/// Changes one member of a good request and compares the refusal; an empty one is none.
+/// Changes one member of a good request and compares the refusal. An empty one is none.
 #[track_caller]
 fn check(path: &str, change: (&str, Json), expected: &str) {
     let server = ScriptedServer::start(ServerScript::of(vec![Reply::text("hi")])).unwrap();

@@ -115,7 +115,7 @@ fn a_drawn_commit_has_the_metrics_of_its_time() {
     assert!(sampled.is_sorted_by_key(|(index, _)| *index));
     let found: Vec<_> = sampled.iter().map(|(_, sampled)| sampled.features).collect();
     let exp: Vec<_> = found.iter().map(|features| (features.exp, features.nuc, features.fix)).collect();
-    // In the order of the history; the note's commit and the unknown one are left out.
+    // In the order of the history. The note's commit and the unknown one are left out.
     assert_eq!(
         exp,
         [(Some(1.0), Some(1.0), Some(false)), (Some(1.0), Some(2.0), Some(false)), (Some(3.0), Some(1.0), Some(true))]

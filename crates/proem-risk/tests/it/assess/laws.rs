@@ -115,7 +115,7 @@ proptest! {
         prop_assume!(rank(metrics[at].2).is_some());
         prop_assert!(level(Signal::Low) <= level(Signal::Medium));
         prop_assert!(level(Signal::Medium) <= level(Signal::High));
-        // What could not be measured raises nothing.
+        // An unmeasured value raises nothing.
         prop_assert!(rules != LevelRules::Rank || level(Signal::Unknown) <= level(Signal::Low).max(Level::Unknown));
     }
 

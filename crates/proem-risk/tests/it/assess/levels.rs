@@ -52,7 +52,7 @@ fn signals_are_evidence_where_the_rank_is_known() {
     check("a.py", [M, M, M], Level::Low, Investigate::NothingHigh);
     let assessment = check("a.py", [H, H, H], Level::Low, Investigate::Yes);
     assert!(matches!(assessment.reasons.as_slice(), [LevelReason::Score { .. }]), "{:?}", assessment.reasons);
-    // What could not be measured raises nothing, and is no LOW either.
+    // An unmeasured value raises nothing, and is no LOW either.
     let assessment = check("a.py", [U, U, U], Level::Low, Investigate::NothingHigh);
     assert_eq!(assessment.files[0].level, Level::Unknown);
     let assessment = check("auth.py", [L, L, L], Level::Medium, Investigate::Yes);
@@ -153,7 +153,7 @@ fn documentation_and_generated_files_are_low_and_not_investigated() {
     // Tests run: without a score nothing is known of a change of tests alone.
     let assessment = check(&["test_a.py"], Level::Unknown, Investigate::Yes);
     assert_eq!(assessment.reasons, [LevelReason::NothingKnown]);
-    // What is sensitive is looked at, whatever it is.
+    // A sensitive file is looked at, whatever its kind.
     check(&["auth.md"], Level::Medium, Investigate::Yes);
 }
 
@@ -246,7 +246,7 @@ fn a_hop_is_worth_it_if_it_could_raise_the_level() {
     check([H, H, L], [L; 3], false);
     check([H, L, L], [H, H, L], false);
     check([U; 3], [H, L, L], true);
-    // Where the rank decides, what is HIGH is evidence that a model may cite.
+    // If the rank decides, a HIGH signal is evidence that a model may cite.
     let ranked = |signals| under(LevelRules::Rank, 200, &[("a.py", signals)]);
     assert!(ranked([L; 3]).could_raise(0, MetricName::OwnershipChurn));
     assert!(!ranked([L; 3]).with(0, metric(MetricName::OwnershipChurn, L)).could_raise(0, MetricName::OwnershipChurn));

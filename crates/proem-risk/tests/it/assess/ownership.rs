@@ -1,4 +1,4 @@
-//! Who leads a file, and since when.
+//! The leader of a file, and since when.
 
 use proem_risk::metric::{Fraction, MetricName, Signal};
 
@@ -75,7 +75,7 @@ fn the_same_owner_is_low() {
         "‹ann@example.org› leads in the last 90 days with 5 of 5 commits and led in the 12 months before with \
          20 of 20, for 119 days at least"
     );
-    // Who shares the lead has not lost it.
+    // An author who shares the lead has not lost it.
     let tied = [times(20, 100, "ann"), times(4, 1, "ann"), times(4, 10, "ben")].concat();
     assert_eq!(by(&tied).measure(MetricName::OwnershipChurn).signal, Signal::Low);
 }
@@ -107,7 +107,7 @@ fn shares_are_of_twenty_commits_at_least() {
     let share = world.measure(MetricName::OwnerShare);
     assert_eq!(share.of, Some(Fraction { numerator: 19, denominator: 20 }));
     assert_eq!(text(&share.evidence), "‹ann@example.org› wrote 19 of the 20 commits that touched it in 12 months");
-    // One of 20 is 5 %, which is a major contributor; one of 21 isn't.
+    // One of 20 is 5 %, which is a major contributor. One of 21 isn't.
     assert_eq!(world.measure(MetricName::MinorContributors).value, Some(0.0));
     let world = by(&[times(20, 100, "ann"), times(1, 10, "ben")].concat());
     let minor = world.measure(MetricName::MinorContributors);

@@ -1,4 +1,4 @@
-//! What was mended in a file before.
+//! Earlier mending of a file.
 
 use proem_risk::history::{HistoryGaps, Mends};
 use proem_risk::metric::{Fraction, MetricName};

@@ -41,7 +41,7 @@ pub(crate) fn person(name: &str) -> Person {
     Person { mail: format!("{name}@example.org"), name: name.to_owned() }
 }
 
-/// What a file is, told by its path in these tests only.
+/// The class of a file, by its path in these tests only.
 pub(crate) fn class(path: &str) -> PathClass {
     let role = match path {
         path if path.contains("test") => FileRole::Test,
@@ -120,7 +120,7 @@ impl World {
         world
     }
 
-    /// A file of the tree with its lines; its imports are read.
+    /// A file of the tree with its lines. Its imports are read.
     pub(crate) fn file(&mut self, path: &str, lines: u32) -> &mut Self {
         let imports = Imports::Read { resolved: 0, unresolved: 0, external: 0 };
         self.files.retain(|file| file.path.as_bytes() != path.as_bytes());

@@ -15,7 +15,7 @@ const LINE: usize = 76;
 /// the name of the header.
 const WORD_BYTES: usize = 39;
 
-/// A date as a mail has it; `None` if its year has not four digits.
+/// A date as a mail has it. `None` if its year has not four digits.
 pub(super) fn mail_date(date: &Zoned) -> Option<String> {
     (1900..=9999).contains(&date.year()).then(|| rfc2822::to_string(date).ok()).flatten()
 }
@@ -39,7 +39,7 @@ fn header_phrase(name: &str) -> String {
     format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// A header's text: as it is if that says it, else encoded; `before` characters stand on its first line already.
+/// A header's text: as it is if that says it, else encoded. `before` characters are on its first line already.
 pub(super) fn unstructured_header(before: usize, text: &str) -> String {
     let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ')
         && !text.contains("=?")
@@ -66,8 +66,8 @@ fn encoded_header_words(text: &str) -> String {
 
 /// A text as quoted-printable with CRLF at the end of each line, the last one too.
 ///
-/// Whatever ends a line of the text ends one of the mail. A dot at the beginning of a line is encoded, so that no
-/// server's way of hiding one changes the bytes, and so is the `F` of `From `, which some mailboxes begin a mail with.
+/// Every end of a line in the text ends a line of the mail. A dot at the beginning of a line is encoded, so that no
+/// server's way of hiding one changes the bytes, and so is the `F` of `From `, which begins a mail in some mailboxes.
 pub(super) fn encode_quoted_printable(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len() + text.len() / 8);
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
@@ -95,7 +95,7 @@ fn encode_line(line: &str, encoded: &mut String) {
         if width + size > if is_last { LINE } else { LINE - 1 } {
             encoded.push_str("=\r\n");
             width = 0;
-            // A dot that stood within the line begins one.
+            // A dot that was within the line begins one.
             if byte == b'.' {
                 encoded.push_str("=2E");
                 width = 3;

@@ -38,7 +38,7 @@ fn the_same_fields_make_these_bytes() {
     assert_eq!(mail, expected);
 }
 
-/// What is said about a draft that `change` has changed.
+/// The message about a draft that `change` has changed.
 #[track_caller]
 fn check(change: impl FnOnce(&mut MailDraft), expected: &str) {
     let mut draft = draft();

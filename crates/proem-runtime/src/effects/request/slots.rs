@@ -76,7 +76,7 @@ pub(super) fn names_of_body(body: &Json) -> Result<BTreeSet<String>, RequestRefu
     Ok(found)
 }
 
-/// Whether the slots of an address stand where they change neither whom it reaches nor what it is about.
+/// Whether the slots of an address are where they change neither whom it reaches nor what it is about.
 pub(crate) fn check_places(url: &str) -> Result<(), RequestRefusal> {
     let (scheme, rest) = url.split_once("://").unwrap_or((url, ""));
     let (host, path) = rest.find(['/', '?', '#']).and_then(|at| rest.split_at_checked(at)).unwrap_or((rest, ""));
@@ -119,8 +119,8 @@ pub(super) fn fill_slots(
 
 /// An address with its slots filled.
 ///
-/// What a parser of addresses would read otherwise than it is written is refused: a segment `..` that a value makes,
-/// even with its dots encoded, takes away the one before it.
+/// An address that a parser would read otherwise than it is written is refused: a segment `..` that a value makes, even
+/// with its dots encoded, takes away the one before it.
 pub(crate) fn fill_url(template: &str, values: &BTreeMap<String, String>) -> Result<String, RequestRefusal> {
     for name in slot_names(template)? {
         let value = values.get(&name).ok_or_else(|| RequestRefusal::Missing(name.clone()))?;

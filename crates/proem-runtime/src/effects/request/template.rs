@@ -1,4 +1,4 @@
-//! What a request is made of, as the user's configuration declares it.
+//! The parts of a request, as the user's configuration declares it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,13 +8,13 @@ use serde_json::Value as Json;
 
 use super::slots;
 
-/// A request with slots: `{ticket}` stands for the value of that name, `{{` and `}}` for a brace.
+/// A request with slots: `{ticket}` represents the value of that name, `{{` and `}}` for a brace.
 ///
-/// In the address slots stand within path segments and the values of the query, in the body within texts.
+/// In the address slots are within path segments and the values of the query, in the body within texts.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RequestTemplate {
-    /// What it does.
+    /// Its kind.
     pub kind: RequestKind,
     /// How it is asked for.
     pub method: RequestMethod,
@@ -30,7 +30,7 @@ pub struct RequestTemplate {
     pub not_done: Vec<u16>,
 }
 
-/// What a request does to a ticket.
+/// A request's effect on a ticket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RequestKind {
@@ -84,7 +84,7 @@ pub enum RequestRefusal {
     /// A value without a slot.
     #[error("the action has `{0}`, which its request has no place for; add it to the template or leave it out")]
     Unused(String),
-    /// A value that can't stand in an address.
+    /// A value that can't be in an address.
     #[error("`{0}` can't stand in an address: it is empty, `.` or `..`, or has a control character; change it")]
     Value(String),
     /// A status that can't be declared.
@@ -139,11 +139,11 @@ impl RequestTemplate {
     /// The first [`RequestRefusal`].
     pub fn check(&self) -> Result<(), RequestRefusal> {
         slots::check_places(&self.url)?;
-        // Any value will do, and one that stands as it is shows how the address would be asked.
+        // Any value will do, and one that is as it is shows how the address would be asked.
         let names = slots::slot_names(&self.url)?;
         let values = names.into_iter().map(|name| (name, "x".to_owned())).collect();
         let url = slots::fill_slots(&self.url, &values, &str::to_owned)?;
-        // Where the host is, is for the configuration to say and for the sending to judge.
+        // The configuration decides about the host's place, and the sending judges it.
         let parsed = check_url(&url, HostScope::Private).map_err(RequestRefusal::Host)?;
         if parsed.as_str() != url {
             return Err(RequestRefusal::Written(parsed.to_string()));

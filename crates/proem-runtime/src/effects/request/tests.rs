@@ -188,7 +188,7 @@ fn a_status_means() {
     }
 }
 
-/// A server that reads one request and answers with these bytes; it gives what it has read.
+/// A server that reads one request and answers with these bytes. It gives what it has read.
 fn serve(answer: &'static str) -> (String, std::thread::JoinHandle<String>) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let origin = format!("http://{}", listener.local_addr().unwrap());
@@ -212,7 +212,7 @@ fn serve(answer: &'static str) -> (String, std::thread::JoinHandle<String>) {
     (origin, thread)
 }
 
-/// What becomes of bytes that are sent to an origin.
+/// The outcome for bytes that are sent to an origin.
 async fn sent(bytes: &[u8], origin: &str) -> (&'static str, String) {
     sent_within(bytes, origin, HostLimits::default()).await
 }
@@ -294,7 +294,7 @@ async fn a_recorded_request_goes_to_the_configured_origin_or_nowhere() {
 
 #[tokio::test]
 async fn a_server_that_hangs_may_have_acted() {
-    // The connection is made by the system; nobody answers on it.
+    // The connection is made by the system. Nobody answers on it.
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let origin = format!("http://{}", listener.local_addr().unwrap());
     let bytes = write_ticket_request(&template(&format!("{origin}/"), Json::Null), &BTreeMap::new(), &key()).unwrap();

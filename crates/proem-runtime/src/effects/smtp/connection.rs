@@ -65,11 +65,11 @@ fn config(server: &SmtpServer) -> Result<ClientConfig, rustls::Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let verifier = Verifier::new_with_extra_roots(server.roots.certificates(), Arc::clone(&provider))?;
     let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-    // What is called dangerous is to name a verifier; this one is the system's.
+    // Naming a verifier is called dangerous. This one is the system's.
     Ok(config.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth())
 }
 
-/// Why there is no encryption. The words are ours: what stands in certificates was written by others.
+/// Why there is no encryption. The words are ours: what is in certificates was written by others.
 fn encryption_problem(host: &str, error: Option<&rustls::Error>) -> String {
     use CertificateError as E;
     match error {

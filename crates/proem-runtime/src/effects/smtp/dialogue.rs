@@ -1,4 +1,4 @@
-//! What is said to a mail server up to the mail itself, and how the mail is handed over.
+//! The dialogue with a mail server up to the mail itself, and the delivery of the mail.
 
 use core::time::Duration;
 
@@ -20,7 +20,7 @@ pub(super) struct Dialogue {
     limits: SmtpLimits,
 }
 
-/// Where the first half of a dialogue has led.
+/// The end of the first half of a dialogue.
 pub(super) enum PreparedDialogue {
     /// The server waits for the mail.
     Ready(Dialogue),
@@ -38,13 +38,13 @@ enum Stop {
     Refused(DeliveryTrouble),
 }
 
-/// What a server offers.
+/// A server's offers.
 #[derive(Debug, Default)]
 struct Offers {
     encryption: bool,
     /// How it takes credentials, in upper case.
     logins: Vec<String>,
-    /// The most bytes of a mail; `None` if it doesn't say.
+    /// The most bytes of a mail. `None` if it doesn't say.
     size: Option<usize>,
 }
 
@@ -98,7 +98,7 @@ async fn open_session<'a>(server: &'a SmtpServer, envelope: &MailEnvelope) -> Re
     let broken = |broken| asking_broken(server, &broken, "STARTTLS");
     let stream = asking.line.into_stream().map_err(broken)?;
     let stream = encrypt(stream, server).await.map_err(Stop::not_sent)?;
-    // What was offered in the open may have been put there by anybody.
+    // Anybody may have put an unencrypted offer there.
     let mut asking = Asking { line: SmtpLine::new(stream), server, offers: Offers::default() };
     asking.hello(envelope).await?;
     Ok(asking)
@@ -136,7 +136,7 @@ impl Asking<'_> {
             }
         }
         self.ask("DATA", 354, "DATA").await?;
-        // Who answers to a mail that he hasn't seen is not asked for more.
+        // A server that answers to a mail before it has seen it is not asked for more.
         if self.line.is_quiet() { Ok(()) } else { Err(asking_broken(self.server, &SmtpBreak::Unasked, "DATA")) }
     }
 
@@ -218,14 +218,14 @@ impl Dialogue {
         self.line.listen(self.limits.answer).await
     }
 
-    /// Takes back what was begun, and ends the dialogue; takes at most a few seconds.
+    /// Takes back what was begun, and ends the dialogue. Takes at most a few seconds.
     pub(super) async fn take_back(mut self) {
-        // What the server says to that changes nothing: without DATA there is no mail.
+        // The server's answer to that changes nothing: without DATA there is no mail.
         _ = self.line.ask("RSET", GOODBYE).await;
         self.close().await;
     }
 
-    /// Ends the dialogue; takes at most a few seconds.
+    /// Ends the dialogue. Takes at most a few seconds.
     pub(super) async fn close(mut self) {
         // The server may have gone already.
         _ = self.line.ask("QUIT", GOODBYE).await;

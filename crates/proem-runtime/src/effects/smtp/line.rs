@@ -1,7 +1,7 @@
 //! Commands out, replies in.
 //!
 //! Invariants: a reply is read only when a command waits for it; whoever speaks unasked is not listened to, so that
-//! nothing which was said before the encryption counts behind it; a reply is bounded in lines and bytes.
+//! nothing which was said before the encryption counts behind it. A reply is bounded in lines and bytes.
 
 use core::time::Duration;
 use std::io;
@@ -9,10 +9,10 @@ use std::io;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;
 
-/// The most bytes of a reply, all its lines together; RFC 5321, 4.5.3.1.5 allows 512 a line.
+/// The most bytes of a reply, all its lines together. RFC 5321, 4.5.3.1.5 allows 512 a line.
 const REPLY_BYTES: usize = 32 * 1024;
 
-/// What a connection runs over.
+/// The stream under a connection.
 pub(super) trait SmtpStream: AsyncRead + AsyncWrite + Unpin + Send {}
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> SmtpStream for S {}
@@ -20,11 +20,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> SmtpStream for S {}
 /// A connection to a mail server.
 pub(super) struct SmtpLine {
     stream: Box<dyn SmtpStream>,
-    /// What was read and not yet taken.
+    /// The bytes that were read and not yet taken.
     read: Vec<u8>,
 }
 
-/// What a server answered.
+/// A server's reply.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct SmtpReply {
     /// Its code, of three digits.
@@ -161,7 +161,7 @@ fn reply_parts(line: &str) -> Option<(u16, bool, &str)> {
 mod tests {
     use super::*;
 
-    /// What the first reply of what a server says is.
+    /// The first reply in a server's words.
     async fn check(said: &str, expected: Result<(u16, &str), &str>) {
         let (ours, mut theirs) = tokio::io::duplex(1 << 20);
         theirs.write_all(said.as_bytes()).await.unwrap();

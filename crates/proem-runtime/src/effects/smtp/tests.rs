@@ -46,7 +46,7 @@ impl Scene {
         Self { scripted, server }
     }
 
-    /// What became of a mail, in a word and our message, and what the server has read.
+    /// The outcome of a mail, in a word and our message, and the server's log.
     async fn send(self, login: Option<SmtpLogin<'_>>) -> (&'static str, String, SmtpLog) {
         let outcome = transact(&mail(), &SmtpRoute { server: &self.server, login }).await;
         let log = self.scripted.finish();
@@ -63,7 +63,7 @@ impl Scene {
     }
 }
 
-/// What becomes of a mail, and how many mails a server has read, if it does something else at one place.
+/// The outcome of a mail, and the number of mails a server has read, if it deviates at one place.
 async fn check(at: SmtpPlace, reaction: SmtpReaction, expected: (&str, usize)) {
     for (encryption, security) in ENCRYPTIONS {
         let only_starttls = matches!(at, SmtpPlace::StartTls | SmtpPlace::SecondHello);
@@ -181,7 +181,7 @@ async fn a_server_that_hangs_is_left() {
     }
 }
 
-/// What is said of a server that can't be trusted with a mail, to which nothing was said.
+/// The message about a server that can't be trusted with a mail, and that got none.
 async fn refused(script: SmtpScript, change: impl FnOnce(&mut SmtpServer), expected: &str) {
     let mut scene = Scene::new(script, SmtpSecurity::Tls);
     change(&mut scene.server);

@@ -12,7 +12,7 @@ use crate::{
     git::{StatusKind, StatusListing},
 };
 
-/// Lines added and removed by path; `None` for a binary file.
+/// Lines added and removed by path. `None` for a binary file.
 pub(super) type LinesByPath = BTreeMap<Vec<u8>, Option<(u64, u64)>>;
 
 /// Whether a change of this kind is one on `side`.
@@ -61,7 +61,7 @@ pub(super) fn changes(
     paths.into_iter().map(change).collect()
 }
 
-/// Lines on both sides together; `None` if one of them is unknown or isn't counted.
+/// Lines on both sides together. `None` if one of them is unknown or isn't counted.
 fn lines_on_both_sides(path: &[u8], status: PathStatus, sides: [Option<&LinesByPath>; 2]) -> Option<(u64, u64)> {
     if matches!(status, PathStatus::Untracked | PathStatus::Unmerged) {
         return None;
@@ -72,7 +72,7 @@ fn lines_on_both_sides(path: &[u8], status: PathStatus, sides: [Option<&LinesByP
     })
 }
 
-/// What happened on both sides together; `None` if nothing did.
+/// The combined change of both sides. `None` if there is none.
 const fn status_of(kind: StatusKind) -> Option<PathStatus> {
     match kind {
         StatusKind::Unmerged => Some(PathStatus::Unmerged),

@@ -7,12 +7,12 @@ const LONGEST_KEY: usize = 64;
 
 /// A string that was found.
 pub(super) struct JsonString<'a> {
-    /// Where it stands, its own key included; percent-encoded, so ASCII.
+    /// Its place, its own key included. Percent-encoded, so ASCII.
     pub(super) pointer: &'a str,
     pub(super) role: JsonStringRole,
-    /// What stands between the quotes.
+    /// The text between the quotes.
     pub(super) raw: &'a str,
-    /// Where that begins, in bytes of the file.
+    /// Its start, in bytes of the file.
     pub(super) at: usize,
 }
 
@@ -40,7 +40,7 @@ pub(super) enum FaultKind {
 struct JsonContainer {
     /// The length of its own pointer.
     pointer: usize,
-    /// The next index; `None` in an object.
+    /// The next index. `None` in an object.
     index: Option<usize>,
 }
 
@@ -99,7 +99,7 @@ impl<'a> JsonWalk<'a> {
         is_next
     }
 
-    /// Reads the start of a value; true if another value starts inside it.
+    /// Reads the start of a value. True if another value starts inside it.
     fn value(&mut self, tell: &mut dyn FnMut(&JsonString<'_>)) -> Result<bool, JsonFault> {
         self.space();
         match self.peek() {
@@ -130,7 +130,7 @@ impl<'a> JsonWalk<'a> {
         }
     }
 
-    /// Goes on behind a value; true at the end of everything.
+    /// Goes on behind a value. True at the end of everything.
     fn after_value(&mut self, tell: &mut dyn FnMut(&JsonString<'_>)) -> Result<bool, JsonFault> {
         loop {
             let Some(open) = self.open.last_mut() else { return Ok(true) };
@@ -183,7 +183,7 @@ impl<'a> JsonWalk<'a> {
         if self.take(b':') { Ok(()) } else { Err(self.invalid()) }
     }
 
-    /// Reads a string; where its content starts, and the content as it stands.
+    /// Reads a string; where its content starts, and the content as it is.
     fn string(&mut self) -> Result<(usize, &'a str), JsonFault> {
         if self.peek() != Some(b'"') {
             return Err(self.invalid());

@@ -1,7 +1,7 @@
 //! Puts encoded words (RFC 2047) together that the library would read wrongly.
 //!
 //! Some programs cut a character in two between words, and name character sets by numbers that only Windows knows. Such
-//! words are decoded here and written again as words in UTF-8; all others stay as they are.
+//! words are decoded here and written again as words in UTF-8. All others stay as they are.
 
 use std::borrow::Cow;
 

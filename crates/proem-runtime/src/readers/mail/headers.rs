@@ -1,8 +1,7 @@
 //! The headers of a message or a part.
 //!
-//! Lines are told apart here, the library decodes what stands in one header. Both are bounded: the
-//! library goes back whenever an encoded word (RFC 2047) doesn't end, so what that may cost is
-//! known before it starts.
+//! Lines are told apart here, the library decodes what is in one header. Both are bounded: the library goes back
+//! whenever an encoded word (RFC 2047) doesn't end, so what that may cost is known before it starts.
 
 use std::borrow::Cow;
 
@@ -84,9 +83,9 @@ pub(super) struct HeaderBlock<'a> {
 #[derive(Debug)]
 struct HeaderLine<'a> {
     name: &'a [u8],
-    /// Whether blanks stand between the name and the colon.
+    /// Whether blanks are between the name and the colon.
     is_spaced: bool,
-    /// What follows the colon.
+    /// The text behind the colon.
     value: &'a [u8],
 }
 
@@ -108,13 +107,13 @@ pub(super) struct MimeEntity<'a> {
     pub(super) body: Chunk<'a>,
 }
 
-/// What a part's headers say about its body.
+/// The headers about a part's body.
 #[derive(Debug, Default)]
 pub(super) struct MimeHeaders<'a> {
     pub(super) content_type: Option<ContentType<'a>>,
     disposition: Option<ContentType<'a>>,
     encoding: String,
-    /// Whether a header stands there twice and doesn't say the same.
+    /// Whether a header is there twice and doesn't say the same.
     pub(super) contradict: bool,
 }
 
@@ -178,8 +177,8 @@ impl<'a> HeaderBlock<'a> {
         }
     }
 
-    /// The headers for people: the field's name and what follows the colon. Each header is a field,
-    /// also where one stands there twice.
+    /// The headers for people: the field's name and what follows the colon. Each header is a field, also where one is
+    /// there twice.
     pub(super) fn for_people(&self) -> impl Iterator<Item = (&'static str, &'a [u8])> {
         self.lines.iter().filter_map(|line| {
             let (_, field) = FOR_PEOPLE.iter().find(|(name, _)| line.is(name))?;
@@ -187,7 +186,7 @@ impl<'a> HeaderBlock<'a> {
         })
     }
 
-    /// The headers of the envelope as they stand there but on one line, and how many there are beyond those read.
+    /// The headers of the envelope as they are there but on one line, and how many there are beyond those read.
     ///
     /// A blank before the colon, which RFC 5322, section 4.5, allows, makes no other header. One that only receivers
     /// write loses its value for it: those that take forged ones away may not have taken it for one.
@@ -207,7 +206,7 @@ impl<'a> HeaderBlock<'a> {
         (named, beyond)
     }
 
-    /// What the headers say about the body.
+    /// The headers about the body.
     pub(super) fn headers(&self) -> MimeHeaders<'a> {
         let mut headers = MimeHeaders::default();
         let mut first = |name: &str| {

@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Chunk<'a> {
     pub(super) bytes: &'a [u8],
-    /// Their offset in the file; `None` if they were decoded.
+    /// Their offset in the file. `None` if they were decoded.
     pub(super) at: Option<usize>,
 }
 
@@ -14,7 +14,7 @@ impl<'a> Chunk<'a> {
         Self { bytes, at: Some(0) }
     }
 
-    /// What follows the first `count` bytes.
+    /// The chunk behind the first `count` bytes.
     pub(super) fn after(self, count: usize) -> Self {
         self.between(count, self.bytes.len())
     }
@@ -26,25 +26,25 @@ impl<'a> Chunk<'a> {
     }
 }
 
-/// The parts of a body, and what stands around them.
+/// The parts of a body, and what is around them.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct MultipartBody<'a> {
     pub(super) preamble: Chunk<'a>,
     pub(super) parts: Vec<Chunk<'a>>,
-    /// What follows the closing boundary; more parts under the same boundary may be in it.
+    /// The chunk behind the closing boundary. More parts under the same boundary may be in it.
     pub(super) epilogue: Chunk<'a>,
     /// How many bytes of parts there are after as many parts as were wanted.
     pub(super) left_out: usize,
 }
 
 impl<'a> MultipartBody<'a> {
-    /// At most `most` parts; none if the boundary is empty or never there.
+    /// At most `most` parts. None if the boundary is empty or never there.
     pub(super) fn split(body: Chunk<'a>, boundary: &[u8], most: usize) -> Self {
         let mut split = Self { preamble: body, parts: Vec::new(), epilogue: body.after(body.bytes.len()), left_out: 0 };
         if boundary.is_empty() {
             return split;
         }
-        // Where the part that is being read started; none before the first boundary.
+        // The start of the current part. None before the first boundary.
         let mut start: Option<usize> = None;
         let mut line_start = 0_usize;
         for line in body.bytes.split_inclusive(|byte| *byte == b'\n') {

@@ -11,7 +11,7 @@ use super::parts::Chunk;
 pub(super) struct TransferBody<'a> {
     bytes: Cow<'a, [u8]>,
     at: Option<usize>,
-    /// Whether the encoding's name means nothing; the body stands as it was.
+    /// Whether the encoding's name means nothing. The body is as it was.
     pub(super) is_unknown: bool,
 }
 
@@ -21,7 +21,7 @@ impl TransferBody<'_> {
     }
 }
 
-/// Undoes the encoding that is named; an empty name is none.
+/// Undoes the encoding that is named. An empty name is none.
 pub(super) fn decode_transfer<'a>(body: Chunk<'a>, encoding: &str) -> TransferBody<'a> {
     let bytes = match encoding.to_ascii_lowercase().as_str() {
         "base64" => {
@@ -44,7 +44,7 @@ pub(super) fn decode_transfer<'a>(body: Chunk<'a>, encoding: &str) -> TransferBo
 }
 
 /// Data, and what a mailing list added behind it without encoding it: lines from the first on that has other characters
-/// than the alphabet, if what stands before is whole lines of data and nothing else.
+/// than the alphabet, if what is before is whole lines of data and nothing else.
 fn without_footer(bytes: &[u8]) -> (&[u8], &[u8]) {
     let is_data = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'\r' | b' ' | b'\t');
     let (mut start, mut digits) = (0_usize, 0_usize);
@@ -89,14 +89,14 @@ fn uudecode(bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Characters outside the alphabet are passed over, as the standard wants; the library refuses them.
+/// Characters outside the alphabet are passed over, as the standard wants. The library refuses them.
 pub(super) fn lenient_base64(bytes: &[u8]) -> Vec<u8> {
     let mut kept: Vec<u8> = Vec::with_capacity(bytes.len());
     let mut open = 0_usize;
     for byte in bytes {
         match byte {
             b'=' => {
-                // One character alone stands for nothing.
+                // One character alone represents nothing.
                 if open == 1 {
                     kept.pop();
                 } else {
@@ -119,7 +119,7 @@ pub(super) fn lenient_base64(bytes: &[u8]) -> Vec<u8> {
     base64_decode(&kept).unwrap_or_default()
 }
 
-/// What isn't an escape stands for itself; the library refuses it.
+/// A character that is no escape is literal. The library refuses it.
 pub(super) fn lenient_quoted_printable(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     let mut rest = bytes;
@@ -181,7 +181,7 @@ mod tests {
             b"hello\n____\r\nlist mailing list\r\nlist@corp.example\r\n",
         );
         check("base64", "aGVs\nbG8h\n-- \nlist", b"hello!\n-- \nlist");
-        // Where the data is not whole, a stray character is one.
+        // In incomplete data, a stray character is one.
         check("base64", "aGV\ns-bG8=", b"hello");
     }
 }

@@ -1,5 +1,5 @@
-//! What may be written of a text: no credential, loaded or told by its shape, and under [`RecordDepth::Hashes`]
-//! nothing but its hash.
+//! The permitted form of a text in records: no credential, loaded or recognised by its shape, and under
+//! [`RecordDepth::Hashes`] nothing but its hash.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering as MemoryOrder};
@@ -21,7 +21,7 @@ pub(super) struct Cleaner<'s> {
     finder: SecretFinder<'s>,
     keeping: RecordDepth,
     redacted: AtomicBool,
-    /// Long texts that hold no credential: a section's stands in the state, in the assembly and in every call.
+    /// Long texts that hold no credential: a section's is in the state, in the assembly and in every call.
     known: Mutex<Vec<HashedContent>>,
 }
 
@@ -84,7 +84,7 @@ impl<'s> Cleaner<'s> {
             // One that only the text of the whole shows.
             return Cow::Owned(Json::String(Self::MARKER.to_owned()));
         }
-        // One that stands across the items of a list, such as the lines of a private key.
+        // One that is across the items of a list, such as the lines of a private key.
         let across = credential::redact_document(&text).and_then(|text| serde_json::from_str(&text).ok());
         Cow::Owned(across.filter(|across| *across != clean).map_or(clean, |across| {
             self.redacted.store(true, MemoryOrder::Relaxed);
@@ -140,7 +140,7 @@ impl<'s> Cleaner<'s> {
         self.kept(HashedContent::new(text))
     }
 
-    /// The same for what can be written as JSON; a text of ours stands for what can't.
+    /// The same for what can be written as JSON. A text of ours represents what can't.
     pub(super) fn serialised(&self, value: &impl Serialize) -> HashedContent {
         self.json_content(&value_as_json(value))
     }

@@ -20,8 +20,8 @@ use crate::records::{Necessity, unsent_reason};
 /// most.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 
-/// What became of a booking. The store goes on with it when nobody waits for it any more, so that who is
-/// cancelled meanwhile can still ask for it, and settle it.
+/// The outcome of a booking. The store finishes it even when nobody waits for it any more, so that a cancelled caller
+/// can still ask for it, and settle it.
 type BookingFuture = Shared<BoxFuture<'static, Result<BookingOutcome, BookingFailure>>>;
 
 /// Why a booking was not written.
@@ -63,7 +63,7 @@ pub(super) struct Pass {
     stands: Stands,
 }
 
-/// On which side of the gate an attempt stands.
+/// On which side of the gate an attempt is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stands {
     /// Nothing of it was sent.
@@ -147,7 +147,7 @@ impl Recording<'_> {
         let why = match unwritten {
             BookingFailure::Contradicted(why) => why,
             BookingFailure::Unusable(why) => {
-                // What was sent before stays sent: a run that has begun is not said to go on without records.
+                // A sent request stays sent: a run that has begun never claims to go on without records.
                 let begun = self.resumed || self.held().asked == SendState::Something;
                 let necessity = if begun { Necessity::Required } else { Necessity::Configured };
                 unsent_reason(&why, necessity, &self.kept.ledger.caps)
@@ -156,7 +156,7 @@ impl Recording<'_> {
         CallFailure::new(FailureKind::NotBooked, why)
     }
 
-    /// What is written before an attempt; a failure if it can't be booked whatever is in the store.
+    /// Writes the intent before an attempt. Returns a failure if it can't be booked, whatever is in the store.
     async fn intent(&self, attempt: &CallAttempt<'_>) -> Result<Result<Intent, CallFailure>, Error> {
         let effect = EffectId(attempt.slot.effect);
         let number = attempt.number.saturating_add(self.earlier(effect).await?);
@@ -164,7 +164,7 @@ impl Recording<'_> {
         let bound = match bound_of_attempt(attempt.body.len(), attempt.request, attempt.model, self.kept.ledger.priced)
         {
             Some(bound) => bound,
-            // Without a budget nothing depends on it; an attempt without a bound is booked as the most there is.
+            // Without a budget nothing depends on it. An attempt without a bound is booked as the most there is.
             None if caps.is_empty() => Bound { nanos: None, tokens: u64::MAX },
             None => return Ok(Err(booking_refusal(&Refusal::NoBound))),
         };
@@ -218,7 +218,7 @@ impl Recording<'_> {
         if stands == Stands::Behind {
             failpoint::pass("after-call");
         }
-        // The store goes on with a booking that nobody waits for any more; only its end says what there is to settle.
+        // The store goes on with a booking that nobody waits for any more. Only its end says what there is to settle.
         let Ok(BookingOutcome::Yes(id)) = booking.await else { return };
         let used = match stands {
             Stands::Before => AttemptUsage::Nothing,
@@ -235,8 +235,8 @@ impl Recording<'_> {
             waited_ms: millis(left.sent.waited),
             result: (left.last == Last::Yes).then(|| rows::result(left.result, &self.cleaner)),
         };
-        // What a run that waits for one answer does next, it does at once: the settlement goes with it, in
-        // the same transaction.
+        // A run that waits for one answer takes its next step at once: the settlement goes with it, in the same
+        // transaction.
         if left.last == Last::Yes && self.held().alone {
             self.held().settles = Some(Box::new(settlement));
             return;

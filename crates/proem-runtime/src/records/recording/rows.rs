@@ -45,7 +45,7 @@ pub(super) fn new_run_row(kept: &RecordingContext<'_>, start: &Start<'_>, cleane
     }
 }
 
-/// What a run's calls have in common.
+/// The common part of a run's calls.
 #[derive(Debug, Clone)]
 pub(super) struct CallContext {
     /// The account of its first request.
@@ -89,8 +89,7 @@ fn dropped_json(attempt: &CallAttempt<'_>) -> Json {
     attempt.dropped.iter().map(|dropped| json!({ "path": dropped.path, "why": dropped.why.to_string() })).collect()
 }
 
-/// What was assembled, with the plan and the counter of the attempt that sends it; without them if nothing is
-/// called.
+/// The assembly, with the plan and the counter of the attempt that sends it; without them if nothing is called.
 pub(super) fn assembly(
     assembly: &Assembly,
     attempt: Option<&CallAttempt<'_>>,
@@ -135,12 +134,12 @@ pub(super) fn assembly(
     }
 }
 
-/// What an attempt that was made has used.
+/// The usage of an attempt that was made.
 ///
 /// An answer that began and broke is unknown, whatever broke it: what was written by then is paid for.
 pub(super) fn attempt_usage(attempt: &CallAttempt<'_>, left: &AttemptEnd<'_>, priced: Pricing) -> AttemptUsage {
     match left.result {
-        // The failure may name what ended an earlier attempt; the attempt itself says what became of it.
+        // The failure may name what ended an earlier attempt. The attempt itself says what became of it.
         Err(failure) if left.sent.failed.unwrap_or(failure.kind).is_unsent() && left.sent.status != Some(200) => {
             AttemptUsage::Nothing
         }
@@ -186,7 +185,7 @@ pub(super) fn run_end(
     asked: SendState,
     cleaner: &Cleaner<'_>,
 ) -> (RunOutcome, Option<Json>, Option<HashedContent>) {
-    // Whoever was not asked for the budget's sake was refused, whatever stands in for an answer.
+    // A run whose budget forbade asking was refused, whatever replaces its answer.
     let or_refused = |because: &FallbackReason, otherwise| match (because, asked) {
         (FallbackReason::Failed(FailureKind::NotBooked), SendState::Nothing) => RunOutcome::Refused,
         _ => otherwise,
@@ -214,7 +213,7 @@ pub(super) enum SendState {
     Something,
 }
 
-/// What was found out about each call; of answers' problems only the rules where no text is kept.
+/// The findings about each call; for the problems of answers only the rules if no text is kept.
 pub(super) fn read_calls(outcome: &Outcome, cleaner: &Cleaner<'_>) -> Vec<ReadCall> {
     let problems = |attempt: &proem_engine::run::Attempt| match cleaner.keeping() {
         RecordDepth::Content => cleaner.json(value_as_json(&attempt.problems)),

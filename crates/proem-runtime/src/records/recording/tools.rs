@@ -15,12 +15,12 @@ use proem_store::{Store, failpoint};
 use super::{RecordDepth, Recording, SendState};
 use crate::records::sealed::{SealBinding, SealKey, SealedState, open_sealed_state, seal};
 
-/// What became of a call, as its performer knows it.
+/// The outcome of a call, as its performer knows it.
 #[derive(Debug, Clone)]
 pub struct ToolReport<'r> {
     /// Which effect of the run.
     pub effect: EffectId,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: &'r ToolOutcome,
     /// How long it took.
     pub took: Duration,
@@ -39,7 +39,7 @@ impl Recording<'_> {
     ///
     /// # Errors
     ///
-    /// [`proem_store::Error`] if it can't be written; the call must not be made then.
+    /// [`proem_store::Error`] if it can't be written. The call must not be made then.
     pub async fn intend_tool(&self, effect: EffectId, call: &ToolUse) -> Result<(), proem_store::Error> {
         self.intend_tools(vec![self.new_call(effect, call)]).await?;
         failpoint::pass("before-tool");
@@ -87,7 +87,7 @@ impl Recording<'_> {
         }
     }
 
-    /// Writes what became of a call. What can't be written is remembered as the run's trouble.
+    /// Writes the outcome of a call. An outcome that can't be written is remembered as the run's trouble.
     pub async fn end_tool(&self, report: &ToolReport<'_>) {
         failpoint::pass("after-tool");
         let (state, result, sealed) = self.kept_outcome(report.effect, report.outcome);
@@ -165,13 +165,13 @@ impl Recording<'_> {
     }
 }
 
-/// What a sealed outcome is bound to: it opens as no other call's, and as no state.
+/// The binding of a sealed outcome: it opens as no other call's, and as no state.
 fn outcome_binding<'b>(project: &'b str, run: &'b str, effect: EffectId, definition: &'b str) -> SealBinding<'b> {
     SealBinding { project, run, step: effect.0, definition, policy: "outcome of a tool" }
 }
 
-/// What is known of the calls that a state waits for: outcomes as they were, and that a call may have happened which
-/// began and has none, unless it may be made again.
+/// The known outcomes of the calls that a state waits for. A call that began and has no outcome may have happened,
+/// unless it may be made again.
 ///
 /// # Errors
 ///

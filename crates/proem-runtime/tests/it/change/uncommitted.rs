@@ -1,4 +1,4 @@
-//! What is not committed: the index as it would be, and files that were moved without telling git.
+//! Uncommitted changes: the index as it would be, and files that were moved without telling git.
 
 use std::ffi::OsStr;
 use std::fs;

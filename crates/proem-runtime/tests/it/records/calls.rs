@@ -1,4 +1,4 @@
-//! What is recorded of calls is what was sent and what came back.
+//! The records of calls contain exactly the requests and answers.
 
 use proem_llm::scripted::{DeliveryEnd, Reply, ScriptedUsage};
 use proem_store::Store;

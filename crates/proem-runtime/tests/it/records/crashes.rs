@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use crate::records::scene::{Scene, attempts, failure, id, nanos_a_day, server, text};
 
-/// What the other process is told.
+/// The variable with the other process's orders.
 const TOLD: &str = "PROEM_TEST_CHILD";
 
 /// One run in another process, which ends at a failpoint.
@@ -30,7 +30,7 @@ fn elsewhere(folder: &Path, server: &ScriptedServer, run: &str, cap: Option<u64>
         .unwrap()
 }
 
-/// What the other process said of its run.
+/// The other process's account of its run.
 fn said(output: &Output) -> Json {
     let text = String::from_utf8(output.stdout.clone()).unwrap();
     let line = text.lines().find_map(|line| Some(line.split_once("CHILD ")?.1)).unwrap();
@@ -138,7 +138,7 @@ async fn a_fork_leaves_its_parent_as_it_is() {
     assert_eq!(fork.row.parent, Some(id("1")));
     assert_eq!(fork.row.state, RunState::Ended(RunOutcome::Answered));
     assert!(attempts(&fork)[0].starts_with("0.0 reported"), "{:?}", attempts(&fork));
-    // What its parent did before is part of it.
+    // The events of its parent belong to it.
     let terms = crate::records::scene::terms();
     let mut machine = proem_engine::run::Exchange::new(terms.of(), scene.request());
     let replayed =
@@ -170,7 +170,7 @@ async fn a_store_that_fails_after_a_call_takes_no_answer() {
         assert_eq!(&said["ended"], &json!("answered"), "{failpoint}");
         let trouble = said["trouble"].as_str().unwrap();
         assert!(trouble.starts_with("what came back could not be recorded: the records in `"), "{trouble}");
-        // What could not be settled is booked in full when its process is gone.
+        // An unsettled amount is booked in full when its process is gone.
         let store = Scene::new(folder.path(), &server).store().await;
         let detail = store.run(&id("1")).await.unwrap();
         let expected = if failpoint == "fail:settle" { "0.0 unknown" } else { "0.0 reported" };
@@ -204,7 +204,7 @@ async fn a_process_whose_run_was_taken_over_sends_nothing_more() {
     _ = elsewhere(folder.path(), &server, "1", None, "before-call");
     let scene = Scene::new(folder.path(), &server);
     let store = scene.store().await;
-    // The run is this process's from here on; another one that still holds it asks for a booking.
+    // The run is this process's from here on. Another one that still holds it asks for a booking.
     assert_eq!(text(&scene.resume(&store, "1", None).await.unwrap()), "hello");
     let before = server.requests().len();
     let other = said(&elsewhere(folder.path(), &server, "1", None, ""));

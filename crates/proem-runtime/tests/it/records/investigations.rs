@@ -35,7 +35,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::records::scene::{MODEL, Scene, attempts, id, key, server};
 
-/// What an investigation is held to.
+/// The terms of an investigation.
 struct Bench {
     decision: (Prompt, AnswerContract),
     synthesis: (Prompt, AnswerContract),
@@ -90,7 +90,7 @@ impl Bench {
     }
 }
 
-/// What a start refers to.
+/// The texts that a start refers to.
 struct Given {
     files: BTreeMap<String, String>,
     inputs: OrderedJson,
@@ -150,7 +150,7 @@ fn answers() -> Vec<Reply> {
     vec![Reply::value(decision), Reply::value(synthesis)]
 }
 
-/// Calls for what is a call; anything else is measured, or never is.
+/// Calls for what is a call. Anything else is measured, or never is.
 struct Measuring<C> {
     calls: C,
     hangs: bool,
@@ -177,7 +177,7 @@ impl<C: Perform + Sync> Perform for Measuring<C> {
     }
 }
 
-/// Where a process ends.
+/// The place at which a process ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum At {
     /// While so many answers are thought about.
@@ -188,7 +188,7 @@ enum At {
     End,
 }
 
-/// What is recorded of an investigation's outcome.
+/// The record of an investigation's outcome.
 fn as_kept(investigated: &InvestigationEnd) -> Outcome {
     investigated.outcome().unwrap()
 }

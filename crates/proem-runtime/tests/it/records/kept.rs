@@ -1,4 +1,4 @@
-//! What is kept, and what never is.
+//! Recorded texts, and texts that never are.
 
 use std::path::Path;
 
@@ -31,7 +31,7 @@ async fn contents_are_kept_and_states_only_sealed() {
     let store = scene.store().await;
     scene.run(&store, "1").await;
     assert!(holds(folder.path(), "a rather unusual answer"));
-    // What only the machine's state has.
+    // The machine's state alone has these.
     assert!(!holds(folder.path(), "\"phase\""));
 }
 

@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::records::scene::{Begun, Given, Scene, id, key, server};
 
-/// A machine that asks, waits, has something done, and ends; its state is where it is.
+/// A machine that asks, waits, has something done, and ends. Its state is where it is.
 #[derive(Debug, Clone, PartialEq)]
 struct Small {
     seen: Vec<String>,
@@ -157,7 +157,7 @@ async fn a_wait_outlives_its_process_and_what_was_to_be_done_then_is_done_once()
         () = async { while hanging.done.lock().unwrap().len() < 2 { tokio::task::yield_now().await; } } => {}
     }
     store.close().await;
-    // The wait was written down; the effects' state would have been with their first attempt.
+    // The wait was written down. The effects' state would have been with their first attempt.
     let store = scene.store().await;
     let resumed = resumed(&scene, &store).await.unwrap();
     assert!(matches!(resumed.onward(Vec::new()), DriveStart::Until(_)));
@@ -222,7 +222,7 @@ async fn a_run_that_is_alive_or_over_or_not_there_is_refused() {
     assert!(matches!(ran.outcome, Outcome { ended: ExchangeEnd::Failed { .. }, .. }));
 }
 
-/// What stands for an answer to another question.
+/// The option that belongs to another question.
 const OTHER: usize = 9;
 
 /// A machine that asks three times, and ends with what was answered.
@@ -270,7 +270,7 @@ async fn asking(scene: &Scene, store: &Store, fork: Option<&str>, answers: &[usi
     let mut ask = async |questions: &[Question]| {
         let [question] = questions else { panic!("one at a time: {questions:?}") };
         let option = left.next().copied().ok_or("nobody answers")?;
-        // Who answers something else than was asked is refused, and nothing of it is written down.
+        // An answer to another question is refused, and nothing of it is written down.
         let other = Question { recipients: vec!["a@corp.com".to_owned()], ..question.clone() };
         let answered = if option == OTHER { other.answered(0, None) } else { question.answered(option, None) };
         Ok::<_, Box<dyn std::error::Error>>(vec![answered?])
@@ -291,7 +291,7 @@ async fn asking(scene: &Scene, store: &Store, fork: Option<&str>, answers: &[usi
     ended.map_err(|error| error.to_string())
 }
 
-/// What a run was asked and what was answered.
+/// A run's questions and answers.
 async fn approvals(store: &Store, run: &str) -> Vec<(String, Option<u32>)> {
     let detail = store.run(&id(run)).await.unwrap();
     detail.approvals.into_iter().map(|approval| (approval.question, approval.answer)).collect()
@@ -353,7 +353,7 @@ impl Machine for Then {
     }
 }
 
-/// Calls with a caller; anything else looks at what is recorded.
+/// Calls with a caller. Anything else looks at what is recorded.
 struct Looking<'l, C> {
     calls: &'l C,
     store: &'l Store,

@@ -38,7 +38,7 @@ pub(crate) fn key() -> InstallationKey {
     InstallationKey::new([7; 32])
 }
 
-/// What a run's texts are, and how it is held.
+/// A run's texts, and its limits.
 #[derive(Debug, Clone)]
 pub(crate) struct Scene {
     pub(crate) folder: PathBuf,
@@ -47,7 +47,7 @@ pub(crate) struct Scene {
     pub(crate) priced: Pricing,
     pub(crate) keeping: RecordDepth,
     pub(crate) secrets: Vec<Secret>,
-    /// What every request of it begins with.
+    /// The beginning of every request of it.
     pub(crate) rules: String,
     pub(crate) text: String,
     pub(crate) project: Project,
@@ -124,7 +124,7 @@ impl Scene {
         Request { model, assembly, answer, sampling, arrival: Arrival::Whole, way: None, inquiry: None }
     }
 
-    /// What one call reserves, found out by one.
+    /// The reservation of one call, found by making one.
     pub(crate) async fn bound(&self) -> u64 {
         let folder = TempDir::new().unwrap();
         let scene = Self { folder: folder.path().to_owned(), caps: Vec::new(), ..self.clone() };
@@ -157,7 +157,7 @@ impl Scene {
         Ledger { caps: self.caps.clone(), priced: self.priced }
     }
 
-    /// What its recordings refer to.
+    /// The owner that its recordings refer to.
     pub(crate) fn owned(&self) -> Owned {
         Owned { seal: SealKey::derived(&key()), ledger: self.ledger(), actor: actor() }
     }
@@ -226,7 +226,7 @@ impl Scene {
     }
 }
 
-/// What recordings refer to.
+/// The owner that recordings refer to.
 pub(crate) struct Owned {
     seal: SealKey,
     ledger: Ledger,
@@ -234,7 +234,7 @@ pub(crate) struct Owned {
 }
 
 impl Owned {
-    /// What all runs of a scene have in common.
+    /// The common part of all runs of a scene.
     pub(crate) fn kept<'k>(&'k self, scene: &'k Scene, store: &'k Store) -> RecordingContext<'k> {
         RecordingContext {
             store,
@@ -255,7 +255,7 @@ pub(crate) struct Begun {
     pub(crate) steps: u32,
 }
 
-/// What a start refers to.
+/// The texts that a start refers to.
 pub(crate) struct Given {
     prompt: PromptId,
     files: BTreeMap<String, String>,
@@ -265,7 +265,7 @@ pub(crate) struct Given {
 }
 
 impl Given {
-    /// A run whose text stands wherever one can.
+    /// A run whose text is wherever one can.
     pub(crate) fn new(text: &str) -> Self {
         Self {
             files: BTreeMap::from([("a/b/prompt.md".to_owned(), format!("---\n---\n{text}\n"))]),

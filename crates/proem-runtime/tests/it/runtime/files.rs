@@ -84,7 +84,7 @@ fn no_link_is_followed_in_any_component() {
         let path = Path::new(path);
         let refused = |result: Result<(), Error>| match result {
             Err(Error::Link { .. }) => true,
-            // What a new file can't be written to need not be a link.
+            // A path that a new file can't be written to need not be a link.
             Err(Error::Exists { .. }) => path.parent() != Some(Path::new("folder")),
             _ => false,
         };

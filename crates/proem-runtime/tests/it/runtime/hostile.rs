@@ -219,7 +219,7 @@ fn each_trap_would_catch_plain_git() {
     }
 }
 
-/// Every git command that an error or a gap advises, as it stands there.
+/// Every git command that an error or a gap advises, as it is there.
 fn advised() -> Vec<String> {
     let commit = ObjectId::parse(b"4b825dc642cb6eb9a060e54bf8d69288fbee4904").unwrap();
     let silent = || Untrusted::new(String::new(), Label::from_source(Source::named("git/error")));

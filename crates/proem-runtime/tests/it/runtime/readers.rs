@@ -1,4 +1,4 @@
-//! What is read of files, whatever they hold.
+//! The reading of files with any contents.
 
 use std::{
     fs,
@@ -181,7 +181,7 @@ fn strings(value: &serde_json::Value, out: &mut Vec<String>) {
     }
 }
 
-/// What holds for whatever is read.
+/// The laws of any reading.
 #[track_caller]
 pub(crate) fn laws(bytes: &[u8], kind: Option<DocumentKind>, limits: DocumentLimits) {
     let document = extract(bytes, UnreadTail::Nothing, &DocumentOptions { kind, limits, ..DocumentOptions::default() });

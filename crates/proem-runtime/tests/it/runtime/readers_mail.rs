@@ -1,4 +1,4 @@
-//! What is read of mails.
+//! The reading of mails.
 
 use proem_runtime::readers::{DocumentKind, DocumentLimits, DocumentOptions, UnreadTail, extract};
 

@@ -53,7 +53,7 @@ fn what_proem_wrote_is_no_change_until_somebody_edits_it() {
     fixture.write(".proem/rules.md", "edited\n");
     fixture.write("staged.toml", "edited\n");
     assert_eq!(seen(), (1, 1, 2, ".proem/rules.md mine.toml staged.toml".to_owned()));
-    // What was committed and came back to what was written is a change of somebody's.
+    // A file that was committed and then restored to the written state is somebody's change.
     fixture.git(&["add", "."]);
     fixture.commit("set up");
     fixture.write("staged.toml", "as written\n");
@@ -210,7 +210,7 @@ fn more_output_than_allowed_is_a_gap_and_no_number() {
     assert_eq!(said(&gathered.gaps), [why]);
 }
 
-/// A diff of such a file would be as large as the file; git is told not to make one.
+/// A diff of such a file would be as large as the file. Git is told not to make one.
 #[test]
 fn a_huge_text_is_changed_and_its_lines_are_not_counted() {
     let fixture = Fixture::committed();

@@ -1,4 +1,4 @@
-//! What is kept from one run to the next.
+//! The records kept from one run to the next.
 
 use std::fs;
 

@@ -67,7 +67,7 @@ fn the_index_is_read_as_it_would_be_committed() {
     fixture.write("w\n\"x.py", "import kept\n");
     fixture.git(&["add", "a.py", "c.py", "w\n\"x.py"]);
     fixture.git(&["rm", "-q", "--cached", "gone.py"]);
-    // What the work tree says of all of them counts for nothing.
+    // The work tree's contents count for nothing here.
     fixture.write("a.py", "import kept\n");
     fixture.write("kept.py", "import a\n");
     fixture.write("untracked.py", "import a\n");

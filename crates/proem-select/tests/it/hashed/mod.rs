@@ -13,7 +13,7 @@ use proem_select::embedding::{Embedder, ModelId, PieceVocabulary, Vector};
 use proem_select::select::{CatalogueIndex, Query, Ranking, SelectionWeightSet, Selector, TaskEmbedding, UsageHistory};
 use serde_json::json;
 
-/// What becomes of its answer.
+/// The change of its answer.
 pub(crate) type Spoil = fn(&ModelId, Vec<Option<Vector>>) -> Result<Vec<Option<Vector>>, Error>;
 
 #[derive(Debug)]

@@ -16,7 +16,7 @@ impl CountedSum {
         self.n = self.n.saturating_add(other.n);
     }
 
-    /// The sum; unknown where nothing was added.
+    /// The sum. Unknown where nothing was added.
     fn sum(self) -> CountedFigure {
         CountedFigure { value: (self.n > 0).then_some(self.total), n: self.n }
     }

@@ -1,7 +1,7 @@
 //! Texts of many kinds, the same ones wherever they are made.
 //!
-//! The tests of this crate count them and compare with `counts.tsv`, which `lab/oracle` wrote with
-//! another tokeniser. Whoever changes what is made here has to write the counts anew.
+//! The tests of this crate count them and compare with `counts.tsv`, which `lab/oracle` wrote with another tokeniser. A
+//! change here means writing the counts anew.
 
 mod code;
 mod prose;
@@ -10,7 +10,7 @@ mod special;
 /// One text of the corpus.
 #[derive(Debug)]
 pub(crate) struct Text {
-    /// What kind of text it is.
+    /// The kind of text.
     pub(crate) kind: String,
     /// Its number among those of its kind.
     pub(crate) index: usize,
@@ -73,7 +73,7 @@ impl Random {
         least + self.below(most - least + 1)
     }
 
-    /// A character below a limit of code points; none where a surrogate was met.
+    /// A character below a limit of code points. None where a surrogate was met.
     pub(crate) fn character(&mut self, limit: u32) -> Option<char> {
         char::from_u32(u32::try_from(self.below(limit as usize)).unwrap_or(0))
     }

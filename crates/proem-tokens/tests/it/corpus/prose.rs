@@ -1,5 +1,5 @@
-//! Prose in 29 scripts: parts of the first five articles of the Universal Declaration of Human
-//! Rights, with what stands around sentences.
+//! Prose in 29 scripts: parts of the first five articles of the Universal Declaration of Human Rights, with what is
+//! around sentences.
 
 use super::{Make, Random};
 

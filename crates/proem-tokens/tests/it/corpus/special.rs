@@ -1,4 +1,4 @@
-//! What no book and no program looks like.
+//! Texts that no book and no program resembles.
 
 use super::{Make, Random};
 

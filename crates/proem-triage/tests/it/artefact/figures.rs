@@ -1,4 +1,4 @@
-//! What is counted, and what is unknown instead of zero.
+//! Counted figures, and unknown ones instead of zero.
 
 use proem_guard::TreePlace;
 use proem_triage::{

@@ -1,4 +1,4 @@
-//! What holds of any operations in any order.
+//! The laws for any operations in any order.
 
 use std::collections::BTreeSet;
 
@@ -72,7 +72,7 @@ proptest! {
                 prop_assert!(given.insert(*id), "{id} was given twice");
             }
             prop_assert_eq!(applied.artefact.version(), before.version() + 1);
-            // What is written is read again, with all labels.
+            // A written artefact is read again, with all labels.
             let read = Artefact::read(&applied.artefact.write().unwrap());
             prop_assert_eq!(read.as_ref(), Ok(&applied.artefact));
             let entry = ArtefactLogEntry::read(&applied.entry.write().unwrap());
@@ -90,7 +90,7 @@ proptest! {
             }
             *project.artefacts.iter_mut().find(|artefact| artefact.kind() == kind).unwrap() = applied.artefact;
             let raid = project.artefact(ArtefactKind::RaidLog);
-            // What is counted is what stands in the artefacts.
+            // The counts are those of the artefacts.
             let artefacts: Vec<&Artefact> = project.artefacts.iter().collect();
             let (coverage, places) = (BacklogExtent::Whole, FigurePlaces::default());
             let sources = FigureSources { now: NOW, signals: &[], coverage, places: &places, artefacts: &artefacts };

@@ -114,7 +114,7 @@ role = "Legal counsel"
 address = "eva@corp.example"
 "#;
 
-/// What a cycle of a project in mid-sprint is about.
+/// A cycle of a project in mid-sprint.
 struct Scene {
     charter: ProjectCharter,
     policy: Policy,
@@ -127,7 +127,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// With this in a ticket's title that stands in the artefacts since an earlier cycle.
+    /// With this in a ticket's title that is in the artefacts since an earlier cycle.
     fn of(attack: &str) -> Self {
         let mut project = busy(attack);
         critical(&mut project);
@@ -375,7 +375,7 @@ fn the_prompts_say_everything_on_their_checklists() {
     }
 }
 
-/// Tokens by the tokeniser that is exact here; the figures are those that the design has for each part.
+/// Tokens by the tokeniser that is exact here. The figures are those that the design has for each part.
 #[test]
 fn sizes_are_near_those_of_the_design() {
     let scene = Scene::of("A late certificate");
@@ -411,7 +411,7 @@ fn other_signals_and_a_later_hour_change_no_byte_of_the_prefix() {
         let share = prefix(&one).len() * 100 / one.assembly.text().len();
         assert!(share >= 50, "{name}: {share} % of the request is prefix");
         assert!(one.assembly.boundaries.len() <= 4, "{name}");
-        // Exact times stand below: above are days alone.
+        // Exact times are below: above are days alone.
         let clock = |text: &str| {
             text.split_whitespace().any(|word| word.contains('T') && word.ends_with('Z') && word.contains(':'))
         };

@@ -1,4 +1,4 @@
-//! What a model proposes, as operations.
+//! A model's proposals, as operations.
 
 use proem_guard::Untrusted;
 use proem_text::{Label, Source};
@@ -82,7 +82,7 @@ fn what_differs_is_an_operation_and_an_inference() {
     assert_eq!(super::super::sources_of(summary.words()), ["jira/comment", "model"]);
     let blocker = artefact.item(id("B001")).unwrap();
     assert_eq!(blocker.word(F::Severity), Some("high"));
-    // What the model repeated stays as it was.
+    // A text that the model repeated stays as it was.
     assert_eq!(super::super::sources_of(blocker.text(F::Description).unwrap().words()), ["jira/comment"]);
 }
 

@@ -1,4 +1,4 @@
-//! What stays through versions: labels, origins, and what is written down of each change.
+//! The constants through versions: labels, origins, and the log of each change.
 
 use proem_guard::LabelTree;
 use proem_text::Sources;

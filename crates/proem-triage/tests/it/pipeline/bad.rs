@@ -90,7 +90,7 @@ fn what_a_compromised_model_writes_into_an_artefact_does_nothing_in_the_next_cyc
     assert!(!evil.is_empty(), "the model's words stand in the log: {:?} {:?}", end.remarks, refused);
     assert!(evil.iter().all(|words| !words.label().is_trusted()), "{evil:?}");
 
-    // The next model does what stands there, as far as it can.
+    // The next model does what is there, as far as it can.
     let second = |asked: &Asked| match asked.stage {
         PipelineStage::Classify => Does::Calls(
             asked

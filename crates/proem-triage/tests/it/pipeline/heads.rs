@@ -1,4 +1,4 @@
-//! What stages are told of a signal beside its text: what it is called, and who sent it.
+//! The stages' view of a signal beside its text: its name, and its sender.
 
 use std::sync::Mutex;
 
@@ -26,7 +26,7 @@ fn comment(author: &Json) -> ProjectSignal {
     }))
 }
 
-/// What each stage was told of the one signal; the sanitising model cuts the text to `kept`.
+/// Each stage's view of the one signal. The sanitising model cuts the text to `kept`.
 fn heads(signal: ProjectSignal, kept: Option<&str>) -> Vec<(PipelineStage, [Option<String>; 2])> {
     let told = Mutex::new(Vec::new());
     let model = |asked: &Asked| {

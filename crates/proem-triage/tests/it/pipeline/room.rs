@@ -13,7 +13,7 @@ use super::of;
 use super::scene::{Asked, Does, classify_call, sanitise_call, subject};
 use crate::sanitise::comment;
 
-/// What each call had room for, as long as `cut` says of a call that its answer is cut off.
+/// The room of each call, as long as `cut` says of a call that its answer is cut off.
 fn rooms(signals: Vec<ProjectSignal>, cut: impl Fn(&Asked) -> bool) -> Vec<Asked> {
     let asked = Mutex::new(Vec::new());
     let model = |call: &Asked| {

@@ -61,13 +61,13 @@ Call the tools.
 {{/each}}
 ";
 
-/// What was asked: the stage, the model, and each signal's id with what the model read of it.
+/// A question: the stage, the model, and each signal's id with the text that the model read.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
     pub(crate) stage: PipelineStage,
     pub(crate) model: PipelineModel,
     pub(crate) signals: Vec<(String, String)>,
-    /// What each signal and its sender are called.
+    /// The name of each signal and its sender.
     pub(crate) heads: Vec<[Option<String>; 2]>,
     /// The most tokens of the answer.
     pub(crate) answer_tokens: usize,
@@ -79,7 +79,7 @@ impl Asked {
     }
 }
 
-/// What a model does: calls of tools, or something else.
+/// A model's behaviour: calls of tools, or something else.
 #[derive(Debug, Clone)]
 pub(crate) enum Does {
     Calls(Vec<(String, Json)>),
@@ -223,7 +223,7 @@ fn unexpected(found: &impl std::fmt::Debug) -> ! {
     panic!("{found:?}")
 }
 
-/// Drives a cycle to its end; its state is written down and read back at every step.
+/// Drives a cycle to its end. Its state is written down and read back at every step.
 pub(crate) fn run(
     scene: &Scene,
     subject: &PipelineSubject,

@@ -1,4 +1,4 @@
-//! What tests of prompts came to, on paper.
+//! The results of prompts' tests, on paper.
 
 use proem_app::book::test::{BookCaseResult, UntestedPrompt};
 use proem_guard::show;

@@ -1,6 +1,6 @@
-//! What several models answered, as one page: no script, no address, nothing that has to be fetched.
+//! Several models' answers, as one page: no script, no address, nothing that has to be fetched.
 //!
-//! Invariants: every text goes through `guard::show::html`, whoever wrote it; the page's own policy forbids whatever
+//! Invariants: every text goes through `guard::show::html`, whoever wrote it. The page's own policy forbids whatever
 //! isn't its style.
 
 use proem_app::book::compare::{ModelStanding, ModelVerdict};

@@ -1,4 +1,4 @@
-//! What several models answered, as a table and as JSON.
+//! Several models' answers, as a table and as JSON.
 
 use proem_app::book::compare::{LiveEstimate, ModelStanding, ModelVerdict, answers_needed};
 use proem_guard::show;
@@ -26,7 +26,7 @@ pub(super) fn interval_percent(end: f64) -> u64 {
     (end.clamp(0.0, 1.0) * 100.0).round() as u64
 }
 
-/// What asking may cost, on a line.
+/// The estimated cost of asking, on a line.
 pub(super) fn estimate(estimate: &LiveEstimate, models: usize) -> String {
     let most = estimate
         .most

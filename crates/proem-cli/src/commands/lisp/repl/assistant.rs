@@ -1,4 +1,4 @@
-//! What helps a person to type an expression: names to complete, and lines that go on until it ends.
+//! The assistant for typing an expression: names to complete, and lines that go on until it ends.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use rustyline::hint::Hinter;
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{Context, Helper};
 
-/// What begins a command.
+/// The commands.
 const COMMANDS: [&str; 5] = [":doc", ":fuel", ":help", ":memory", ":reset"];
 
 /// Knows the names of the language and of the memory.
@@ -28,13 +28,13 @@ impl Default for LineAssistant {
 }
 
 impl LineAssistant {
-    /// Replaces the names of the memory by these; those that could not be typed are left out.
+    /// Replaces the names of the memory by these. Those that could not be typed are left out.
     pub(super) fn learn_names(&mut self, names: BTreeSet<String>) {
         let is_typed = |c: char| c.is_alphanumeric() || "-_+*/!?<>=.&%|'".contains(c);
         self.memory = names.into_iter().filter(|name| !name.is_empty() && name.chars().all(is_typed)).collect();
     }
 
-    /// Where the name at the end of a text begins, and the names that go on from there.
+    /// The start of the name at the end of a text, and the names that go on from there.
     fn names_for(&self, before: &str) -> (usize, Vec<String>) {
         let is_end = |c: char| c.is_whitespace() || "()[]{}\"'`,;@^#".contains(c);
         let start = before.rfind(is_end).map_or(0, |at| {

@@ -1,4 +1,4 @@
-//! What a model makes of feedback, asked where there is a key for one.
+//! A model's reading of feedback, asked for if there is a key.
 
 use proem_agents::risk::feedback::FeedbackAnalysis;
 use proem_app::project::OpenProject;

@@ -1,4 +1,4 @@
-//! What was said, as a page and as JSON.
+//! The feedback, as a page and as JSON.
 
 use proem_agents::risk::feedback::{FEWEST, FeedbackAnalysis, FeedbackTally, Meter, ReasonTally, Suggestion};
 use proem_app::risk::feedback::FeedbackSummary;
@@ -20,12 +20,12 @@ const REASON: usize = 72;
 pub(super) struct FeedbackOutput<'p> {
     /// The first day of the period.
     since: &'p str,
-    /// What was said.
+    /// The feedback.
     #[serde(flatten)]
     tally: &'p FeedbackTally,
-    /// Thresholds that follow; none is in force before `--apply`.
+    /// Thresholds that follow. None is in force before `--apply`.
     suggestions: &'p [Suggestion],
-    /// What a model makes of it; null without one.
+    /// A model's reading of it. Null without one.
     model: Option<&'p FeedbackAnalysis>,
 }
 

@@ -45,12 +45,12 @@ pub(super) fn risk_table(reports: &[RiskReport], width: usize) -> String {
     out
 }
 
-/// Where a score stands among past commits, in percent.
+/// The rank of a score among past commits, in percent.
 fn score_percentile(report: &RiskReport) -> Option<f64> {
     report.score.rank.map(|rank| rank.percentile)
 }
 
-/// Reports by the places of their scores, the highest first; those of one place, and those without one behind all
+/// Reports by the places of their scores, the highest first. Those of one place, and those without one behind all
 /// others, by level and then by date, the newest first.
 pub(in crate::commands::risk) fn by_rank(a: &RiskReport, b: &RiskReport) -> Ordering {
     let score = score_percentile(b).unwrap_or(-1.0).total_cmp(&score_percentile(a).unwrap_or(-1.0));

@@ -227,7 +227,7 @@ fn push_partners(report: &RiskReport, width: usize, out: &mut String) {
     }
 }
 
-/// What a model did.
+/// The model's steps.
 fn push_hops(hops: &[HopOut], width: usize, out: &mut String) {
     if hops.is_empty() {
         return;
@@ -268,7 +268,7 @@ fn push_unknown(report: &RiskReport, width: usize, out: &mut String) {
     }
 }
 
-/// What the change was compared with.
+/// The commits that the change was compared with.
 fn push_history(report: &RiskReport, width: usize, out: &mut String) {
     let history = &report.history;
     push_report_heading(out, "history");
@@ -301,7 +301,7 @@ fn push_history(report: &RiskReport, width: usize, out: &mut String) {
     push_indented(out, &text, width);
 }
 
-/// What a model cost.
+/// The model's cost.
 fn push_model_cost(report: &RiskReport, out: &mut String) {
     let prompts: Vec<String> = report
         .prompts

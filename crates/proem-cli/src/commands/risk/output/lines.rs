@@ -12,7 +12,7 @@ const SHOWN: usize = 60;
 /// noncharacter, which [`screen_safe`] escapes.
 const OUTSIDE: char = '\u{fdd1}';
 
-/// What a line begins with.
+/// The start of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineStart {
     /// A label of ours.
@@ -21,8 +21,8 @@ pub(super) enum LineStart {
     Bare,
 }
 
-/// A sentence for a line of a screen: what steers a terminal, or is wider than a cell, is escaped; a
-/// message stands in quotes.
+/// A sentence for a line of a screen: what steers a terminal, or is wider than a cell, is escaped. A message is in
+/// quotes.
 pub(super) fn screen_sentence(words: &ReportSentence) -> String {
     screen_safe(&quoted_sentence(words))
 }
@@ -183,7 +183,7 @@ pub(in crate::commands::risk) fn metric_words(name: &str) -> String {
 mod tests {
     use super::*;
 
-    /// A text whose parts from outside stand between `<` and `>`, on lines of twelve.
+    /// A text whose parts from outside are between `<` and `>`, on lines of twelve.
     #[track_caller]
     fn check(text: &str, begins: LineStart, expected: &[&str]) {
         let mut joined = String::new();

@@ -1,7 +1,7 @@
 //! Reports as a comment on a pull request.
 //!
-//! Everything from outside stands in a code span: there, no platform makes a link, a mention, a
-//! reference to an issue or HTML of it.
+//! Everything from outside is in a code span: there, no platform makes a link, a mention, a reference to an issue or
+//! HTML of it.
 
 use proem_agents::risk::report::{FileOut, ReportPhrase, ReportSentence, RiskReport};
 use proem_guard::show;
@@ -18,7 +18,7 @@ const SHOWN: usize = 200;
 const FILES: usize = 30;
 /// The most partners.
 const PARTNERS: usize = 5;
-/// The most bytes; GitHub takes 65,536 characters.
+/// The most bytes. GitHub takes 65,536 characters.
 const MOST: usize = 60_000;
 
 /// A comment with all reports, the first in full, as far as there is room.
@@ -102,7 +102,7 @@ fn push_folded_list(out: &mut String, title: &str, items: &[String]) {
     }
 }
 
-/// What everybody should read.
+/// The part that everybody should read.
 fn risk_comment_head(report: &RiskReport) -> String {
     let change = &report.change;
     let mut out =
@@ -128,7 +128,7 @@ fn risk_comment_head(report: &RiskReport) -> String {
     out
 }
 
-/// What folds away.
+/// The part that folds away.
 fn risk_comment_details(report: &RiskReport) -> String {
     let mut out = "\n<details><summary>Details</summary>\n\n".to_owned();
     out.push_str("| file | level | metric | value | counts | signal | false alarms |\n|---|---|---|---|---|---|---|\n");

@@ -1,8 +1,7 @@
 //! Reports as SARIF 2.1.0 (OASIS, 2020), for code scanning.
 //!
-//! A file of level MEDIUM or HIGH is one result; a change that is riskier than each of its files is one
-//! at its riskiest file, and so is a change that is UNKNOWN, as an open question. A result's rule is what speaks
-//! loudest there.
+//! A file of level MEDIUM or HIGH is one result. A change that is riskier than each of its files is one at its riskiest
+//! file, and so is a change that is UNKNOWN, as an open question. A result's rule is what speaks loudest there.
 
 use std::collections::BTreeMap;
 
@@ -81,7 +80,7 @@ fn sarif_results(report: &RiskReport) -> Vec<Json> {
     of_change.into_iter().chain(of_files).collect()
 }
 
-/// What speaks loudest of a file: its first HIGH signal. Without one it is what it is, or nothing is known.
+/// The strongest finding of a file: its first HIGH signal. Without one, the file's own level, or that nothing is known.
 fn rule(file: &FileOut) -> &'static str {
     let high = file.metrics.iter().filter(|metric| metric.signal == Signal::High);
     high.filter_map(|metric| sarif_rule(metric.name.as_str())).next().unwrap_or("risk/sensitive")
@@ -92,7 +91,7 @@ fn sarif_rule(metric: &str) -> Option<&'static str> {
 }
 
 fn sarif_result(report: &RiskReport, file: &FileOut, rule: &str, level: Level, sentences: &[String]) -> Json {
-    // What can't be decided is open, and then has no level (SARIF 2.1.0, 3.27.9 and 3.27.10).
+    // An undecided result is open, and then has no level (SARIF 2.1.0, 3.27.9 and 3.27.10).
     let (kind, level) = match level {
         Level::Unknown => ("open", "none"),
         Level::Low => ("fail", "note"),

@@ -39,7 +39,7 @@ struct LabelledPage {
 }
 
 impl LabelledPage {
-    /// A text under a label, on at most `most` lines; the label stands in front of the first only.
+    /// A text under a label, on at most `most` lines. The label is in front of the first only.
     fn text(&mut self, label: &str, text: &str, most: usize) {
         let begins = if label.is_empty() { LineStart::Bare } else { LineStart::Labelled };
         let lines = wrap_sentence(text, self.width.saturating_sub(LABEL), most, begins);
@@ -174,7 +174,7 @@ pub(super) fn sure(report: &RiskReport) -> String {
     format!("{confidence}{model}; {mode}")
 }
 
-/// What is unknown, in one line.
+/// The unknown facts, in one line.
 fn unknown_line(report: &RiskReport, width: usize) -> String {
     const SEE: &str = " (see --explain)";
     let mut names: Vec<String> = Vec::new();

@@ -21,7 +21,7 @@ use serde_json::Value as Json;
 
 use super::{ReportCount, WIDTH, batch, explain, markdown, risk_json, sarif, terminal};
 
-/// What somebody may call a file to break a report.
+/// A file name that tries to break a report.
 const HOSTILE: &str =
     "src/\u{1b}[31mred\u{1b}[0m\n### LOW `x` | <script>alert(1)</script> @team #1 \u{202e}sr.`` [a](http://b) 木";
 
@@ -431,7 +431,7 @@ fn json_is_what_its_schema_says() {
     assert!(!validator.is_valid(&wrong));
     let list = risk_json(&[degraded()], ReportCount::List).unwrap();
     assert!(list.as_array().is_some_and(|list| list.len() == 1));
-    // Names stand there as they are; escaping them is JSON's own.
+    // Names are there as they are. Escaping them is JSON's own.
     let hostile = risk_json(&[hostile()], ReportCount::One).unwrap();
     assert_eq!(hostile["files"][0]["path"], HOSTILE);
 }
@@ -450,8 +450,8 @@ fn nothing_from_outside_steers_a_screen() {
     }
 }
 
-/// What is left of Markdown without its code spans, as CommonMark reads them: a run of backticks opens one,
-/// and the next run of the same length closes it.
+/// The rest of Markdown without its code spans, as CommonMark reads them: a run of backticks opens one, and the next
+/// run of the same length closes it.
 #[expect(clippy::string_slice, reason = "cut at backticks, which are one byte")]
 fn without_code(text: &str) -> String {
     let mut out = String::new();

@@ -17,7 +17,7 @@ use proem_app::when;
 /// The lines of a difference that are shown.
 const LINES: usize = 60;
 
-/// The cells of a line; eighty is the narrowest terminal in common use.
+/// The cells of a line. Eighty is the narrowest terminal in common use.
 const WIDTH: usize = 80;
 
 /// The most cells of a section's name, so that its line fits.
@@ -29,7 +29,7 @@ pub(super) struct SectionPair<'r> {
     second: Option<&'r SectionRow>,
 }
 
-/// What became of a section.
+/// The change of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SectionChange {
     Same,
@@ -125,7 +125,7 @@ pub(super) fn run_diff_page(pair: &Pair<'_>, zone: &TimeZone) -> String {
     out
 }
 
-/// What became of what stands before all sections; `None` where it is not known, or nothing does.
+/// The change of the part before all sections. `None` if it is unknown, or there is none.
 pub(super) fn tools_state(pair: &Pair<'_>) -> Option<SectionChange> {
     let before = (pair.first.tokens_before(), pair.second.tokens_before());
     match (&pair.compared.first_change, before) {
@@ -139,7 +139,7 @@ pub(super) fn tools_state(pair: &Pair<'_>) -> Option<SectionChange> {
     }
 }
 
-/// The line of what stands before all sections.
+/// The line of what is before all sections.
 fn tools_line(pair: &Pair<'_>) -> Option<DiffLine> {
     Some(DiffLine {
         state: tools_state(pair)?,
@@ -286,7 +286,7 @@ mod tests {
         }
     }
 
-    /// Sections as `name=text`, with `|` behind a boundary; the table without colours.
+    /// Sections as `name=text`, with `|` behind a boundary. The table without colours.
     #[track_caller]
     fn check(first: &str, second: &str, expected: &str) {
         let sections = |text: &str| text.split(' ').map(section).collect::<Vec<_>>();

@@ -1,4 +1,4 @@
-//! What was found out about requests, for programs.
+//! The findings about requests, for programs.
 
 use proem_store::query::RunDetail;
 use serde_json::{Value as Json, json};

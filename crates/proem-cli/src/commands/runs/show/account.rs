@@ -1,8 +1,7 @@
 //! A run for a person's eyes.
 //!
-//! Texts of sections and answers may be an attacker's: each line of theirs stands behind a mark, is
-//! escaped and cut, so that it can't pass for a line of ours. No line is wider than a terminal, which would
-//! go on with it where marks stand.
+//! Texts of sections and answers may be an attacker's: each line of theirs is behind a mark, is escaped and cut, so
+//! that it can't pass for a line of ours. No line is wider than a terminal, which would go on with it where marks are.
 
 use anstyle::Style;
 use jiff::tz::TimeZone;
@@ -38,8 +37,8 @@ const FACT: usize = 11;
 const LINES: usize = 3;
 /// The mark of somebody's text.
 const MARK: &str = "  │ ";
-/// The cells of somebody's text beside its mark; the last one of the line is left free, since some terminals
-/// begin a new line as soon as it is taken.
+/// The cells of somebody's text beside its mark. The last one of the line is left free, since some terminals begin a
+/// new line as soon as it is taken.
 const TEXT: usize = WIDTH - 5;
 
 struct RunPage<'p> {
@@ -81,8 +80,8 @@ impl RunPage<'_> {
         self.wrapped((DIM, &format!("{name:9}  ")), fact, FACT);
     }
 
-    /// A text behind its head, on as many lines as it needs; all but the first are indented, and begin with
-    /// a mark of ours, since they may go on with somebody else's words.
+    /// A text behind its head, on as many lines as it needs. All but the first are indented, and begin with a mark of
+    /// ours, since they may go on with somebody else's words.
     fn wrapped(&mut self, (style, head): (Style, &str), text: &str, indent: usize) {
         let head_cells = width::text_cells(head);
         // The first line has less room where the head is longer than the indentation.
@@ -95,7 +94,7 @@ impl RunPage<'_> {
         }
     }
 
-    /// Parts of a line, of which those that find no room stand on a line of their own below it.
+    /// Parts of a line, of which those that find no room are on a line of their own below it.
     fn packed(&mut self, parts: &[(Style, &str)]) {
         let mut taken = 0_usize;
         for (index, (style, part)) in parts.iter().enumerate() {
@@ -217,7 +216,7 @@ impl RunPage<'_> {
         self.listed("wrong", &call.problems, broken_contract);
     }
 
-    /// The items of a JSON list, each in words; one of a form that is not known is shown as it is.
+    /// The items of a JSON list, each in words. One of a form that is not known is shown as it is.
     fn listed(&mut self, name: &str, list: &Json, words: impl Fn(&Json) -> Option<String>) {
         for one in list.as_array().into_iter().flatten() {
             let words = words(one).unwrap_or_else(|| cut_to_width(&one.to_string(), 80));
@@ -237,7 +236,7 @@ impl RunPage<'_> {
         let head = format!("{:longest$}  {:6}  {:12}  {:7}  {:>7}", "section", "role", "trust", "cache", "tokens");
         self.line(&style_text(DIM, &head));
         let named = call.sections.iter().fold(0_u64, |sum, section| sum.saturating_add(section.tokens));
-        // What stands before all sections: the tools with their schemas, and the request's own frame.
+        // The part before all sections: the tools with their schemas, and the request's own frame.
         let mut sum = call.tokens.saturating_sub(named);
         if sum > 0 {
             let before = format!("{:longest$}  {:6}  {:12}  {:7}  {:>7}", "(tools)", "", "", "", group_tokens(sum));
@@ -281,7 +280,7 @@ impl RunPage<'_> {
 
     /// Somebody's text: its first lines, or all of it.
     fn text(&mut self, text: &str) {
-        // Blank lines at the end say nothing to an eye; `--body` has every byte.
+        // Blank lines at the end say nothing to an eye. `--body` has every byte.
         let lines: Vec<&str> = text.trim_end_matches(['\n', '\r']).lines().collect();
         let most = if self.full { lines.len() } else { LINES };
         for line in lines.iter().take(most) {
@@ -355,7 +354,7 @@ impl RunPage<'_> {
         }
     }
 
-    /// What came back, as the model wrote it.
+    /// The answer, as the model wrote it.
     fn answer(&mut self, call: &CallRow) {
         let finish =
             call.finish.as_deref().map_or_else(String::new, |finish| format!(", {}", cut_to_width(finish, 24)));
@@ -407,7 +406,7 @@ impl RunPage<'_> {
         }
     }
 
-    /// What a prompt showed of what was learned and wished for; `prompt` is it where a run has several.
+    /// The lessons and wishes that a prompt showed. `prompt` is its name if a run has several.
     fn profile(&mut self, prompt: Option<&str>, profile: &Profile) {
         let lines = profile::profile_lines(profile);
         if lines.is_empty() {
@@ -424,7 +423,7 @@ impl RunPage<'_> {
         }
     }
 
-    /// What was asked, and what persons said.
+    /// The questions, and persons' words.
     fn people(&mut self) {
         for approval in &self.shown.run.approvals {
             let answer = approval.answer.and_then(|answer| approval.options.get(usize::try_from(answer).ok()?));
@@ -453,13 +452,13 @@ impl RunPage<'_> {
     }
 }
 
-/// A text of what came back. What others wrote is stored with its label.
+/// A text of an answer. Other people's text is stored with its label.
 fn stored_text<'j>(value: &'j Json, name: &str) -> Option<&'j str> {
     let text = value.get(name)?;
     text.as_str().or_else(|| text.get("value")?.as_str())
 }
 
-/// What of an answer broke its contract. Of a run of which only hashes are kept the rule alone is known.
+/// The part of an answer that broke its contract. A run that keeps only hashes has the rule alone.
 fn broken_contract(one: &Json) -> Option<String> {
     if let Ok(broken) = serde_json::from_value::<BrokenRule>(one.clone()) {
         let place = if broken.path.is_empty() { "the answer" } else { &broken.path };
@@ -474,7 +473,7 @@ fn trust_word_colour(trust: &str) -> Style {
         "constitution" | "rules" => GREEN,
         "trusted" => BLUE,
         "task" => CYAN,
-        // What is not known is not trusted.
+        // An unknown source is not trusted.
         _ => YELLOW,
     }
 }

@@ -10,7 +10,7 @@ use proem_app::runs::diff::CacheFinding;
 use proem_app::runs::versions;
 use proem_app::when;
 
-/// The run; texts that are not kept are null.
+/// The run. Texts that are not kept are null.
 pub(super) fn run_json(shown: &RunView<'_>) -> Json {
     let run = shown.run;
     let calls: Vec<Json> =

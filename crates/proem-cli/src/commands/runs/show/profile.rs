@@ -1,17 +1,17 @@
-//! The lines of a recorded profile, each with why it stands in the prompt.
+//! The lines of a recorded profile, each with why it is in the prompt.
 
 use proem_engine::profile::{LineGround, List, Profile};
 
 /// One line of a profile.
 pub(super) struct ProfileLine<'p> {
-    /// What kind of line it is, in one word.
+    /// The kind of line, in one word.
     pub(super) kind: &'static str,
     pub(super) text: &'p str,
-    /// The rule and the signals behind it, in words; `None` in records of older forms.
+    /// The rule and the signals behind it, in words. `None` in records of older forms.
     pub(super) why: Option<String>,
 }
 
-/// All lines, as they stand in the prompt.
+/// All lines, as they are in the prompt.
 pub(super) fn profile_lines(profile: &Profile) -> Vec<ProfileLine<'_>> {
     let lists = [
         ("instruction", List::Instructions, &profile.instructions),

@@ -15,7 +15,7 @@ use proem_app::when;
 /// The cells of a line of arguments or of a result, unless all of it is asked for.
 const CELLS: usize = 64;
 
-/// The tree; empty for a run without calls of tools.
+/// The tree. Empty for a run without calls of tools.
 pub(super) fn tree(shown: &RunView<'_>, full: bool) -> String {
     let calls = &shown.run.tools;
     if calls.is_empty() {
@@ -79,7 +79,7 @@ const fn state_words(state: ToolCallState) -> &'static str {
     }
 }
 
-/// Where a call came from, in words.
+/// The origin of a call, in words.
 fn sources(labels: &ToolLabels) -> String {
     let hidden = if labels.decision.secret { ", and something hidden" } else { "" };
     let named = |(name, label): (&String, &proem_engine::run::CallLabel)| {

@@ -13,7 +13,7 @@ fn reviewed(text: &str, before: Before) -> String {
     anstream::adapter::strip_str(&styled).to_string()
 }
 
-/// The lines that stand behind a mark.
+/// The lines that are behind a mark.
 fn marked(text: &str) -> Vec<&str> {
     text.lines().filter(|line| line.starts_with('│') || line.starts_with('┆')).collect()
 }

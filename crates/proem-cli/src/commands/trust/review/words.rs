@@ -1,4 +1,4 @@
-//! What changed inside a line: marks that stand below its words.
+//! The change inside a line: marks below its words.
 
 use proem_guard::show;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
@@ -7,10 +7,10 @@ use unicode_width::UnicodeWidthStr;
 /// The least share of a line that has to be the same for marks to say more than the two lines do: one in so many.
 const SAME: usize = 4;
 
-/// Marks for a line as it was and as it is; `None` for a side on which nothing was added or taken away.
+/// Marks for a line as it was and as it is. `None` for a side on which nothing was added or taken away.
 pub(super) type WordMarks = (Option<String>, Option<String>);
 
-/// The marks below two lines; nothing if one is wider than `width` cells, or if they have too little in common.
+/// The marks below two lines. Nothing if one is wider than `width` cells, or if they have too little in common.
 pub(super) fn word_marks(old: &str, new: &str, width: usize) -> Option<WordMarks> {
     let shown = [old, new].map(|line| show::terminal_str(line.strip_suffix('\n').unwrap_or(line)).into_string());
     let [old, new] = shown.each_ref().map(String::as_str);
@@ -40,7 +40,7 @@ pub(super) fn word_marks(old: &str, new: &str, width: usize) -> Option<WordMarks
     enough.then(|| (row(&below_old), row(&below_new)))
 }
 
-/// The words of a line, what stands between them character by character; all of the line, in order.
+/// The words of a line, what is between them character by character. All of the line, in order.
 fn line_words(line: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut rest = line;

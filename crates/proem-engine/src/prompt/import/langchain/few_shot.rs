@@ -12,7 +12,7 @@ use super::{class_of, fix_value, read_langchain_template, read_message, read_sty
 use crate::ordered::OrderedJson;
 use crate::prompt::yaml::YamlNode;
 
-/// What stands between examples where a file doesn't say.
+/// What is between examples where a file doesn't say.
 const SEPARATOR: &str = "\n\n";
 
 /// The most examples of one prompt.
@@ -167,7 +167,7 @@ fn example_template<'n>(kwargs: &'n YamlNode, reader: &mut ImportReader<'_>) -> 
     }
 }
 
-/// The template of an example with its values; a name without a value is refused.
+/// The template of an example with its values. A name without a value is refused.
 fn fill_example(pieces: Vec<TextPiece>, example: &Example, reader: &mut ImportReader<'_>) -> Vec<TextPiece> {
     let mut filled = Vec::new();
     for piece in pieces {
@@ -181,7 +181,7 @@ fn fill_example(pieces: Vec<TextPiece>, example: &Example, reader: &mut ImportRe
     filled
 }
 
-/// What stands before or behind the examples, as it is written.
+/// What is before or behind the examples, as it is written.
 fn read_end(name: &str, kwargs: &YamlNode, reader: &mut ImportReader<'_>) -> Option<String> {
     let file = reader.file;
     let path = kwargs.get(&format!("{name}_path")).and_then(YamlNode::as_str);

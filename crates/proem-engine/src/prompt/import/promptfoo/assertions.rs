@@ -42,7 +42,7 @@ pub(super) struct Assertion<'a> {
 
 /// Reads the list `assert` of a test.
 ///
-/// One may stand in `assertionTemplates` of the configuration, `root`, and be named by `$ref`.
+/// One may be in `assertionTemplates` of the configuration, `root`, and be named by `$ref`.
 pub(super) fn read_assertions(
     test: &YamlNode,
     root: &YamlNode,
@@ -86,7 +86,7 @@ fn referred_node<'n>(root: &'n YamlNode, reference: &str) -> Option<&'n YamlNode
     root.get("assertionTemplates")?.get(reference.strip_prefix("#/assertionTemplates/")?)
 }
 
-/// Adds an assertion to what is expected; code is refused, and what no check says is listed.
+/// Adds an assertion to what is expected. Code is refused, and what no check says is listed.
 pub(super) fn add_assertion(
     assertion: &Assertion<'_>,
     file: SourceFile<'_>,
@@ -186,7 +186,7 @@ fn assertion_value(rule: &str, value: Option<&OrderedJson>) -> Result<OrderedJso
     }
 }
 
-/// Adds a rubric for a judge; several that want the same verdict are judged together.
+/// Adds a rubric for a judge. Several that want the same verdict are judged together.
 fn add_rubric(rubric: String, verdict: bool, expected: &mut ImportedExpectation) -> Result<(), &'static str> {
     match &mut expected.judgement {
         None => expected.judgement = Some(ImportedJudgement { rubric, verdict }),

@@ -9,14 +9,14 @@ use super::assertions::{add_field, read_assertions};
 use crate::ordered::OrderedJson;
 use crate::prompt::yaml::{YamlNode, YamlValue};
 
-/// The most cases of one configuration; lists of values multiply.
+/// The most cases of one configuration. Lists of values multiply.
 const MAX_CASES: usize = 500;
 
 /// What `defaultTest` sets for every test.
 struct TestDefaults {
     /// The configuration itself, which holds templates of assertions.
     root: YamlNode,
-    /// The variables; a list of values makes a set of each.
+    /// The variables. A list of values makes a set of each.
     sets: Vec<OrderedMap<OrderedJson>>,
     expected: ImportedExpectation,
 }
@@ -68,7 +68,7 @@ pub(super) fn add_cases(prompt: &mut ImportedPrompt, cases: &[ImportedCase]) {
     }
     let mut names: OrderedMap<()> = OrderedMap::default();
     for (index, case) in cases.iter().enumerate() {
-        // promptfoo renders a variable that is missing as nothing; a case of ours has all of them.
+        // promptfoo renders a variable that is missing as nothing. A case of ours has all of them.
         let mut inputs: OrderedMap<OrderedJson> = OrderedMap::default();
         for (name, ()) in read.iter() {
             let value = case.inputs.get(name).cloned().unwrap_or_else(|| OrderedJson::from(""));
@@ -112,7 +112,7 @@ fn read_test(
     }
 }
 
-/// The variables on top of those that hold; a list of values makes a case of each.
+/// The variables on top of those that hold. A list of values makes a case of each.
 fn read_variables(
     node: Option<&YamlNode>,
     file: SourceFile<'_>,
@@ -149,7 +149,7 @@ fn read_variables(
     sets
 }
 
-/// A value as promptfoo prints it; objects stay, for their fields are read.
+/// A value as promptfoo prints it. Objects stay, for their fields are read.
 fn variable(node: &YamlNode) -> Option<OrderedJson> {
     match &node.data {
         YamlValue::Map(_) => Some(node.to_ordered()),
