@@ -188,7 +188,6 @@ fn format_note(contract: &Contract, model: &Model) -> String {
     if model.sources.is_empty() { contract.form_note() } else { contract.schema_note() }
 }
 
-/// A text of an input.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct InputText {
     /// Its place among all texts of all inputs.

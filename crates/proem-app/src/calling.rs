@@ -213,7 +213,6 @@ pub fn locate_provider(config: &Config, provider: &str, environment: &Environmen
     endpoint(provider, &file, built_in, environment)
 }
 
-/// The names of all providers.
 fn provider_names(config: &Config) -> Vec<String> {
     let mut names: Vec<String> = BUILT_IN.iter().map(|built_in| built_in.name.to_owned()).collect();
     names.extend(config.providers.keys().cloned());

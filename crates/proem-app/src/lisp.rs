@@ -9,6 +9,7 @@ mod history;
 mod problem;
 pub mod running;
 mod signatures;
+mod tool_secrets;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;

@@ -48,7 +48,6 @@ impl std::fmt::Debug for TokenColumn {
     }
 }
 
-/// The basis of a count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CountBasis {
     /// The model's own tokeniser.

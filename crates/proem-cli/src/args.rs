@@ -107,10 +107,7 @@ pub(crate) enum Command {
     Init(init::Init),
     /// Print a script that makes a shell complete commands, prompts, runs, models and files
     #[command(after_help = "Example:\n  proem completions bash > ~/.local/share/bash-completion/completions/proem")]
-    Completions {
-        /// The shell
-        shell: clap_complete::Shell,
-    },
+    Completions { shell: clap_complete::Shell },
     /// Read the whole repository and keep what ranking needs of it
     #[command(hide = true)]
     Index(index::Index),

@@ -183,16 +183,16 @@ pub struct Response {
 pub enum ResponsePart {
     /// Words of the model's, which may be cut short.
     Text {
-        /// The text.
         #[serde(with = "outside")]
+        /// The text.
         text: Untrusted<String>,
     },
     /// A call of a tool.
     Call(ToolCall),
     /// Why it won't answer.
     Refusal {
-        /// The text.
         #[serde(with = "outside")]
+        /// The text.
         text: Untrusted<String>,
     },
     /// Something that is not asked for and not kept, such as thinking.

@@ -134,7 +134,6 @@ struct Languages<'a> {
     rust: rust::Crates<'a>,
 }
 
-/// The target of an import.
 #[derive(Debug, PartialEq, Eq)]
 enum ImportTarget {
     /// To files of the repository.

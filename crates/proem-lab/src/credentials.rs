@@ -14,12 +14,10 @@ const MOST_BYTES: u64 = 16 << 20;
 /// Looks through folders, such as clones of public repositories.
 #[derive(Debug, Args)]
 pub(crate) struct EvalCredentials {
-    /// The folders.
     #[arg(required = true)]
     folders: Vec<PathBuf>,
 }
 
-/// The counts of a folder.
 #[derive(Debug, Default)]
 struct FolderCount {
     files: usize,

@@ -381,7 +381,6 @@ fn cause<'e, E: Error + 'static>(error: &'e (dyn Error + 'static)) -> Option<&'e
     None
 }
 
-/// The header of a key.
 fn key_header(provider: Provider, key: &str) -> Result<(&'static str, HeaderValue), CallFailure> {
     let (name, value) = match provider {
         Provider::Anthropic => ("x-api-key", HeaderValue::from_str(key)),

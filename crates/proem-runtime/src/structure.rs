@@ -266,7 +266,6 @@ struct ListedFile {
     reading: Option<SourceResult>,
 }
 
-/// The reading of a source.
 #[derive(Debug, Clone)]
 enum SourceReading {
     Facts(Arc<SourceFacts>),

@@ -145,7 +145,6 @@ fn permitted_field_words(kind: ArtefactItemKind, field: ArtefactField) -> &'stat
     }
 }
 
-/// The words of a field in a row.
 fn field_word_row(kind: ArtefactItemKind, field: ArtefactField) -> String {
     permitted_field_words(kind, field).iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }

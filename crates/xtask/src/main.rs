@@ -34,7 +34,6 @@ Commands:
 Exit codes: 0 all is well, 1 something was found, 2 wrong usage, 3 a tool could not be run.
 ";
 
-/// The commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum AutomationCommand {
     Check(Strictness),

@@ -62,7 +62,6 @@ pub struct RunBasis {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelBasis {
-    /// The model.
     model: String,
     /// The endpoint's name in configuration.
     pub endpoint: String,

@@ -222,7 +222,6 @@ impl Resumption {
     }
 }
 
-/// The earlier attempts.
 fn earlier_attempts(resumed: &ResumableRun, way: ResumeIdentity) -> EarlierAttempts {
     let attempts = resumed.detail.calls.iter().map(|call| call.attempts.len()).sum();
     let lost = match way {

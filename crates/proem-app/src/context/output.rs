@@ -49,7 +49,6 @@ struct FoundFileOut {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct FoundDefinitionOut {
-    /// Its name.
     name: String,
     /// Its kind: `function`, `method`, `type`, …
     kind: &'static str,
@@ -57,7 +56,6 @@ struct FoundDefinitionOut {
     first_line: u32,
     /// The line with its name.
     line: u32,
-    /// Its last line.
     last_line: u32,
 }
 

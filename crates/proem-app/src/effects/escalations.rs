@@ -245,7 +245,6 @@ enum Following {
     Proposed {
         /// Its key, if it has one.
         key: Option<EffectKey>,
-        /// The action.
         action: Box<ProposedAction>,
         /// The policy's decision.
         decision: Box<Decision>,

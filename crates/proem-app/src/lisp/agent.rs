@@ -12,15 +12,13 @@ use proem_engine::effect::PolicyHash;
 use proem_guard::show;
 use proem_llm::secret::Secret;
 use proem_runtime::Environment;
-use proem_runtime::effects::credentials::{CredentialAccess, CredentialPlace, load};
 use proem_runtime::files::{self, FileContent};
 use proem_runtime::tools::{MAX_RESULT, ToolPlace, ToolSet, check_http};
 
-use crate::config::effects::CredentialFile;
+use super::tool_secrets::load_tool_secrets;
 use crate::error::Error;
 use crate::message::Hint;
 use crate::project::{OpenProject, plain_relative_path};
-use crate::secrets;
 use crate::trust::{MAX_FILE_BYTES, sha256_hex};
 
 /// The folder of a project's agents.
@@ -228,19 +226,7 @@ fn must_be_trusted(project: &OpenProject, path: &str, text: &str) -> Result<(), 
 /// All that is missing.
 pub fn ready_tools(project: &OpenProject, agent: &LoadedAgent) -> Result<(ToolSet, Vec<Secret>), Error> {
     let environment = Environment::inherited();
-    let mut loaded = BTreeMap::new();
-    for name in named_secrets(&agent.definition) {
-        // Missing ones are named with their tool.
-        let Some(place) = project.config.effects.credentials.get(&name) else { continue };
-        let place = match place {
-            CredentialFile::Variable(variable) => CredentialPlace::Variable(variable.clone()),
-            CredentialFile::File(path) => CredentialPlace::File(project.places.config.join(path)),
-        };
-        let secret = load(&name, &place, CredentialAccess::Own(&environment))
-            .map_err(|refusal| Error::invalid(refusal.to_string()))?;
-        secrets::keep_from_print(&secret);
-        loaded.insert(name, secret);
-    }
+    let loaded = load_tool_secrets(project, &environment, named_secrets(&agent.definition))?;
     let here = PathBuf::from(".");
     let root = project.root.as_deref().unwrap_or(&here);
     let place = ToolPlace { root, environment: &environment, secrets: &loaded, files: &agent.results };

@@ -216,7 +216,6 @@ pub(super) fn unbooked_reason(investigated: &InvestigationEnd) -> Option<&str> {
         .map(|failure| failure.message.as_str())
 }
 
-/// The usage of an investigation.
 fn investigation_usage(done: &InvestigationRun, access: &ModelAccess) -> InvestigationUsage {
     // The usage of an answer that was lost with its process is unknown.
     let usage = done.investigated.usage().filter(|_| done.earlier.lost == 0);

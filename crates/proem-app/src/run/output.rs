@@ -33,7 +33,6 @@ pub struct RunOutput {
     input_hash: Option<String>,
     /// The prompt, as in `reviews/triage`.
     prompt: String,
-    /// Its version.
     version: String,
     /// SHA-256 of its file with partials and schemas.
     closure: String,

@@ -54,7 +54,6 @@ pub struct ScanFileOut {
 struct FieldOut {
     /// Its name: `subject`, `body[0]`, a JSON pointer. Empty if the file is one text.
     name: String,
-    /// The verdict.
     verdict: &'static str,
     /// Suspicion, 0 to 1.
     score: f64,
@@ -91,7 +90,6 @@ pub struct FindingOut {
     text: Json,
 }
 
-/// A place.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct PlaceOut {
@@ -153,7 +151,6 @@ struct ScanGapOut {
 pub struct UnreadableOut {
     /// Its name as it was given.
     path: String,
-    /// Why.
     why: String,
 }
 

@@ -44,7 +44,6 @@ pub struct AskingTerms<'m> {
 #[derive(Debug)]
 pub(super) struct CycleModels<'m> {
     run: &'m mut TriageRun,
-    /// The booking.
     booking: &'m Booking,
     stop: &'m CancellationToken,
     /// Which models there is money for.

@@ -136,7 +136,6 @@ impl Decided<'_> {
     }
 }
 
-/// The label of an option.
 enum OptionLabel {
     /// In words of ours.
     Own(String),

@@ -68,7 +68,6 @@ struct CameOut {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct SignalOut {
-    /// Its id.
     id: String,
     /// Which content it has: a hash.
     revision: String,
@@ -229,7 +228,6 @@ impl ProposalFate {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "TriageStatus")]
 pub struct TriageStatusOutput {
-    /// The project.
     project: ProjectOut,
     /// The level of autonomy in force, which may be lower than the project's own.
     level: &'static str,
@@ -262,7 +260,6 @@ struct ProjectOut {
     key: String,
 }
 
-/// A cycle.
 #[derive(Debug, Serialize, JsonSchema)]
 struct CycleOut {
     /// Its number.

@@ -63,7 +63,6 @@ pub(crate) struct DoctorOutput {
 /// One thing that was looked at.
 #[derive(Debug, Serialize, JsonSchema)]
 struct CheckOutput {
-    /// The subject.
     subject: CheckupSubject,
     /// How it was found.
     state: CheckupState,

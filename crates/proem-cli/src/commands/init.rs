@@ -120,7 +120,6 @@ fn shell_quote(path: &Path) -> String {
     if shown.chars().all(plain) { shown } else { format!("'{}'", shown.replace('\'', "'\\''")) }
 }
 
-/// The next steps.
 fn next_steps(asked: &Path, project: &Initialisation) -> Result<String, CommandFailure> {
     let open = project.untrusted()?;
     let open: Vec<&str> = open.iter().map(String::as_str).collect();

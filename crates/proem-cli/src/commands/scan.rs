@@ -109,7 +109,6 @@ fn is_stdin(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// A file as reports name it.
 fn report_file_name(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }

@@ -63,7 +63,6 @@ pub(crate) enum TrustCommand {
     /// Stop trusting files
     #[command(after_help = "Example:\n  proem trust revoke AGENTS.md")]
     Revoke {
-        /// The files
         #[arg(required_unless_present = "all")]
         files: Vec<PathBuf>,
         /// Everything that was trusted in this repository

@@ -259,6 +259,6 @@ fn the_guide_to_cases_runs_and_lists_every_check() {
     assert!(tried.files >= 2 && tried.sessions == 1, "{tried:?}");
     let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/cases.md")).unwrap();
     for (word, meaning) in ANSWER_CHECKS {
-        assert!(text.contains(&format!("| `{word}` | {} |\n", meaning)), "{word}");
+        assert!(text.contains(&format!("| `{word}` | {meaning} |\n")), "{word}");
     }
 }

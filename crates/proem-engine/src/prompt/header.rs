@@ -1,19 +1,18 @@
 //! A prompt file's front matter, decoded with every problem listed.
 
+mod key_values;
+
 use std::collections::BTreeMap;
 
 use proem_guard::Tag;
-use proem_text::{
-    OrderedMap,
-    diagnostic::{Diagnostic, DiagnosticSeverity},
-    span::Span,
-};
+use proem_text::{OrderedMap, diagnostic::Diagnostic, span::Span};
 use serde_json::Value as Json;
 
-use super::config::{HeaderRemark, nearest_key, read_dotprompt_config, set_output_budget};
+pub(crate) use self::key_values::{expect_map, expect_string, expect_word, known_keys};
+use super::config::{HeaderRemark, read_dotprompt_config, set_output_budget};
 use super::layout::{Layout, parse_layout};
 use super::picoschema::{self, NamedSchemas};
-use super::yaml::{MappingKey, YamlNode, YamlValue};
+use super::yaml::{YamlNode, YamlValue};
 use crate::call::Sampling;
 use crate::contract::CallChoice;
 use crate::error::error_at;
@@ -573,57 +572,5 @@ fn misplaced_rung(climber: Climber, rungs: &[Rung]) -> Option<&'static str> {
             Some("the ladder of each item must end with `count` or `omitted`")
         }
         _ => None,
-    }
-}
-
-pub(crate) fn expect_map<'n>(
-    node: &'n YamlNode,
-    what: &str,
-    problems: &mut Diagnostics,
-) -> Option<&'n [(MappingKey, YamlNode)]> {
-    match &node.data {
-        YamlValue::Map(entries) => Some(entries),
-        _ => {
-            push_error(problems, format!("{what} is not a mapping of keys to values"), node.span);
-            None
-        }
-    }
-}
-
-pub(crate) fn expect_string(node: &YamlNode, what: &str, problems: &mut Diagnostics) -> Option<String> {
-    let text = node.as_str().map(str::to_owned);
-    if text.is_none() {
-        push_error(problems, format!("{what} is not a string; put it in quotes"), node.span);
-    }
-    text
-}
-
-pub(crate) fn expect_word<T: Copy>(
-    node: &YamlNode,
-    what: &str,
-    words: &[(&str, T)],
-    problems: &mut Diagnostics,
-) -> Option<T> {
-    let text = node.as_str();
-    let found = words.iter().find(|(word, _)| Some(*word) == text).map(|(_, value)| *value);
-    if found.is_none() {
-        let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        let shown = text.map_or_else(|| node.to_json().to_string(), str::to_owned);
-        push_error(problems, format!("{what} is `{shown}`; expected one of {}", known.join(", ")), node.span);
-    }
-    found
-}
-
-pub(crate) fn known_keys(entries: &[(MappingKey, YamlNode)], known: &[&str], what: &str, problems: &mut Diagnostics) {
-    for (key, _) in entries {
-        if !known.contains(&key.name.as_str()) {
-            let meant = nearest_key(&key.name, known).map(|key| format!("did you mean `{key}`? "));
-            problems.push(Diagnostic {
-                severity: DiagnosticSeverity::Error,
-                message: format!("{what} has no key `{}`", key.name),
-                span: Some(key.span),
-                help: Some(format!("{}known keys: {}", meant.unwrap_or_default(), known.join(", "))),
-            });
-        }
     }
 }

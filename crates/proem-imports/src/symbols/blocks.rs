@@ -14,7 +14,6 @@ struct OpenBlock {
     depth: usize,
 }
 
-/// The end of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BlockEnd {
     /// A line that isn't indented.
@@ -149,7 +148,6 @@ fn make_target(masked: &[u8]) -> Option<NewBlock> {
     Some(NewBlock { kind: SymbolKind::Function, name, ends: BlockEnd::Outdent })
 }
 
-/// `FROM image AS stage`.
 fn image_stage(masked: &[u8]) -> Option<NewBlock> {
     let words: Vec<&[u8]> = masked.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).take(8).collect();
     let (first, rest) = words.split_first()?;

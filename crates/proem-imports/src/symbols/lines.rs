@@ -22,7 +22,6 @@ struct OpenDefinition {
     is_indented: bool,
 }
 
-/// A line of code.
 struct CodeLine<'s> {
     number: u32,
     indent: usize,

@@ -93,7 +93,6 @@ pub(super) fn read_json_lines<T: for<'de> Deserialize<'de>>(path: &Path) -> Resu
         .collect()
 }
 
-/// The kind of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum TaskKind {
     Whole,

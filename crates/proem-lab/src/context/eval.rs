@@ -122,7 +122,6 @@ fn shorten_cases(clone: &mut Clone, cases: &[Case], form: ShortForm) -> Result<V
     Ok(short)
 }
 
-/// A vague task.
 #[derive(Debug, Deserialize)]
 struct VagueTask {
     repo: String,

@@ -25,7 +25,6 @@ pub(crate) struct EvalHandlebars {
 
 const RESULTS: &str = "evals/handlebars/results.md";
 
-/// The outcome of an assertion.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum AssertionOutcome {
     Same,

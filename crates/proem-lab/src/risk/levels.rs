@@ -143,7 +143,6 @@ fn judge_change(assessor: &Assessor, change: &Change, is_bug: bool) -> Result<Co
     Ok(CommitLevels { levels, added, lines: added + removed, is_bug })
 }
 
-/// A level as a number.
 const fn level_as_number(level: Level) -> f64 {
     match level {
         Level::Low => 0.0,

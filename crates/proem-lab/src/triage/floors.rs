@@ -133,7 +133,6 @@ fn shaped_document(number: u32, shape: &str, text: &str) -> Option<Json> {
     }
 }
 
-/// All signals.
 fn floor_signals(workspace: &Path) -> Result<Vec<FloorSignal>, String> {
     let file = read_data_file(&workspace.join(SIGNALS))?;
     let lines = (1..).zip(file.lines()).filter(|(_, line)| !line.starts_with('#') && !line.is_empty());

@@ -264,7 +264,6 @@ fn unit_share(share: i64) -> f64 {
     share as f64 / UNIT
 }
 
-/// The vectors of whole words, by word.
 fn whole_word_vectors() -> Result<BTreeMap<String, Vec<f64>>, String> {
     let model = StaticModel::built_in().map_err(|error| error.to_string())?;
     let mut out = BTreeMap::new();

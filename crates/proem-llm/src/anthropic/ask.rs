@@ -43,7 +43,7 @@ pub(crate) fn set_anthropic_answer(body: &mut BodyBuilder, request: &Request, mo
                 ToolChoice::Auto => body.set("tool_choice", json!({ "type": "auto" })),
                 ToolChoice::None => body.set("tool_choice", json!({ "type": "none" })),
                 ToolChoice::Any => {
-                    force_anthropic_call(body, model, json!({ "type": "any" }), ToolParallelism::Several)
+                    force_anthropic_call(body, model, json!({ "type": "any" }), ToolParallelism::Several);
                 }
                 ToolChoice::One(name) => {
                     force_anthropic_call(body, model, json!({ "type": "tool", "name": name }), ToolParallelism::One);

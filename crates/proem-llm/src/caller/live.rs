@@ -197,7 +197,6 @@ impl<'c> Course<'c> {
         Self { reading: None, keep, chunks: Vec::new() }
     }
 
-    /// Its end.
     fn end(self, ended: TapeEnd, waited: Duration, took: Duration) -> LiveAttempt {
         let head = self.reading.as_ref().map(|reading| reading.head.clone());
         let bytes = self.reading.as_ref().map_or(0, |reading| reading.bytes);

@@ -58,7 +58,6 @@ fn schema_under<'s>(schema: &'s Map<String, Json>, name: &str) -> Option<&'s Jso
     property_schema(schema, name).or_else(|| schema.get("additionalProperties"))
 }
 
-/// The schema of an item.
 fn item_schema(schema: &Map<String, Json>, index: usize) -> Option<&Json> {
     schema.get("prefixItems").and_then(|prefix| prefix.get(index)).or_else(|| schema.get("items"))
 }

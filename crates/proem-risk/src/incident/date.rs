@@ -53,7 +53,6 @@ fn take_digits(rest: &mut &str, digits: usize) -> Option<i64> {
     taken.bytes().all(|byte| byte.is_ascii_digit()).then(|| taken.parse().ok()).flatten()
 }
 
-/// Takes a character.
 fn take_character<'r, 't>(rest: &'r mut &'t str, character: char) -> Option<&'r mut &'t str> {
     *rest = rest.strip_prefix(character)?;
     Some(rest)

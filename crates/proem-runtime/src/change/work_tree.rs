@@ -48,7 +48,6 @@ pub(super) struct UntrackedFile {
     content: ContentKind,
 }
 
-/// The kind of a content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ContentKind {
     /// A text of so many lines.

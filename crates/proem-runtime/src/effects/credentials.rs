@@ -188,7 +188,6 @@ fn views(delivery: &DeliveryBytes<'_>) -> Vec<Vec<u8>> {
     views
 }
 
-/// The texts of a body.
 fn texts_of_body(body: &Json, views: &mut Vec<Vec<u8>>) {
     match body {
         Json::String(text) => views.push(text.as_bytes().to_vec()),

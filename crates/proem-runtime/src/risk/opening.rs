@@ -111,7 +111,6 @@ impl Assessor {
     }
 }
 
-/// The reading for an assessor.
 struct AssessorReading<'r> {
     git: &'r GitProgram,
     repository: &'r Repository,

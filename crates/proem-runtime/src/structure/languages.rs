@@ -54,7 +54,6 @@ pub(crate) fn without_parser(path: &[u8]) -> Option<&'static str> {
     ENDINGS.get(at).map(|(_, name)| *name)
 }
 
-/// The last part of a path.
 fn last_path_part(path: &[u8]) -> &[u8] {
     path.rsplit(|&byte| byte == b'/').next().unwrap_or_default()
 }

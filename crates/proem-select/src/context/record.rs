@@ -54,7 +54,6 @@ pub struct FileRecord {
     heading: RecordHeading,
 }
 
-/// The heading.
 #[derive(Debug, Clone, Copy)]
 struct RecordHeading {
     lines: u32,

@@ -90,7 +90,6 @@ struct FormattingReader<'t> {
 /// A run of the signs that may be before a speaker.
 #[derive(Clone, Copy, Default)]
 struct Decoration {
-    /// Its end.
     end: usize,
     /// The speaker behind it, and where that one's colon ends.
     speaker: Option<(&'static str, usize)>,

@@ -1,4 +1,4 @@
-//! The credentials of mail and tickets are read in the sweep and nowhere else.
+//! Credentials are read in the sweep, and for the tools of a trusted agent, and nowhere else.
 //!
 //! The holder of one can send in the user's name, past policy and queue. Reading one takes both a place and an access,
 //! whose types no other module names, whatever it calls the module that they come from; nor does one learn from the
@@ -11,6 +11,7 @@ const DOORS: &[&str] = &[
     "crates/proem-app/src/config/effects.rs",
     "crates/proem-app/src/effects/sweep.rs",
     "crates/proem-app/src/effects/sweep/",
+    "crates/proem-app/src/lisp/tool_secrets.rs",
     "crates/proem-runtime/src/effects/credentials.rs",
     "crates/proem-runtime/src/effects/credentials/",
 ];

@@ -302,7 +302,7 @@ fn words_of(sentence: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::finding::lines;
+    use crate::tidy::finding::finding_lines as lines;
 
     const STRICT: &str = r#"
 openings = ["what", "where", "who"]

@@ -14,10 +14,7 @@ pub(super) enum Phase {
     /// Its start.
     New,
     /// A person's yes or no.
-    Consent {
-        /// The question.
-        question: Box<Question>,
-    },
+    Consent { question: Box<Question> },
     /// Calls.
     Performing,
     /// A person's knowledge of calls that may have happened.
@@ -58,22 +55,15 @@ pub(super) enum CallStage {
     /// It may be made.
     Ready,
     /// It is made.
-    Begun {
-        /// As this effect.
-        effect: EffectId,
-    },
+    Begun { effect: EffectId },
     /// It may have happened.
     Doubt {
-        /// As this effect.
         effect: EffectId,
         /// How that came to be, in our words.
         message: String,
     },
     /// The program's answer is known.
-    Answered {
-        /// The answer.
-        answer: StoredAnswer,
-    },
+    Answered { answer: StoredAnswer },
 }
 
 /// The program's answer to a call.
@@ -91,10 +81,7 @@ pub(super) enum StoredAnswer {
         message: String,
     },
     /// There is no such tool.
-    Missing {
-        /// Its name.
-        name: String,
-    },
+    Missing { name: String },
     /// A person said that the program should go on although the call may have happened.
     MayHaveHappened,
 }

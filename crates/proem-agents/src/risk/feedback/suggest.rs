@@ -67,7 +67,6 @@ pub fn suggest(tally: &FeedbackTally, thresholds: &Thresholds) -> Vec<Suggestion
     tally.values.iter().filter_map(of).collect()
 }
 
-/// The effect of a threshold.
 #[derive(Debug, Clone, Copy)]
 struct ThresholdEffect {
     second: f64,

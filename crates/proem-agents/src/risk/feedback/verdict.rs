@@ -66,7 +66,6 @@ pub struct FeedbackVerdict {
     pub signals: Vec<SignalAt>,
 }
 
-/// A signal in the records.
 #[derive(Debug, Serialize, Deserialize)]
 struct SignalRecord {
     file: Option<u32>,

@@ -21,7 +21,6 @@ const SPLIT_FROM: u64 = 200;
 /// The metrics of the score that a split makes smaller.
 const SIZE: [Feature; 6] = [Feature::La, Feature::Ld, Feature::Nf, Feature::Nd, Feature::Ns, Feature::Entropy];
 
-/// The subject of a rule.
 #[derive(Debug, Clone, Copy)]
 struct RuleSubject<'a> {
     change: &'a Change,

@@ -45,7 +45,6 @@ pub(crate) struct Export {
     root: PathBuf,
 }
 
-/// The format of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ExportFormat {
     /// For a report

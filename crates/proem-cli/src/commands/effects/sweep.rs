@@ -109,7 +109,7 @@ fn sweep_summary(report: &SweepReport) -> String {
              the next one",
         ),
         SweepCourse::Stopped => {
-            ui::print_note("effects were switched off during the sweep, so the rest stays as it is")
+            ui::print_note("effects were switched off during the sweep, so the rest stays as it is");
         }
     }
     let done = report.changes.iter().filter(|change| change.state == ActionState::Executed).count();

@@ -62,7 +62,7 @@ pub(super) async fn run_prompt_batch(
 fn show_batch_event(bar: &OnceCell<ProgressBar>, happened: &BatchEvent<'_>) -> Result<(), CommandFailure> {
     match happened {
         BatchEvent::Kept(lines) => {
-            ui::print_note(&format!("{} lines were answered before and are kept", group_thousands(*lines)))
+            ui::print_note(&format!("{} lines were answered before and are kept", group_thousands(*lines)));
         }
         BatchEvent::Begins(total) => _ = bar.set(batch_bar(*total)),
         BatchEvent::Unasked { line, why } => {

@@ -34,7 +34,6 @@ pub(in crate::commands) struct RunVerbosity {
     pub(in crate::commands) fallback: bool,
 }
 
-/// The source of the question.
 #[derive(Debug)]
 enum QuestionSource<'a> {
     /// The prompt with these inputs.

@@ -84,7 +84,6 @@ pub(crate) enum RunsCommand {
     /// Rebuild a run's requests without sending, and compare them; exit code 1 if they differ
     #[command(after_help = "Example:\n  proem runs replay last --json")]
     Replay {
-        /// The run
         #[arg(default_value = "last")]
         run: String,
         #[command(flatten)]
@@ -93,7 +92,6 @@ pub(crate) enum RunsCommand {
     /// Resume a run that a crash or a question stopped
     #[command(after_help = "Example:\n  proem runs resume 3f2a9c01")]
     Resume {
-        /// The run
         #[arg(default_value = "last")]
         run: String,
         /// Continue under a new id, and leave the old run unchanged

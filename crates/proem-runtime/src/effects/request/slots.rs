@@ -17,7 +17,6 @@ enum SlotPiece<'t> {
     Slot(&'t str),
 }
 
-/// The pieces of a template.
 fn template_pieces(template: &str) -> Result<Vec<SlotPiece<'_>>, RequestRefusal> {
     let mut pieces = Vec::new();
     let mut rest = template;

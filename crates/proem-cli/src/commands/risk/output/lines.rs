@@ -51,7 +51,7 @@ pub(super) fn short_screen_sentence(words: &ReportSentence) -> String {
                 append_foreign(&mut text, &format!("\"{}\"", ui::cut_to_width(message, SHOWN)));
             }
             ReportPhrase::Message(outside) | ReportPhrase::Person(outside) => {
-                append_foreign(&mut text, &ui::cut_to_width(outside, SHOWN))
+                append_foreign(&mut text, &ui::cut_to_width(outside, SHOWN));
             }
             ReportPhrase::Foreign(outside) => append_foreign(&mut text, &screen_safe(outside)),
         }

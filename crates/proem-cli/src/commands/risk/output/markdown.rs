@@ -80,7 +80,6 @@ fn escape_markup(text: &str) -> String {
     })
 }
 
-/// A sentence.
 fn markdown_sentence(words: &ReportSentence) -> String {
     let part = |part: &ReportPhrase| match part {
         ReportPhrase::Ours(text) => escape_markup(text),
