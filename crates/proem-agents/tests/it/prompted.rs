@@ -89,7 +89,7 @@ fn calls_are_asked_for_as_far_as_a_model_can_be_made_to() {
     ] {
         let request = prepared(&model(answers));
         assert_eq!(request.answer.bound_to(), Some(bound), "{answers:?}");
-        assert_eq!(request.assembly.text().contains("Says it."), told, "{answers:?}");
+        assert_eq!(request.assembly.text().contains("The answer is one JSON object"), told, "{answers:?}");
     }
     let listed = Providers::load().unwrap().models().find(|model| model.name == "claude-sonnet-5-5").unwrap().clone();
     let request = prepared(&listed);

@@ -44,7 +44,7 @@ pub(crate) struct AskArgs {
     /// A file that the question is about, a picture or PDF among them; may be given several times
     #[arg(short, long, value_name = "FILE")]
     file: Vec<PathBuf>,
-    /// Instructions for the answer, such as \"in German\"
+    /// Instructions for the answer, such as "in German"
     #[arg(long, value_name = "TEXT")]
     system: Option<String>,
     /// Shape of the answer, in one line, such as 'name, age int, size small|large, tags[]'

@@ -499,7 +499,7 @@ const FORMS: [&str; 17] = [
 ];
 
 /// Those that don't.
-const OTHERS: [&str; 43] = [
+const OTHERS: [&str; 45] = [
     "--all",
     "--any",
     "--apply",
@@ -537,10 +537,12 @@ const OTHERS: [&str; 43] = [
     "--staged",
     "--task-untrusted",
     "--time-sensitive",
+    "--trace",
     "--undo",
     "--version",
     "--wait",
     "--whole-backlog",
+    "--without-code-checks",
     "--worktree",
     "--zone",
 ];

@@ -289,13 +289,13 @@ struct Target {
 #[test]
 fn a_rust_type_is_a_contract() {
     let contract = Contract::of::<Decision>("decision").unwrap();
-    assert_eq!(contract.tool().description, "What the investigator does next.");
+    assert_eq!(contract.tool().description, "The investigator's next step.");
     assert_eq!(
         *contract.schema(),
         json!({
             "type": "object",
             "properties": {
-                "action": { "description": "What to do.", "$ref": "#/$defs/Action" },
+                "action": { "description": "The action to take.", "$ref": "#/$defs/Action" },
                 "reason": { "description": "Why, for the record.", "type": "string", "maxLength": 200 },
                 "target": { "anyOf": [{ "$ref": "#/$defs/Target" }, { "type": "null" }] },
                 "confidence": { "type": "number", "minimum": 0, "maximum": 1 },

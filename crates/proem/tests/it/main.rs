@@ -66,7 +66,7 @@ fn repository(folder: &Path) {
 #[test]
 fn every_example_prints_what_its_first_comment_says() {
     let examples = examples();
-    assert_eq!(examples.len(), 12);
+    assert_eq!(examples.len(), 13);
     let home = TempDir::new().unwrap();
     let work = home.path().join("work");
     fs::create_dir(&work).unwrap();

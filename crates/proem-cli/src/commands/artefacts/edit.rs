@@ -32,10 +32,10 @@ pub(crate) struct Edit {
     /// The item's id, such as R001, or the kind of a new one, such as risk
     #[arg(value_parser = parse_edited_item)]
     item: EditedItem,
-    /// New value of a field, as FIELD=TEXT; may be given several times
+    /// New value of a field; may be given several times
     #[arg(long, value_name = "FIELD=TEXT", value_parser = parse_field_text)]
     set: Vec<(ArtefactField, String)>,
-    /// How the item shall be
+    /// New status of the item
     #[arg(long, value_parser = parse_item_status)]
     status: Option<ItemStatus>,
     /// Why
