@@ -18,8 +18,8 @@ use super::{DeliveryBytes, DeliveryOutcome, DeliveryRoute, DeliveryTrouble};
 /// # use proem_runtime::effects::{DeliveryBytes, DeliveryRoute, perform::perform_outside};
 /// # use proem_store::WitnessedIntent;
 /// async fn twice(permit: Permit, intent: &WitnessedIntent, delivery: &DeliveryBytes<'_>, route: &DeliveryRoute<'_>) {
-///     outside(permit, intent, delivery, route, &[]).await;
-///     outside(permit, intent, delivery, route, &[]).await;
+///     perform_outside(permit, intent, delivery, route, &[]).await;
+///     perform_outside(permit, intent, delivery, route, &[]).await;
 /// }
 /// ```
 ///
