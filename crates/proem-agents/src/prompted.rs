@@ -111,7 +111,7 @@ pub struct PreparedRequest {
 /// # Errors
 ///
 /// [`ErrorKind::InvalidInput`] if the inputs are no object, and what
-/// [`proem_engine::assemble::assemble_task_prompt`] refuses.
+/// [`proem_engine::assemble::assemble_request`] refuses.
 pub fn prepare_prompt_call(ask: &PromptCall<'_>, counts: &mut CachingCounter<'_>) -> Result<PreparedRequest, Error> {
     let (inputs, noted, scanned) = prompt_call_inputs(ask)?;
     let call = LabelledCall {
@@ -137,7 +137,7 @@ pub fn prepare_prompt_call(ask: &PromptCall<'_>, counts: &mut CachingCounter<'_>
 ///
 /// # Errors
 ///
-/// The errors of [`proem_engine::assemble::assemble_task_prompt`].
+/// The errors of [`proem_engine::assemble::assemble_request`].
 pub fn prepare_labelled(ask: &LabelledCall<'_>, counts: &mut CachingCounter<'_>) -> Result<PreparedRequest, Error> {
     let counter = counts.counter();
     let answer = answer_form(ask);

@@ -1,6 +1,6 @@
 //! The parts of a repository that a task needs: files, definitions and commits, found without a model.
 //!
-//! [`find_context`](fn@find) reads the changes since the last time, ranks, and looks into the best files for the
+//! [`find_context`] reads the changes since the last time, ranks, and looks into the best files for the
 //! definitions that fit. Its results are text from outside, except counts and probabilities. `assemble` calls it, and
 //! so do callers that want the list alone.
 

@@ -1,8 +1,8 @@
 //! The readings of a text: what a model reads, and what it would read if it decoded and squinted.
 //!
-//! [`clean_view`](fn@clean) makes the text that models get (T9). Everything else here is for matching only: it is never
+//! [`clean_view`] makes the text that models get (T9). Everything else here is for matching only: it is never
 //! shown and never sent. A [`Reading`] is the clean view, or a text made from a reading by one more [`ReadingStep`].
-//! [`folded_view`](fn@folded) gives each of them one spelling. All of them map back to bytes of the original, so that a
+//! [`folded_view`] gives each of them one spelling. All of them map back to bytes of the original, so that a
 //! finding has a place that a person can look at.
 
 mod base64;

@@ -2,10 +2,10 @@
 //!
 //! Import and call edges of source files, by tree-sitter. Of C and C++, what their preprocessor includes.
 //!
-//! - [`extract_facts`](fn@extract) reads one source: what it imports, defines and calls ([`SourceFacts`]).
-//! - [`find_symbols`](fn@symbols) lists what one source defines, and where ([`Symbol`]); without a grammar by its [`Dialect`].
+//! - [`extract_facts`] reads one source: what it imports, defines and calls ([`SourceFacts`]).
+//! - [`find_symbols`] lists what one source defines, and where ([`Symbol`]); without a grammar by its [`Dialect`].
 //!   [`notebook_text`] makes a notebook readable as a source.
-//! - [`resolve_imports`](fn@resolve) takes the facts of all files of a repository and the project files of
+//! - [`resolve_imports`] takes the facts of all files of a repository and the project files of
 //!   its languages ([`Manifests`]), and says which file imports which ([`Resolution`]).
 //!
 //! Bytes go in and facts come out: there is no file, clock or process here. A caller that wants to

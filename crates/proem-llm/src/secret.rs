@@ -154,7 +154,7 @@ impl<'s> SecretFinder<'s> {
         Some(clean.unwrap_or_else(|| "[redacted]".to_owned()))
     }
 
-    /// As [`Self::redact_secrets`], line by line, so that a report loses no more than it has to. A secret that is on
+    /// As [`Self::redact`], line by line, so that a report loses no more than it has to. A secret that is on
     /// several lines takes all of them with it.
     #[must_use]
     pub fn redact_lines(&self, text: &str) -> Option<String> {
@@ -167,7 +167,7 @@ impl<'s> SecretFinder<'s> {
         Some(self.redact(&lines).unwrap_or(lines))
     }
 
-    /// As [`Self::redact_secrets`], for the texts and keys of a value.
+    /// As [`Self::redact`], for the texts and keys of a value.
     #[must_use]
     pub fn redact_json(&self, value: &Json) -> Option<Json> {
         self.find(json::compact(value).as_bytes())?;

@@ -33,7 +33,7 @@ impl RepoPath {
         &self.0
     }
 
-    /// It as text, quoted as [`proem_text::path_text`] does if it is no UTF-8.
+    /// It as text, quoted as [`proem_text::path_as_text`] does if it is no UTF-8.
     #[must_use]
     pub fn to_text(&self) -> String {
         proem_text::path_as_text(&self.0)

@@ -1,7 +1,7 @@
 //! Finds out what a change is: which files, how many lines, by whom.
 //!
-//! [`parse_change_spec`] reads what a person asks for, [`resolve_change`](fn@resolve) finds the commits that are meant, and [`read_change`] reads
-//! the change itself. [`commits_since`] lists commits for many assessments at once, [`read_drawn_commits`](fn@drawn) reads the lines
+//! [`parse_change_spec`] reads what a person asks for, [`resolve_change`] finds the commits that are meant, and [`read_change`] reads
+//! the change itself. [`commits_since`] lists commits for many assessments at once, [`read_drawn_commits`] reads the lines
 //! of past commits that a change is compared with, and [`base_attributes`] what the base says of its files.
 //!
 //! Commits are compared as trees, without the work tree. Only the change of a work tree reads files of it, never

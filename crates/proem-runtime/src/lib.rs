@@ -2,7 +2,7 @@
 //!
 //! Performs effects: git, files, keys.
 //!
-//! - [`gather_facts`](fn@gather) finds out what is known about a folder. The parts of its work are in [`git`].
+//! - [`gather_facts`] finds out what is known about a folder. The parts of its work are in [`git`].
 //! - [`files`] reads and writes files whose surroundings somebody else may have arranged.
 //! - [`folder`] lists the files of a folder.
 //! - [`catalogue`] finds and reads what people already have: MCP manifests, skills, entries of their own.

@@ -1,7 +1,7 @@
 //! The files of a repository that a colleague would bring for a task, ranked, each with its evidence.
 //!
 //! [`FileRecord`] is what a file is made of, kept from run to run. [`Corpus`] puts files and commits together.
-//! [`ContextTask`] reads what is asked for. [`rank_files`](fn@rank) joins weak signals by learned [`ContextWeights`].
+//! [`ContextTask`] reads what is asked for. [`rank_files`] joins weak signals by learned [`ContextWeights`].
 //! Invariants: the same corpus and task give the same ranking. No text of a repository is in it but paths, names and
 //! subjects. A task without words or places to look for gets nothing.
 

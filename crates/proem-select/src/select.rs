@@ -1,7 +1,7 @@
 //! Which capabilities a task needs.
 //!
 //! [`CatalogueIndex`] prepares a catalogue, [`Query`] a task. [`Selector::rank`] gives every entry a probability with
-//! its evidence, and [`choose_capabilities`](fn@choose) applies modes, caps and thresholds. A ranking may abstain:
+//! its evidence, and [`choose_capabilities`] applies modes, caps and thresholds. A ranking may abstain:
 //! nothing fits. If vectors are missing or of no use, words alone decide, by weights of their own, and the ranking says
 //! so.
 //!

@@ -2,7 +2,7 @@
 //!
 //! A text has one of three ends: it goes on, part of it goes on, or it stays out and a person may look at it. The
 //! guard's table of verdicts decides, under the text's name as a source, such as `jira/comment`. The system's own facts
-//! (kind, status, priority, transitions) are no text and go on by [`classify`](fn@super::classify), whatever the texts
+//! (kind, status, priority, transitions) are no text and go on by [`classify_signals`](super::classify_signals), whatever the texts
 //! contain.
 //!
 //! Invariants: what passes holds no formatting (see `formatting`) and was looked at as it passes; what is out leaves

@@ -300,7 +300,7 @@ pub struct AssemblyAccount {
 ///
 /// # Errors
 ///
-/// As [`proem_engine::assemble::assemble_task_prompt`]; and [`ErrorKind::InvalidFile`] if an overriding
+/// As [`proem_engine::assemble::assemble_request`]; and [`ErrorKind::InvalidFile`] if an overriding
 /// constitution lacks one of the two rules that every constitution states.
 pub fn assemble_task_prompt(
     request: &AssemblyRequest<'_>,

@@ -4,7 +4,7 @@
 //! - a loaded secret is printed nowhere, in no form that [`SecretFinder`] knows;
 //! - a credential that is told by its shape is on no terminal and not on standard error, but stays in
 //!   what was asked for on a pipe or as JSON;
-//! - a CI runner obeys no text in a report ([`show::report`]) or in a document ([`show::report_json`]).
+//! - a CI runner obeys no text in a report ([`show::safe_report`]) or in a document ([`show::report_json`]).
 //!
 //! Each printing call names its kind of text by a [`Printed`]. Only text that was requested literally stays literal.
 

@@ -33,7 +33,7 @@ impl Policy {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidFile`] if the file that was built in is damaged.
+    /// [`crate::ErrorKind::InvalidFile`] if the file that was built in is damaged.
     pub fn shipped() -> Result<Self, Error> {
         Self::parse(Self::shipped_text(), "policy.toml")
     }
@@ -42,7 +42,7 @@ impl Policy {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidFile`] with every problem: its line, column and excerpt.
+    /// [`crate::ErrorKind::InvalidFile`] with every problem: its line, column and excerpt.
     pub fn parse(text: &str, name: &str) -> Result<Self, Error> {
         if text.len() > MAX_FILE {
             return Err(too_long(name, MAX_FILE, "a policy"));

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 /// A field's referent in its canonical form, of which only the hash is left.
 ///
-/// Two are equal if [`super::check`] takes their texts for the same: whole tokens, case folded where case means
+/// Two are equal if [`super::check_action`] takes their texts for the same: whole tokens, case folded where case means
 /// nothing, names of hosts in ASCII.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Referent {

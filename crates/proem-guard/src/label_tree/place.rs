@@ -8,7 +8,7 @@ use proem_text::Label;
 
 /// A place in a tree.
 ///
-/// It is no text, because names on the way may be from outside. [`crate::show::place`] shows it.
+/// It is no text, because names on the way may be from outside. [`crate::show::terminal_place`] shows it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TreePlace(Vec<PlacePart>);
 

@@ -41,7 +41,7 @@ const HEADINGS: [char; 4] = ['-', '+', '~', '^'];
 /// How a character is written that would make an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Dialect {
-    /// By [`super::terminal`]'s escape for it.
+    /// By [`super::terminal_text`]'s escape for it.
     Text,
     /// By an escape of JSON's, where a reader sees the character again. Only strings have a `#` or a colon behind a
     /// word, no string has a control character, and each line begins with a bracket, a quote, a digit or a letter.

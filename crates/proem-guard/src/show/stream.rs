@@ -4,7 +4,7 @@ use alloc::string::String;
 
 use super::{ScreenText, character_escape, host, script};
 
-/// Shows a text on a terminal piece by piece, line by line as [`super::terminal`] shows each of them.
+/// Shows a text on a terminal piece by piece, line by line as [`super::terminal_text`] shows each of them.
 ///
 /// How the text is cut into pieces makes no difference, whatever is at a cut. At most two characters are held back: a
 /// backslash and a carriage return, which are shown by what follows them.

@@ -63,7 +63,7 @@ pub fn tree_html(tree: &LabelTree, cap: TreeCap) -> ScreenText {
     ScreenText(html_escaped(self::tree(tree, cap).as_str()))
 }
 
-/// The exact values without their labels, as [`super::json`] gives a text: never capped, nothing hidden.
+/// The exact values without their labels, as [`super::exact_json`] gives a text: never capped, nothing hidden.
 #[must_use]
 pub fn tree_json(tree: &LabelTree) -> Json {
     match tree {

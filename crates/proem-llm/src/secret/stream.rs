@@ -7,7 +7,7 @@ use super::{Secret, SecretFinder};
 
 /// Takes secrets out of a text while it arrives.
 ///
-/// A possible beginning of a secret in any form that [`super::find`] knows is held back until it is decided, at most as
+/// A possible beginning of a secret in any form that [`super::find_secret`] knows is held back until it is decided, at most as
 /// long as the longest of these forms and the space within it. Nothing else is. The way the text is cut into pieces
 /// makes no difference: no text that was let through is the beginning of a secret whose end is still to come. The time
 /// is linear in the text.

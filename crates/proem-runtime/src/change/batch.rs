@@ -40,7 +40,7 @@ pub struct CommitListing {
 ///
 /// # Errors
 ///
-/// The errors of [`resolve`](fn@super::resolve) for a revision, and git's refusals.
+/// The errors of [`resolve_change`](super::resolve_change) for a revision, and git's refusals.
 pub fn commits_since(
     git: &GitProgram,
     repository: &Repository,

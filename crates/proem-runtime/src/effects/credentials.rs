@@ -142,7 +142,7 @@ fn read_credential_file(name: &str, path: &Path) -> Result<Vec<u8>, CredentialRe
     }
 }
 
-/// The first of these credentials that is in what is about to leave: in its bytes in any of the forms that [`find`]
+/// The first of these credentials that is in what is about to leave: in its bytes in any of the forms that [`proem_llm::secret::find_secret`]
 /// knows, or in what a reader of the mail sees. Those that are too short for that search are looked for as they are.
 #[must_use]
 pub fn leaking<'s>(delivery: &DeliveryBytes<'_>, secrets: &'s [Secret]) -> Option<&'s Secret> {

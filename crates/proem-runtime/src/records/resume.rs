@@ -63,7 +63,7 @@ impl Waits<'_> {
 /// hashes are sealed. They bind the texts as firmly as the texts themselves would.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct FoldedState {
-    /// The state's JSON, as [`fold`] takes it apart.
+    /// The state's JSON, as `fold` takes it apart.
     pieces: Json,
     /// Texts that are not kept elsewhere, by hash.
     texts: BTreeMap<String, String>,

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::date::parse_timestamp;
 
-/// The operations that a proposed update comes to. `update` meets the [`super::contract`] of the artefact.
+/// The operations that a proposed update comes to. `update` meets the [`super::proposal_contract`] of the artefact.
 ///
 /// Figures in it are not read: they are counted.
 ///

@@ -46,7 +46,7 @@ impl ProjectSignal {
     ///
     /// # Errors
     ///
-    /// Writes it, or returns the place of the excess. A signal that [`crate::normalise`] made always fits.
+    /// Writes it, or returns the place of the excess. A signal that [`crate::normalise_signals`] made always fits.
     pub fn write(&self) -> Result<String, TreeError> {
         self.to_tree().write()
     }

@@ -15,7 +15,7 @@ use crate::project::OpenProject;
 use crate::run::options::{Carriage, RunOptions};
 use crate::run::setting::OpenRun;
 
-/// The prompt that [`wanted_endpoint`] asks with.
+/// The prompt that [`ask_about_feedback`] asks with.
 pub const PROMPT: &str = "risk/feedback";
 
 /// Why nobody is asked although nobody said so: there is no key.

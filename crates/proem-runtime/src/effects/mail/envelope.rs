@@ -18,7 +18,7 @@ impl MailEnvelope {
     ///
     /// # Errors
     ///
-    /// [`MailRefusal::NotOurs`] unless they are as [`super::write`] makes them: ASCII in lines that end with CRLF,
+    /// [`MailRefusal::NotOurs`] unless they are as [`super::write_mail`] makes them: ASCII in lines that end with CRLF,
     /// one sender, recipients in `To` alone.
     pub(crate) fn of(mail: &[u8]) -> Result<Self, MailRefusal> {
         Self::read(mail).ok_or(MailRefusal::NotOurs)
