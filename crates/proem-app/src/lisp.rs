@@ -409,7 +409,7 @@ impl LispSession {
     }
 
     /// The value as its reader gets it: fields whose name begins with `_` are open to whoever gave the signature.
-    fn opened(&self, value: Value) -> Value {
+    fn open_for_reader(&self, value: Value) -> Value {
         if self.signature.is_some() { open_secret_fields(value) } else { value }
     }
 
@@ -419,14 +419,14 @@ impl LispSession {
         let whole = Span::new(0, checked.program.source().len());
         let unprintable = |fault: proem_lisp::Fault| ProgramEnd::Problem(checked.source.place(&fault.at(whole)));
         match outcome {
-            Some(Outcome::Done(value) | Outcome::Return(value)) => match print(&self.opened(value.clone())) {
+            Some(Outcome::Done(value) | Outcome::Return(value)) => match print(&self.open_for_reader(value.clone())) {
                 Ok(text)
                     if let problems = self.result_problems(&value)
                         && !problems.is_empty() =>
                 {
                     (ProgramEnd::Mismatch(problems), text)
                 }
-                Ok(text) => (ProgramEnd::Value(self.opened(value)), text),
+                Ok(text) => (ProgramEnd::Value(self.open_for_reader(value)), text),
                 Err(fault) => (unprintable(fault), String::new()),
             },
             Some(Outcome::Fail(value)) => match print(&value) {

@@ -193,18 +193,18 @@ impl<'a> Item<'a> {
     }
 
     /// The section where it is, in as many parts as it has, and its account.
-    fn placed(self, range: Span, tokens: usize) -> (Vec<PlacedSection>, SectionReport) {
+    fn place_at(self, range: Span, tokens: usize) -> (Vec<PlacedSection>, SectionReport) {
         let (placed, report) = match self {
-            Self::Section(choice) => return choice.placed(range, tokens),
-            Self::Learned(learned) => learned.placed(range, tokens),
-            Self::Turn(turn) => turn.placed(range, tokens),
+            Self::Section(choice) => return choice.place_at(range, tokens),
+            Self::Learned(learned) => learned.place_at(range, tokens),
+            Self::Turn(turn) => turn.place_at(range, tokens),
         };
         (vec![placed], report)
     }
 }
 
 impl Choice<'_> {
-    fn placed(&self, range: Span, tokens: usize) -> (Vec<PlacedSection>, SectionReport) {
+    fn place_at(&self, range: Span, tokens: usize) -> (Vec<PlacedSection>, SectionReport) {
         let (section, shown, full) = (self.section, &self.shown, self.full.tokens);
         if shown.is_empty() {
             return (
@@ -292,7 +292,7 @@ fn place_sections(
         let (bytes, media) = item.size();
         let range = Span::new(offset, offset.saturating_add(bytes));
         offset = range.end;
-        let (placed, report) = item.placed(range, tokens.saturating_add(media));
+        let (placed, report) = item.place_at(range, tokens.saturating_add(media));
         sections.extend(placed);
         reports.push(report);
     }

@@ -31,7 +31,7 @@ pub const INPUT: &str = "history";
 /// The most turns of a history.
 pub const MAX_TURNS: usize = 1_000;
 
-/// Which cap its turns count towards.
+/// The cap for its turns.
 pub(crate) const LAYER: Layer = Layer::Context;
 
 /// The source of what a model said before.
@@ -190,7 +190,7 @@ impl HistoryTurn {
     }
 
     /// The turn where it is, and its account.
-    pub(crate) fn placed(&self, range: Span, tokens: usize) -> (PlacedSection, SectionReport) {
+    pub(crate) fn place_at(&self, range: Span, tokens: usize) -> (PlacedSection, SectionReport) {
         let placed = PlacedSection {
             name: self.name.clone(),
             role: self.role,

@@ -57,7 +57,7 @@ pub struct Issue {
     pub quality: Quality,
     /// How much.
     pub completeness: Completeness,
-    /// Which risks, by tags such as `execution_failed`. Sorted.
+    /// The risks, by tags such as `execution_failed`. Sorted.
     pub risks: BTreeSet<String>,
 }
 

@@ -118,7 +118,7 @@ fn answered(json: &str) -> ToolOutcome {
     ToolOutcome::Answered { result: json.to_owned() }
 }
 
-fn found() -> ToolOutcome {
+fn answered_outcome() -> ToolOutcome {
     answered(r#"[{"id": 1, "to": "ada@example.org"}, {"id": 2, "to": "mallory@example.org"}]"#)
 }
 
@@ -143,7 +143,7 @@ fn problem(course: &Course) -> (Reason, String) {
 #[test]
 fn calls_of_one_step_are_effects_and_their_answers_come_in_order() {
     let program = "(pmap (fn [d] (count (tool/search {:day d}))) [\"a\" \"b\"])";
-    let script = Script { outcomes: &[answered("[]"), found()], choices: &[] };
+    let script = Script { outcomes: &[answered("[]"), answered_outcome()], choices: &[] };
     let course = go(program, &script);
     assert_eq!(course.steps, [r#"0search{"day":"a"} 1search{"day":"b"}"#]);
     assert_eq!(value(&course), "(0 2)");
@@ -152,7 +152,7 @@ fn calls_of_one_step_are_effects_and_their_answers_come_in_order() {
 #[test]
 fn what_a_tool_found_may_trigger_a_declared_call_to_somebody_of_a_trusted_list_alone() {
     let program = "(pmap (fn [o] (tool/send {:to (:to o) :id (:id o)})) (tool/search {:day \"a\"}))";
-    let script = Script { outcomes: &[found(), answered("true"), answered("true")], choices: &[Some(0)] };
+    let script = Script { outcomes: &[answered_outcome(), answered("true"), answered("true")], choices: &[Some(0)] };
     let course = go(program, &script);
     // One of two waits for a person, so that both do: the question has the one that nothing vouches for.
     assert_eq!(course.steps.len(), 3, "{:?}", course.steps);

@@ -1,4 +1,4 @@
-//! Which models roles represent, where they are, and whether there is a key: named, never shown.
+//! The models behind roles, their addresses, and whether there is a key: named, never shown.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;

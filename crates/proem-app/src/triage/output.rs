@@ -44,7 +44,7 @@ pub struct TriageOutput {
     problems: Vec<String>,
     /// The numbers of the cycles that were written.
     cycles: Vec<u64>,
-    /// Which step of its budget triage is at, in words. Null where that narrows nothing, or no model may be asked.
+    /// The current step of triage's budget, in words. Null if it narrows nothing, or no model may be asked.
     budget: Option<String>,
 }
 

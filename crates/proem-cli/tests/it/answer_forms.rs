@@ -109,7 +109,7 @@ fn a_schema_that_is_only_string_asks_for_a_text() {
 }
 
 /// A prompt that says where the form of its answer is.
-fn placed(place: &str) -> String {
+fn prompt_with_place(place: &str) -> String {
     sorting(LISTED, "")
         .replace("You must say what one is.\n", &format!("You must say what one is.\n{place}\nThat is all.\n"))
 }
@@ -124,14 +124,14 @@ fn words(server: &ScriptedServer) -> String {
 #[test]
 fn the_form_of_the_answer_stands_where_the_author_puts_it_and_nowhere_else() {
     let server = start(vec![Reply::text("ham"), Reply::text("ham")]);
-    let run = user(&server, &placed("{{output_format}}")).proem(&LOCAL);
+    let run = user(&server, &prompt_with_place("{{output_format}}")).proem(&LOCAL);
     assert_eq!(run.answer(), "ham\n");
     let text = words(&server);
     assert_eq!(text.matches("The answer is one JSON").count(), 1, "{text}");
     let (form, end) = (text.find("The answer is one JSON").unwrap(), text.find("That is all.").unwrap());
     assert!(form < end, "{text}");
     // Without the helper it is at the end.
-    user(&server, &placed("")).proem(&LOCAL).answer();
+    user(&server, &prompt_with_place("")).proem(&LOCAL).answer();
     let text = words(&server);
     assert!(text.find("The answer is one JSON").unwrap() > text.find("That is all.").unwrap(), "{text}");
 }
@@ -140,7 +140,7 @@ fn the_form_of_the_answer_stands_where_the_author_puts_it_and_nowhere_else() {
 fn the_form_helper_has_its_errors_and_yields_to_an_input_of_its_name() {
     let server = start(Vec::new());
     let check = |prompt: &str| user(&server, prompt).proem(&["book", "check"]).transcript();
-    let without = placed("{{output_format}}").replace(LISTED, "");
+    let without = prompt_with_place("{{output_format}}").replace(LISTED, "");
     assert!(check(&without).contains("`{{output_format}}` prints nothing"), "{}", check(&without));
     let inside = sorting(LISTED, "")
         .replace("{{title}}", "{{title}}{{#each list}}{{output_format}}{{/each}}")

@@ -61,7 +61,7 @@ fn with_prompts(server: &ScriptedServer, more: &str) -> Fixture {
     fixture
 }
 
-fn sent(server: &ScriptedServer) -> Json {
+fn sent_body(server: &ScriptedServer) -> Json {
     server.requests().last().and_then(proem_llm::scripted::ReceivedRequest::json).unwrap_or_default()
 }
 
@@ -77,7 +77,7 @@ fn a_picture_is_sent_shown_recorded_and_replayed() {
         (&json!("image/png"), &json!(64), &json!(48), &json!(29))
     );
     assert_eq!((media["tokens"].as_u64(), out["label"]["trusted"].as_bool()), (Some(6), Some(false)));
-    let block = &sent(&server)["messages"][0]["content"][0];
+    let block = &sent_body(&server)["messages"][0]["content"][0];
     assert_eq!((&block["type"], &block["source"]["media_type"]), (&json!("image"), &json!("image/png")));
     let id = out["run"].as_str().unwrap();
     let hash = media["hash"].as_str().unwrap();
@@ -121,7 +121,7 @@ fn a_question_takes_a_picture_along() {
         "who receives it is said: {}",
         run.stderr()
     );
-    let content = &sent(&server)["messages"][0]["content"];
+    let content = &sent_body(&server)["messages"][0]["content"];
     assert_eq!(content[1]["type"], json!("image"), "{content}");
     assert!(
         content[0]["text"].as_str().unwrap().contains("named.jpg") && content[2]["text"] == json!("what is it?\n\n")
@@ -176,7 +176,7 @@ fn a_call_is_printed_and_its_result_goes_back() {
         "{}",
         run.stderr()
     );
-    assert_eq!((&sent(&server)["tool_choice"], &out["recorded"]), (&json!({ "type": "auto" }), &json!(true)));
+    assert_eq!((&sent_body(&server)["tool_choice"], &out["recorded"]), (&json!({ "type": "auto" }), &json!(true)));
     let turns = json!([
         { "role": "user", "content": "What is it like in Lima?" },
         { "role": "model", "tool_calls": [{ "id": "c1", "name": "weather", "arguments": out["value"]["calls"][0]["arguments"] }] },
@@ -185,7 +185,7 @@ fn a_call_is_printed_and_its_result_goes_back() {
     fixture.write("turns.json", turns.to_string());
     let run = fixture.proem(&["run", "reviews/weather", "--history", "turns.json", "--tool-choice", "none"]);
     assert_eq!(run.json(), json!({ "calls": [], "text": "It is mild." }), "{}", run.stderr());
-    let body = sent(&server);
+    let body = sent_body(&server);
     assert_eq!((&body["tool_choice"], body["messages"].as_array().unwrap().len()), (&json!({ "type": "none" }), 3));
     assert_eq!(body["messages"][1]["content"][0]["input"], json!({ "city": "Lima" }));
     let result = &body["messages"][2]["content"][0];
@@ -216,7 +216,7 @@ fn a_batch_and_an_object_of_inputs_take_a_history() {
     let run = fixture.proem(&["run", "reviews/weather", "--batch", "lines.jsonl", "--concurrency", "1"]);
     assert_eq!(run.code(), 0, "{}", run.stderr());
     let roles: Vec<Json> =
-        sent(&server)["messages"].as_array().unwrap().iter().map(|turn| turn["role"].clone()).collect();
+        sent_body(&server)["messages"].as_array().unwrap().iter().map(|turn| turn["role"].clone()).collect();
     assert_eq!(roles, ["user", "assistant", "user"]);
     fixture.write("line.json", line.to_string());
     let run = fixture.proem(&["run", "reviews/weather", "--input", "line.json", "--input-untrusted", "--dry-run"]);

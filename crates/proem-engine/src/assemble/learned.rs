@@ -50,7 +50,7 @@ impl ProfileText {
     }
 
     /// The section where it is, and its account.
-    pub(super) fn placed(&self, range: Span, tokens: usize) -> (PlacedSection, SectionReport) {
+    pub(super) fn place_at(&self, range: Span, tokens: usize) -> (PlacedSection, SectionReport) {
         let placed = PlacedSection {
             part: None,
             name: NAME.to_owned(),

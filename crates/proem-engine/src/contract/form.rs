@@ -97,7 +97,7 @@ fn places(root: &Json, schema: &Json, depth: usize) -> usize {
     }
     let (schema, below) = (referred(root, schema), depth.saturating_add(1));
     if arms(schema).next().is_some() {
-        // Which of its shapes would be shown is not looked for here: unions may contain each other.
+        // The search for its simplest shape ends here, because unions may contain each other.
         return PLACES_OF_UNION;
     }
     let inner = match first_type(schema) {

@@ -1,6 +1,6 @@
 //! The state of an action.
 
-/// Which names of states and events are written. Raised when one of them changes its meaning.
+/// The version of the written names of states and events. Raised when one of them changes its meaning.
 pub const NAMES: u32 = 2;
 
 /// The state of an action between its proposal and its end.

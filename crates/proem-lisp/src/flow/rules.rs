@@ -61,7 +61,7 @@ pub(crate) enum Results {
 
 use Take::{Deep, Keep, Spine};
 
-const fn listed(first: &'static [Take], rest: &'static [Take]) -> Rule {
+const fn listed_rule(first: &'static [Take], rest: &'static [Take]) -> Rule {
     Rule { takes: Takes::Listed(first, rest), results: Results::Elements }
 }
 
@@ -80,7 +80,7 @@ const fn calls(results: Results) -> Rule {
 
 impl Rule {
     /// All labels of all arguments: right for every function that gives what its arguments are compared or computed to.
-    pub(crate) const DEEP: Self = listed(&[], &[Deep]);
+    pub(crate) const DEEP: Self = listed_rule(&[], &[Deep]);
 }
 
 /// The rule of a function by its name.
@@ -113,23 +113,23 @@ pub(super) const RULES: &[(Rule, &str)] = &[
     ),
     // Only their kind is asked for.
     (
-        listed(&[], &[Spine]),
+        listed_rule(&[], &[Spine]),
         "nil? some? not boolean true? false? boolean? number? int? integer? float? string? keyword? symbol? \
          map? vector? set? seq? list? sequential? coll? fn? ifn? double? ratio? decimal? rational? ident? any? \
          associative? indexed? reversible? sorted? reduced? uuid? inst? counted? seqable? map-entry? char? \
          simple-keyword? qualified-keyword? simple-symbol? qualified-symbol? type",
     ),
     (
-        listed(&[], &[Spine]),
+        listed_rule(&[], &[Spine]),
         "count empty? vec peek pop empty not-empty keys vals key val merge seq first second last rest next \
          reverse concat seq->list cycle butlast interleave rseq doall dorun stream/parts",
     ),
-    (listed(&[], &[Keep]), "vector list identity reduced return fail pcalls stream/make"),
-    (listed(&[Spine, Deep], &[Keep]), "get nth"),
-    (listed(&[Spine], &[Deep]), "contains? dissoc disj select-keys find nthrest nthnext subvec"),
-    (listed(&[Spine], &[Deep, Keep]), "assoc"),
-    (listed(&[], &[Deep, Keep]), "hash-map array-map sorted-map"),
-    (listed(&[Deep], &[Spine]), "zipmap call"),
+    (listed_rule(&[], &[Keep]), "vector list identity reduced return fail pcalls stream/make"),
+    (listed_rule(&[Spine, Deep], &[Keep]), "get nth"),
+    (listed_rule(&[Spine], &[Deep]), "contains? dissoc disj select-keys find nthrest nthnext subvec"),
+    (listed_rule(&[Spine], &[Deep, Keep]), "assoc"),
+    (listed_rule(&[], &[Deep, Keep]), "hash-map array-map sorted-map"),
+    (listed_rule(&[Deep], &[Spine]), "zipmap call"),
     (takes(Takes::MemoryGet), "memory/get"),
     (takes(Takes::MemoryPut), "memory/put"),
     (takes(Takes::Budget), "budget/remaining"),

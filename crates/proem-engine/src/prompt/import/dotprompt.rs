@@ -181,7 +181,11 @@ impl BodyCutter<'_> {
                 // If nobody passes earlier messages, dotprompt puts nothing here and begins a message of the model's.
                 self.end_turn();
                 self.role = Role::Model;
-                reader.leave_out(self.file, at, "`{{history}}` is left out: a run has no earlier messages");
+                reader.leave_out(
+                    self.file,
+                    at,
+                    "`{{history}}` is left out; write it into the prompt file to send earlier turns",
+                );
             }
             "media" | "section" => {
                 let message = format!("`{word}` is not imported");

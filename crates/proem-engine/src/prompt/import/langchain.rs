@@ -115,7 +115,9 @@ fn read_message(node: &YamlNode, partial: Option<&YamlNode>, reader: &mut Import
     let role = match class_of(node) {
         "MessagesPlaceholder" => {
             let name = node.get("kwargs").and_then(|kwargs| kwargs.get("variable_name")?.as_str()).unwrap_or_default();
-            let text = format!("the messages of `{name}` are left out: a run has no earlier messages");
+            let text = format!(
+                "the messages of `{name}` are left out; write `{{{{history}}}}` in their place to send earlier turns"
+            );
             reader.leave_out(file, node.span.start, text);
             return None;
         }

@@ -175,7 +175,7 @@ fn read_prompty_inputs(node: &YamlNode, prompt: &mut ImportedPrompt, reader: &mu
             reader.leave_out(
                 reader.file,
                 at,
-                format!("the thread `{name}` is left out: a run has no earlier messages"),
+                format!("the thread `{name}` is left out; write `{{{{history}}}}` in its place to send earlier turns"),
             );
             continue;
         }
@@ -296,7 +296,11 @@ fn read_turns(
         let line = raw.trim_end_matches(['\n', '\r']);
         let bare = line.trim();
         if bare.starts_with("![thread]") || threads.iter().any(|name| is_placeholder_of(bare, name)) {
-            reader.leave_out(file, start, "the thread is left out: a run has no earlier messages");
+            reader.leave_out(
+                file,
+                start,
+                "the thread is left out; write `{{history}}` in its place to send earlier turns",
+            );
             continue;
         }
         if line.contains("![") && line.contains("](") {
