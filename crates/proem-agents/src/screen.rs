@@ -23,7 +23,7 @@ pub struct Screening<'r> {
 /// One text that didn't go in as it was.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScreeningNote {
-    /// Which one, in our words: `memory line 3`.
+    /// The failed thing in our words: `memory line 3`.
     pub what: String,
     /// The verdict on it.
     pub verdict: Verdict,
@@ -59,7 +59,7 @@ impl ScreeningNote {
 }
 
 /// Stands in [`ScreeningNote::instead`] of a text that goes in as it is, although it is suspicious.
-const SHOWN: &str = "what you have read before";
+const SHOWN: &str = "things you have read before";
 
 /// The place of a text in a prompt, in the prompt's order.
 pub(crate) trait PromptPlace: Ord + Clone {

@@ -155,7 +155,7 @@ fn read_capped_text(from: impl Read) -> std::io::Result<Option<String>> {
     Ok(None)
 }
 
-/// Which names are only counted, by their beginnings.
+/// Decides by their beginnings which names are only counted.
 fn not_shown(what: &str, names: &[String], registry: &Registry) -> Option<String> {
     let mut unknown: Vec<&String> = names.iter().filter(|name| !registry.admits(name)).collect();
     unknown.dedup();

@@ -90,7 +90,7 @@ impl Question {
     #[must_use]
     pub fn contents(&self) -> Vec<String> {
         let mut contents = vec!["the question".to_owned()];
-        contents.extend(self.instructions.as_ref().map(|_| "what you want of the answer".to_owned()));
+        contents.extend(self.instructions.as_ref().map(|_| "your wishes for the answer".to_owned()));
         contents.extend(self.earlier.as_ref().map(|_| "the earlier question and its answer".to_owned()));
         contents.extend(self.files.texts.iter().map(Attachment::in_words));
         contents.extend(self.files.pictures.iter().map(Picture::in_words));
@@ -114,7 +114,7 @@ mod tests {
         question.piped = Some("diff".to_owned());
         assert_eq!(
             question.contents(),
-            ["the question", "what you want of the answer", "`a.rs` (2 bytes)", "standard input (4 bytes)"]
+            ["the question", "your wishes for the answer", "`a.rs` (2 bytes)", "standard input (4 bytes)"]
         );
         let inputs = serde_json::to_string(&question.inputs()).unwrap();
         assert_eq!(

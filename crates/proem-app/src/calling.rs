@@ -1,4 +1,4 @@
-//! Which model is asked, where it is, and with which key: what configuration says about providers.
+//! Finds the model to ask, its address and its key in the configuration of providers.
 //!
 //! Keys enter here by the name of their variable, and only for the endpoint that is asked. Nothing
 //! that a repository says counts before this user trusted it: `[providers]` and `[roles]` come from
@@ -76,8 +76,7 @@ impl ModelEndpoint {
     }
 }
 
-/// Which model is meant, by whoever says so. Every command that counts, plans, encodes for or asks a
-/// model finds it through this.
+/// The model that a caller means. Every command that counts, plans, encodes for or asks a model finds it through this.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct WantedModel<'w> {
     /// The value of `--model`: a model, a role, or `PROVIDER/MODEL`.
@@ -138,11 +137,8 @@ pub fn wanted_endpoint(
         && model.name != name
         && model.provider() != endpoint.provider
     {
-        return Err(Error::invalid(format!(
-            "role `{name}` stands for {}, which `{provider}` does not have",
-            model.name
-        ))
-        .hinting(Hint::NameModel { or_set: format!("`{name} = \"{provider}/MODEL\"` under `[roles]`") }));
+        return Err(Error::invalid(format!("role `{name}` means {}, which `{provider}` does not have", model.name))
+            .hinting(Hint::NameModel { or_set: format!("`{name} = \"{provider}/MODEL\"` under `[roles]`") }));
     }
     let file = config.providers.get(&provider).cloned().unwrap_or_default();
     let model = model_at_endpoint(providers, name, &provider, endpoint.provider, &file);

@@ -239,7 +239,7 @@ pub struct AgentBudget {
 pub struct BudgetStep {
     /// Dollars of the day, spent and reserved together.
     pub from: Dollars,
-    /// Which models may be asked.
+    /// The models that may be asked.
     pub models: ModelMix,
     /// The least minutes from one cycle to the next.
     #[serde(default)]

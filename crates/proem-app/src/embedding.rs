@@ -1,4 +1,4 @@
-//! Which model says how near texts are in meaning, and the weights that it was calibrated with.
+//! The model that compares meanings, and the weights that it was calibrated with.
 //!
 //! Without configuration it is the model that ships with Proem. Another one gets the text of tasks, memories and the
 //! catalogue, so only the user's configuration or a trusted `proem.toml` may name it. A model that nobody calibrated is

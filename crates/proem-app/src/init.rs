@@ -122,7 +122,7 @@ pub fn init(folder: &Path, from: Option<&Path>, places: &Places) -> Result<Initi
     planned.push(PlannedFile::private(
         ".proem/private/README.md",
         PRIVATE,
-        "which files are allowed next to it, and who may read it",
+        "the files allowed next to it, and its readers",
     ));
     let outcome = write_missing_files(&root, planned)?;
     let trusted = outcome.written.iter().filter(|file| file.read_as_trusted);
@@ -183,7 +183,7 @@ fn book_files(root: &Path) -> Result<Vec<PlannedFile>, Error> {
         .map(|(path, text)| (path.to_owned(), text.to_owned()))
         .into();
     let why = |path: &str| match path {
-        "book.toml" => "which version of each prompt is used",
+        "book.toml" => "the version in use of each prompt",
         _ => "an example of a prompt, to change or delete",
     };
     Ok(files.into_iter().map(|(path, text)| PlannedFile::trusted(format!("{BOOK}/{path}"), text, why(&path))).collect())

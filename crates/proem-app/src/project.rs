@@ -61,7 +61,7 @@ const MAX_BOOK_FILES: usize = 2000;
 /// The deepest folder of one book.
 const MAX_BOOK_DEPTH: usize = 6;
 
-/// Which files of a project's book are read.
+/// The files of a project's book that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BookReading {
     /// Those that this user trusts: to run them.

@@ -1,4 +1,4 @@
-//! Which project files this user vouched for, by hash, kept in the user's state folder.
+//! The project files that this user vouched for, by hash, kept in the user's state folder.
 //!
 //! Trust is a set of hashes for each repository (its common git folder) and path, so that
 //! switching branches asks nothing again. A copy of the last trusted bytes is kept, so that a

@@ -114,7 +114,7 @@ pub(crate) enum Command {
     /// Print a generated reference document
     #[command(hide = true)]
     Reference {
-        /// Which one
+        /// The document to print
         #[arg(value_enum)]
         document: reference::ReferenceDocument,
     },

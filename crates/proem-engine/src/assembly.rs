@@ -10,7 +10,7 @@ use crate::message::Role;
 use crate::section::{CacheClass, Layer, SectionGroup, Trust};
 use crate::tokens::TokenCounter;
 
-/// Which prompt an assembly was made from.
+/// The prompt that an assembly was made from.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct PromptId {
     /// The agent's folder in the book, such as `assemble`.
@@ -34,7 +34,7 @@ pub struct PlacedSection {
     pub trust: Trust,
     /// How long its bytes stay the same.
     pub cache: CacheClass,
-    /// Which cap it counts towards.
+    /// The layer whose cap it counts towards.
     pub layer: Layer,
     /// Its class in the request's order.
     pub rank: SectionGroup,

@@ -45,6 +45,6 @@ pub struct BytesHash(pub [u8; 32]);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PerformerEpoch(pub u64);
 
-/// Which change of an action: each transition raises it by one.
+/// The number of an action's change: each transition raises it by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ActionVersion(pub u64);

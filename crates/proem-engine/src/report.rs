@@ -22,7 +22,7 @@ use crate::tokens::{Exactness, TokenCounter};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
-    /// Which prompt, in which version, from which files.
+    /// The prompt, its version and its files.
     pub prompt: PromptReport,
     /// The counter of the tokens.
     pub counter: CounterReport,
@@ -134,7 +134,7 @@ pub struct SectionReport {
     pub trust: Trust,
     /// How long its bytes stay the same.
     pub cache: CacheClass,
-    /// Which cap it counts towards.
+    /// The layer whose cap it counts towards.
     pub layer: Layer,
     /// Its state.
     pub state: SectionState,

@@ -28,7 +28,7 @@ use crate::error::Error;
 #[serde(transparent)]
 pub struct Time(pub i64);
 
-/// Which effect of a run: they are numbered from 0 in the order in which they are asked for.
+/// The number of an effect within its run, from 0 in the order in which effects are requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct EffectId(pub u32);
@@ -98,7 +98,7 @@ pub enum Effect {
     },
     /// A call of a tool.
     Tool {
-        /// Which, with what.
+        /// The tool and its arguments.
         call: Box<ToolUse>,
     },
 }

@@ -240,7 +240,7 @@ pub struct SectionSpec {
     pub trust: Trust,
     /// How long its bytes stay the same.
     pub cache: CacheClass,
-    /// Which cap it counts towards.
+    /// The layer whose cap it counts towards.
     pub layer: Layer,
     /// Whether it may be left out.
     pub keep: SectionPriority,

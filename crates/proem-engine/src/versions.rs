@@ -1,4 +1,4 @@
-//! Which version of our own code made the bytes of a request.
+//! The versions of our own code that made the bytes of a request.
 //!
 //! A prompt file has a version of its own; what turns it into bytes has one here: how text from outside is
 //! contained, how templates are rendered, what a profile says, and the form that a contract is shown as. Each is raised where it is defined, in the
@@ -74,7 +74,7 @@ impl Versions {
     }
 }
 
-/// Which versions a record was made with and which there are today, in words: `containment 1` and `containment 2`.
+/// The versions that a record was made with and those of today, in words: `containment 1` and `containment 2`.
 #[must_use]
 pub fn version_change_words(changed: &[VersionChange]) -> (String, String) {
     let listed = |version: fn(&VersionChange) -> u32| {

@@ -223,7 +223,7 @@ impl ActionViolation {
     }
 }
 
-/// What [`check_action`] found.
+/// The findings of [`check_action`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[must_use]
 pub struct ActionCheck {

@@ -1,8 +1,8 @@
 //! The door onto a screen.
 //!
-//! What is shown can be read back: an escape represents exactly one character, a backslash of the text's own is doubled
-//! wherever it would look like the start of one, and a remark of ours is in brackets `⟨…⟩` that are escaped in the
-//! text. A whole [`safe_report`] has nothing in it that a CI runner would obey.
+//! The shown text can be read back: an escape represents exactly one character, a backslash of the text's own is
+//! doubled wherever it would look like the start of one, and a remark of ours is in brackets `⟨…⟩` that are escaped in
+//! the text. A whole [`safe_report`] has nothing in it that a CI runner would obey.
 
 mod host;
 mod report;

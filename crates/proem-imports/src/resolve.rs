@@ -77,7 +77,7 @@ pub struct ImportCounts {
     pub test_module: bool,
 }
 
-/// Which file imports which.
+/// Each file with the files that it imports.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Resolution {
     /// The dependencies, sorted by importer and imported file.

@@ -50,7 +50,7 @@ enum DataCommand {
 
 #[derive(Debug, Subcommand)]
 enum Train {
-    /// Which tasks are about no code.
+    /// Recognise tasks that are about no code.
     Abstention(context::abstention::TrainAbstention),
     /// The ranking of a repository's files for a task.
     Context(context::train::TrainContext),

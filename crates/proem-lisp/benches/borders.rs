@@ -1,4 +1,4 @@
-//! What a program's borders cost next to the program itself: signatures and stored states, as ratios of one run.
+//! The cost of a program's borders next to the program itself: signatures and stored states, as ratios of one run.
 //!
 //! `cargo bench -p proem-lisp --bench borders`
 #![expect(clippy::expect_used, clippy::print_stdout, reason = "a bench")]

@@ -1,4 +1,4 @@
-//! What labels cost: programs of the language without labels, and with one on each input.
+//! The cost of labels: programs of the language without labels, and with one on each input.
 //!
 //! `cargo bench -p proem-lisp --bench labels`
 #![expect(clippy::expect_used, clippy::print_stdout, reason = "a bench")]

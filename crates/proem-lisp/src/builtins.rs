@@ -85,7 +85,7 @@ pub(crate) enum Run {
     Lisp(&'static str),
 }
 
-/// What to call for which elements.
+/// A function and the elements to call it for.
 pub(crate) struct EachPlan {
     pub(crate) function: Value,
     /// Collections that are gone through side by side, as far as the shortest.
@@ -109,7 +109,7 @@ pub(crate) struct EachResults {
     pub(crate) results: Vec<Value>,
 }
 
-/// What to reduce.
+/// A function and the elements to reduce.
 pub(crate) struct FoldPlan {
     pub(crate) function: Value,
     /// `None` to begin with the first element.
@@ -118,7 +118,7 @@ pub(crate) struct FoldPlan {
     pub(crate) shape: FoldShape,
 }
 
-/// What the function of a fold gets besides the result so far.
+/// The arguments of a fold's function besides the result so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FoldShape {
     /// Each element.
@@ -127,7 +127,7 @@ pub(crate) enum FoldShape {
     KeyValue,
 }
 
-/// What the machine does next.
+/// The next thing that the machine does.
 pub(crate) enum Control {
     Value(Value),
     /// Calls a function in place of this one.
@@ -357,7 +357,7 @@ impl Row {
     /// A fault of this function, which says how the function is called unless it has a better remedy.
     #[cold]
     pub(crate) fn explain(&self, fault: Fault) -> Fault {
-        // What only our own rewriting calls has no documentation, and nobody knows its name.
+        // Functions that only our own rewriting calls have no documentation, and nobody knows their names.
         if self.doc.is_empty() { fault } else { fault.or_usage(|| self.usage()) }
     }
 

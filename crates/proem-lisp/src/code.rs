@@ -77,7 +77,7 @@ pub(crate) enum Op {
     /// Pushes the next element of the sequence in this local and moves the position in the next
     /// local on; or goes on elsewhere, at the label after it.
     Next(u32),
-    /// Where `Next` goes at the end. Never run.
+    /// The place behind `Next` at the end. Never run.
     EndOfNext(u32),
     /// Pops, and appends it to the vector in a local.
     Append(u32),
@@ -95,7 +95,7 @@ pub(crate) enum Op {
     NoClause,
 }
 
-/// What is most often done with two numbers.
+/// The commonest operations on two numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NumberOp {
     Add,
@@ -166,7 +166,7 @@ impl NumberOp {
     }
 }
 
-/// Where a function takes a captured value from when it is made.
+/// The place from which a function takes a captured value when it is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Capture {
     Local(u32),

@@ -1,4 +1,4 @@
-//! What a program sees besides its own values, and what it leaves.
+//! The values that a program sees besides its own, and the effects that it leaves.
 
 use crate::{
     error::{Fault, Reason},
@@ -9,7 +9,7 @@ use crate::{
 use alloc::{format, string::String, sync::Arc};
 use core::mem;
 
-/// What a host gives to a program.
+/// The values that a host gives to a program.
 #[derive(Debug, Clone)]
 pub struct Inputs {
     /// The map that `ctx/name` and `data/name` read.
@@ -18,7 +18,7 @@ pub struct Inputs {
     pub memory: Value,
     /// The last three results, for `*1 *2 *3`.
     pub history: [Value; 3],
-    /// What `budget/remaining` gives besides what the machine itself counts, such as turns.
+    /// The part of `budget/remaining` that the machine doesn't count itself, such as turns.
     pub budget: Value,
 }
 
@@ -29,7 +29,7 @@ impl Default for Inputs {
     }
 }
 
-/// What builtins work with.
+/// The state that builtins work with.
 #[derive(Debug)]
 pub(crate) struct Context {
     pub(crate) meter: Meter,

@@ -22,7 +22,7 @@ const MOST_EDITS: usize = 20;
 pub struct Repair {
     /// The source that reads.
     pub text: String,
-    /// What was added and taken away, each with its place in the source that was given.
+    /// The additions and removals, each with its place in the given source.
     pub changes: Vec<String>,
 }
 

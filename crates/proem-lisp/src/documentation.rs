@@ -1,5 +1,5 @@
-//! What the language has: one entry for each form and function, read from the tables that run it, and
-//! what prompts tell a model about it.
+//! The content of the language: one entry for each form and function, read from the tables that run it, and the text
+//! about it for prompts.
 
 mod prompt;
 
@@ -106,7 +106,7 @@ pub fn nearest_name(name: &str) -> Option<&'static str> {
     resolve::nearest(name, names.into_iter())
 }
 
-/// What to use instead of something that Clojure has and this language doesn't have.
+/// The replacement for a part of Clojure that this language doesn't have.
 #[must_use]
 pub fn alternative(name: &str) -> Option<&'static str> {
     resolve::missing_feature(name)

@@ -32,7 +32,7 @@ type FunctionKey = (usize, usize, usize);
 /// A program, and the ends of the forms of one of its functions.
 type FunctionEnds = (Arc<Program>, Arc<Branches>);
 
-/// What a machine knows about labels.
+/// The machine's knowledge of labels.
 #[derive(Debug, Default)]
 pub(crate) struct FlowState {
     /// Whether anything labelled was met. Steps mind labels from then on.
@@ -43,15 +43,15 @@ pub(crate) struct FlowState {
     /// The pc of the fiber that runs, for functions that act.
     pub(crate) pc: Flow,
     pub(crate) floor: Flow,
-    /// Which names the memory has.
+    /// The label of the memory's names.
     pub(crate) memory: Flow,
     /// The operands of the step at hand, for a problem that it ends with.
     pub(crate) at_hand: Flow,
     /// All that was printed so far, and what decided on it.
     pub(crate) output: Flow,
-    /// What calling an unknown function may do.
+    /// The reach of a call of an unknown function.
     pub(crate) calls: Reach,
-    /// What the constants of programs get, to try every function with labels.
+    /// The label for the constants of programs, to try every function with labels.
     #[cfg(test)]
     pub(crate) of_constants: Flow,
     pub(crate) rules: Vec<Rule>,
@@ -85,7 +85,7 @@ impl FlowState {
         self.rules = builtins::rows().map(|(_, row)| rules::rule_of(row.name).unwrap_or(Rule::DEEP)).collect();
     }
 
-    /// What a function of the table does with labels.
+    /// The rule of labels for a function of the table.
     pub(crate) fn rule(&self, id: BuiltinId) -> Rule {
         self.rules.get(usize::from(id.0)).copied().unwrap_or(Rule::DEEP)
     }

@@ -287,7 +287,7 @@ impl<'a, 'm> Reader<'a, 'm> {
                     out.push(c);
                 }
                 Some(_) => {
-                    let message = String::from("a control character stands in a string");
+                    let message = String::from("a string has a control character");
                     return Err(self.malformed(message, "write it as an escape, such as `\\n`"));
                 }
                 None => {

@@ -84,7 +84,7 @@ pub mod cost {
     pub const ENTRY: usize = 64;
 }
 
-/// What a program has used, against its limits.
+/// The use of each resource by a program, against its limits.
 #[derive(Debug, Clone)]
 pub struct Meter {
     limits: Limits,
@@ -148,7 +148,8 @@ impl Meter {
         self.count_at = bytes.saturating_add((left / 2).max(self.limits.bytes / 16));
     }
 
-    /// What a stored machine keeps of a meter: fuel, bytes, and the bytes at which what is alive is to be counted.
+    /// The part of a meter that a stored machine keeps: fuel, bytes, and the bytes at which live values are to be
+    /// counted.
     ///
     /// How far the host lets a run go is no part of the state: pieces give what the whole gives.
     pub(crate) const fn counts(&self) -> (u64, usize, usize) {

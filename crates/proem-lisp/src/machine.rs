@@ -46,7 +46,7 @@ pub struct CallId(pub u64);
 /// A call that the host is asked to make.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolCall {
-    /// What the answer is given under.
+    /// The id that the answer has to name.
     pub id: CallId,
     /// The tool's name as the program wrote it.
     pub name: Text,
@@ -72,8 +72,8 @@ impl ToolCall {
 
     /// The arguments without labels, if secrets among them may go to a tool of this signature.
     ///
-    /// A secret goes only to a parameter whose name begins with `_`. Where something secret decided on the call, the
-    /// tool must have such a parameter at all. A tool without a signature has none.
+    /// A secret goes only to a parameter whose name begins with `_`. If a secret decided on the call, the tool must
+    /// have such a parameter at all. A tool without a signature has none.
     ///
     /// # Errors
     ///
@@ -102,7 +102,7 @@ impl ToolCall {
     }
 }
 
-/// What came of a tool call.
+/// The outcome of a tool call.
 #[derive(Debug, Clone)]
 pub enum ToolAnswer {
     /// The tool's result.
@@ -305,7 +305,7 @@ impl Machine {
             return;
         }
         for mut pending in core::mem::take(&mut self.calls) {
-            // What a tool answers depends on what it was asked, and on whether it was.
+            // A tool's answer depends on its arguments, and on the decision to call it.
             let is_unknown =
                 matches!(&pending.answer, Some(ToolAnswer::Problem(fault)) if fault.reason() == Reason::UnknownTool);
             let args = if is_unknown { Label::trusted() } else { pending.args.label() };
@@ -381,14 +381,14 @@ impl Machine {
         Span::new(start, start.saturating_add(rest.find('\n').unwrap_or(rest.len())))
     }
 
-    /// Where in the program an unanswered call is.
+    /// The place of an unanswered call in the program.
     #[must_use]
     pub fn call_place(&self, id: CallId) -> Option<Span> {
         let pending = self.calls.iter().find(|pending| pending.id == id)?;
         self.fibers.get(pending.fiber)?.as_ref().map(|fiber| self.place_of(fiber))
     }
 
-    /// What the program printed since this was last asked.
+    /// The text that the program printed since the last call of this function.
     pub fn take_output(&mut self) -> String {
         self.context.take_output()
     }

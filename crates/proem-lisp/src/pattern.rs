@@ -131,7 +131,7 @@ fn mark(bytes: &mut [bool; 256], start: u8, end: u8) {
     }
 }
 
-/// Where a state leads with a byte.
+/// The state behind a byte.
 fn next_state(state: &State, byte: u8) -> Option<StateID> {
     match state {
         State::ByteRange { trans } => trans.matches_byte(byte).then_some(trans.next),

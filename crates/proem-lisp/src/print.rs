@@ -10,7 +10,7 @@ use crate::{
 use alloc::{borrow::Cow, format, string::String, vec::Vec};
 use core::fmt::Write as _;
 
-/// What is in the place of a secret.
+/// The text in place of a secret.
 pub(crate) const HIDDEN: &str = "[Hidden]";
 
 /// How a value is printed.
@@ -170,7 +170,7 @@ impl Printer {
             Value::Builtin(id) => self.out.push_str(builtins::row(id.get()).map_or("", |row| row.name)),
             Value::Closure(closure) => self.out.push_str(&function_name(closure)),
             Value::Reduced(_) => self.out.push_str("#reduced"),
-            // What isn't secret is printed as if it had no label: the label of the output says where it is from.
+            // A value that isn't secret is printed as if it had no label: the label of the output names its sources.
             Value::Labelled(labelled) if labelled.flow().is_secret() => self.out.push_str(HIDDEN),
             Value::Labelled(labelled) => return self.atom(labelled.value(), style, meter),
             Value::List(_) | Value::Vector(_) | Value::Map(_) | Value::Set(_) | Value::Stream(_) => {}

@@ -314,7 +314,7 @@ impl Reader<'_> {
     }
 }
 
-/// What to write instead of text in single quotes.
+/// The advice for text in single quotes.
 pub(crate) const QUOTE_HELP: &str = "write text in double quotes, such as `\"text\"`";
 
 /// The text of a literal that can be compared before the program runs.

@@ -40,7 +40,7 @@ pub(crate) use suggest::{missing_feature, nearest};
 /// So many problems are listed.
 const MOST_PROBLEMS: usize = 20;
 
-/// What a program may refer to besides what it defines.
+/// The names that a program may refer to besides those that it defines.
 #[derive(Debug, Clone, Default)]
 pub struct Names {
     /// Keys of the memory, which are names in the program.
@@ -94,7 +94,7 @@ enum Position {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Label(u32);
 
-/// What is still to be done.
+/// The remaining work.
 #[derive(Debug, Clone)]
 enum Task {
     /// Steps that push a form's value.
@@ -117,7 +117,7 @@ enum Task {
     EndFunction(Span),
 }
 
-/// Where `recur` goes.
+/// The target of `recur`.
 #[derive(Debug, Clone)]
 struct Target {
     label: Label,

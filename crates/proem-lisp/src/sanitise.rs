@@ -48,7 +48,7 @@ impl Change {
 #[must_use]
 pub fn sanitise_source(source: &str) -> CleanSource {
     let mut cleaning = Cleaning { text: String::new(), map: OffsetMap::new(), is_curly_text: false, found: Vec::new() };
-    // What a character means depends on whether it is in a string or a comment.
+    // The meaning of a character depends on whether it is in a string or a comment.
     let mut context = SourceContext::Code;
     let mut is_escaped = false;
     for (at, c) in source.char_indices() {

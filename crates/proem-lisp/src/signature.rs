@@ -32,13 +32,13 @@ const MOST_TYPES: usize = 20_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TypeId(usize);
 
-/// What values a place takes.
+/// The values that a place takes.
 #[derive(Debug, Clone)]
 struct Type {
     shape: Shape,
     /// Whether nil is a value as well.
     is_nullable: bool,
-    /// What else holds, which the text can't say.
+    /// The other conditions, which the text can't express.
     checks: Vec<Check>,
 }
 
@@ -139,7 +139,7 @@ pub struct Signature {
     result: TypeId,
 }
 
-/// What a name means in a map with fields.
+/// The meaning of a name in a map with fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Entry<'a> {
     /// The field of this number.
@@ -186,7 +186,7 @@ impl Signature {
         self.of(id).is_none_or(|of| matches!(of.shape, Shape::Any))
     }
 
-    /// What a name means in a map of this type.
+    /// The meaning of a name in a map of this type.
     pub(crate) fn entry_of(&self, id: TypeId, name: &str) -> Entry<'_> {
         let Some(record) = self.record(id) else { return Entry::Free };
         match (record.find(name), record.rest) {

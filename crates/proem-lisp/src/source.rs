@@ -47,7 +47,7 @@ pub fn print_source(value: &Value, meter: &mut Meter) -> Result<String, Fault> {
     Ok(out)
 }
 
-/// What is still to be written, the last first.
+/// The pieces still to be written, the last first.
 enum Piece {
     Text(&'static str),
     /// Text that is paid for.
@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(second.memory().field("out"), Some(&Value::vector(vec![Value::keyword("f"), Value::Int(3)])));
     }
 
-    /// What a source gives after the memory was written and read.
+    /// The value of a source after the memory was written and read.
     fn value_after(memory: &Value, source: &str) -> Value {
         let text = print_source(memory, &mut Meter::unlimited()).unwrap();
         let read = read_memory(&text, &Limits::default()).unwrap();

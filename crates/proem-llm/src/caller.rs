@@ -66,7 +66,7 @@ struct Paced {
 /// A call of a model, with all that it needs.
 #[derive(Debug, Clone, Copy)]
 pub struct ProviderCall<'c> {
-    /// Which endpoint is asked, by its name in configuration.
+    /// The name of the endpoint in configuration.
     pub endpoint: &'c str,
     /// The question.
     pub request: &'c Request,
@@ -74,7 +74,7 @@ pub struct ProviderCall<'c> {
     pub model: &'c Model,
     /// The cache plan of the request.
     pub plan: &'c CachePlan,
-    /// Which call of which run it is.
+    /// The place of the call within its run.
     pub slot: CallSlot,
     /// The gate before each attempt over the network.
     pub gate: &'c dyn Gate,

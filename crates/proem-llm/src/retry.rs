@@ -51,7 +51,7 @@ pub struct FailedAttempt {
     pub bytes: usize,
     /// The endpoint's advice about another attempt.
     pub advice: Advice,
-    /// Which attempt it was, from 1.
+    /// The attempt's number, from 1.
     pub attempt: u32,
     /// How many there may be.
     pub most: NonZeroU32,

@@ -75,7 +75,7 @@ pub struct ScriptRule {
     pub after: ScriptEnd,
 }
 
-/// Which requests a rule is about: those of which everything holds that is given.
+/// The conditions that a request must meet for a rule. All that are given must hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptCondition {

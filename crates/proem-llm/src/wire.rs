@@ -40,7 +40,7 @@ pub enum Flow {
     Stop,
 }
 
-/// Which call of a run, for the names of cassettes.
+/// The place of a call within a run, for the names of cassettes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CallSlot {
     /// The run's place among those of one command, from 1: the line of a batch.

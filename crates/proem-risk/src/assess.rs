@@ -42,7 +42,7 @@ use crate::score::{RiskModel, RiskScore};
 
 use self::rules::LevelBasis;
 
-/// Which Tier 2 metrics are measured.
+/// The Tier 2 metrics that are measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
     /// None: an investigation asks for them.

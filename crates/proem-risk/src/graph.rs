@@ -1,4 +1,4 @@
-//! Which file depends on which.
+//! The files that each file depends on.
 //!
 //! Files are numbered by the caller. Fan-in counts importers in product code: test code and
 //! generated code never count, and a module that declares another as its part imports nothing by
@@ -262,7 +262,7 @@ fn mean_per_count(sum: u64, count: u32) -> f64 {
     sum as f64 / f64::from(count)
 }
 
-/// Which files were seen.
+/// Marks the files that were seen.
 struct SeenFiles(Vec<bool>);
 
 impl SeenFiles {

@@ -82,7 +82,7 @@ pub struct Touch {
     pub path: PathId,
     /// Its path before an exact rename.
     pub from: Option<PathId>,
-    /// Which file it is.
+    /// The file's place in the history's table.
     pub file: FileId,
     /// How it changed.
     pub status: crate::change::FileStatus,
@@ -151,7 +151,7 @@ pub struct History {
     by_person: JaggedTable<CommitIndex>,
     /// The last path of each file.
     last_paths: Vec<PathId>,
-    /// Which persons are programs.
+    /// Marks the persons that are programs.
     bots: Vec<bool>,
     /// The path of what there is not.
     nowhere: RepoPath,

@@ -95,12 +95,12 @@ pub enum LevelReason {
     },
     /// A sensitive file is at least MEDIUM.
     Sensitive {
-        /// Which of the change's files.
+        /// The file's place in the change.
         file: u32,
     },
     /// The worst file's level.
     WorstFile {
-        /// Which of the change's files.
+        /// The file's place in the change.
         file: u32,
     },
     /// Nothing could be measured: MEDIUM at least by [`LevelRules::Seed`].

@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use proem_score::interval::{Z95, wilson};
 use serde::{Deserialize, Serialize};
 
-/// Which metric. The names are those of the field. `ownership_churn` and `incident_similarity` are what an
-/// investigation asks for by name.
+/// The metrics, by the names of the field. An investigation asks for `ownership_churn` and `incident_similarity` by
+/// name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MetricName {
@@ -369,7 +369,7 @@ impl MetricName {
         }
     }
 
-    /// Which tier it belongs to. `None` for what has no thresholds.
+    /// The tier that it belongs to. `None` for a metric without thresholds.
     #[must_use]
     pub const fn tier(self) -> Option<Tier> {
         match self {

@@ -66,7 +66,7 @@ fn seeded_hash(seed: u64, id: &ObjectId) -> u64 {
 /// A commit of a sample with what git says of its lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DrawnCommit {
-    /// Which commit.
+    /// The commit's object id.
     pub id: ObjectId,
     /// Its files with their lines. `None` where git counts none.
     pub files: Vec<DrawnFile>,

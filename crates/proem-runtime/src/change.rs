@@ -293,7 +293,7 @@ fn who_and_what(session: &Session<'_>, resolved: &ResolvedChange) -> Result<(Opt
     }
 }
 
-/// Which side of the index a comparison looks at.
+/// The side of the index that a comparison looks at.
 impl From<ChangeKind> for ComparisonTarget {
     fn from(kind: ChangeKind) -> Self {
         match kind {

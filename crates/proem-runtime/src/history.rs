@@ -39,7 +39,7 @@ const SHALLOW: usize = 64 << 20;
 /// The most commits that are read unless the caller says otherwise.
 const MOST: u32 = 200_000;
 
-/// Which history is wanted.
+/// The part of the history that is wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistoryWanted {
     /// The commits whose ancestors are read. They are part of them.

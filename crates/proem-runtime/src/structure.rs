@@ -68,7 +68,7 @@ pub(crate) fn listed_files(
     Ok((listing.entries.into_iter().map(|entry| (entry.path, entry.content)).collect(), gaps))
 }
 
-/// Which files of a repository are read.
+/// The files of a repository that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TreeState<'a> {
     /// Those of a commit, given by anything that git takes for one.
@@ -110,16 +110,16 @@ impl Default for StructureLimits {
     }
 }
 
-/// Which file of a repository imports which.
+/// Each file of a repository with the files that it imports.
 #[derive(Debug, Clone)]
 pub struct Structure {
     /// All files, sorted by the bytes of their paths. Their places are the graph's numbers.
     pub files: Vec<StructureFile>,
-    /// Which file imports which.
+    /// Each file with the files that it imports.
     pub graph: Graph,
     /// How many files there are of each language that has no parser, by its name.
     pub without_parser: BTreeMap<&'static str, u32>,
-    /// Which of the packages that were asked about some file imports.
+    /// The packages among those asked about that some file imports.
     pub packages: BTreeSet<String>,
     /// The gaps, in our words.
     pub gaps: Vec<String>,
@@ -435,7 +435,7 @@ impl ReadingJob<'_> {
     }
 }
 
-/// Which of these packages some of the files import: the package itself, or something in it.
+/// The packages among these that some of the files import: the package itself, or something in it.
 fn imported_packages(files: &[ResolvableFile<'_>], wanted: &BTreeSet<String>) -> BTreeSet<String> {
     let paths =
         || files.iter().filter_map(|file| file.facts).flat_map(|facts| &facts.imports).map(|import| &import.path);

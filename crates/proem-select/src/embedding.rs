@@ -8,7 +8,7 @@ use core::fmt;
 
 use proem_engine::error::{Error, ErrorKind};
 
-/// Which model made a vector, such as `proem-static-1`. Another table is another id.
+/// The model that made a vector, such as `proem-static-1`. Another table is another id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ModelId(String);
 

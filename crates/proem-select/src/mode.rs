@@ -1,4 +1,4 @@
-//! Which mode a task is to be done in, and why.
+//! Chooses the mode that a task is done in, and gives the reason.
 //!
 //! The order: what the caller says, what the caller hints, what the task's sentences ask, keywords,
 //! meaning, `plan`. Nothing that was detected chooses: a dirty work tree says nothing about a task.

@@ -1,4 +1,4 @@
-//! Which capabilities a task needs.
+//! Chooses the capabilities that a task needs.
 //!
 //! [`CatalogueIndex`] prepares a catalogue, [`Query`] a task. [`Selector::rank`] gives every entry a probability with
 //! its evidence, and [`choose_capabilities`] applies modes, caps and thresholds. A ranking may abstain:

@@ -44,7 +44,7 @@ fn show(name: &str, mut times: Vec<Duration>) {
     println!("{name:<52} p50 {:>6} µs, p90 {:>6} µs, p99 {:>6} µs", at(50), at(90), at(99));
 }
 
-/// Which of a call's ten texts are its own.
+/// The texts of a call's ten that are its own.
 #[derive(Debug, Clone, Copy)]
 enum Texts {
     /// One: the task.

@@ -1,4 +1,4 @@
-//! Which processes are alive: one lock file for each, that the system lets go when the process dies.
+//! Finds the living processes: one lock file for each, that the system lets go when the process dies.
 //!
 //! Beside the database `records.db` lies the folder `records.db.epochs` with one file for each store
 //! that is open for writing, locked as long as it is (`flock(2)`: such a lock belongs to the open file,

@@ -237,14 +237,14 @@ impl PairHash {
         Self(hash ^ hash >> 33)
     }
 
-    /// Which of so many buckets, a power of two, it is in.
+    /// The bucket that it is in, of so many, a power of two.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "the lowest bits are wanted")]
     pub(crate) const fn bucket(self, buckets: usize) -> usize {
         self.0 as usize & buckets.wrapping_sub(1)
     }
 
-    /// Which of so many slots, a power of two and at least two, it has.
+    /// The slot that it has, of so many, a power of two and at least two.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "no more bits are left than slots have")]
     pub(crate) const fn slot(self, spread: u16, slots: usize) -> usize {

@@ -171,7 +171,7 @@ impl AnswerRemark {
             Self::AnsweredTwice => "it answers for a signal twice, each time otherwise",
             Self::NotAnswered => "it says nothing about a signal that it was given",
             Self::TextChanged => "it changes a text where it may only cut",
-            Self::CutToAttack => "what it leaves of a text is an attack",
+            Self::CutToAttack => "the part of a text that it keeps is an attack",
             Self::OtherProject => "it is for another project",
             Self::UnknownRecipient => "it is for somebody whom the project's file doesn't name",
             Self::UnknownTicket => "it names a ticket that its signals are not about",
@@ -246,7 +246,7 @@ pub struct ModelProposals {
 /// A change of an artefact that a model proposes. It is read against the version that stands when it is applied.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelUpdate {
-    /// Which artefact.
+    /// The artefact's kind.
     pub kind: ArtefactKind,
     /// The signals that it was asked about.
     pub signals: BTreeSet<SignalRevision>,

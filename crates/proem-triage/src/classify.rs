@@ -350,8 +350,8 @@ impl SignalReading {
         others.map(|(other, _)| *other).collect()
     }
 
-    /// Which of these importances its words speak for most, the higher where two are as likely. The lowest where they
-    /// say nothing.
+    /// The importance among these that its words speak for most, the higher if two are as likely. The lowest if they
+    /// speak for none.
     fn most(&self, among: &[SignalImportance]) -> SignalImportance {
         let of = self.matters.iter().filter(|(importance, _)| among.contains(importance));
         let most = if self.is_known && !self.is_learned {

@@ -64,7 +64,7 @@ pub struct SanitisedSignal {
 pub struct SanitisedField {
     /// The name that the table of verdicts knows it by, behind the signal's source: `comment`.
     pub name: &'static str,
-    /// Which of several with that name, from 0.
+    /// The place among several with that name, from 0.
     pub index: usize,
     /// The verdict.
     pub verdict: Verdict,

@@ -20,9 +20,10 @@ pub struct ProjectSignal {
     pub source: SignalSource,
     /// The event.
     pub kind: SignalKind,
-    /// Which signal it is: `jira:…`, made of words of ours, numbers and hashes. 1 to 256 bytes.
+    /// The signal's id: `jira:…`, made of words of ours, numbers and hashes. 1 to 256 bytes.
     pub id: String,
-    /// Which content it has: the SHA-256, in 64 digits, of all that the source said, but for who says so.
+    /// The revision of its content: the SHA-256, in 64 digits, of everything from the source except the names of its
+    /// authors.
     pub revision: String,
     /// When it happened, as the source says. It orders revisions and drives nothing.
     pub time: SignalTime,

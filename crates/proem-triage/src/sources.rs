@@ -310,6 +310,6 @@ fn json_fault(error: &serde_json::Error) -> &'static str {
         Category::Eof => "it ends too early",
         _ if error.to_string().starts_with("recursion limit") => "more than 127 values in one another",
         _ if error.to_string().starts_with("trailing characters") => "something follows its end",
-        _ => "a sign that can't stand there",
+        _ => "a sign that is not allowed there",
     }
 }

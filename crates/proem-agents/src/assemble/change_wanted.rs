@@ -1,4 +1,5 @@
-//! Which change a task is about, by its words: what is not committed, the last commit, or a revision that it names.
+//! Finds the change that a task is about from its words: uncommitted changes, the last commit, or a revision that it
+//! names.
 //!
 //! Only words of the person who asks choose a change: a task from outside has no text here.
 

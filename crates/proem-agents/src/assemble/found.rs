@@ -358,8 +358,8 @@ impl Offers {
     }
 }
 
-/// Which share of the section's priority a file has, in percent, of one that is so likely: what is shown of it helps if
-/// the task needs the file, and if it is what the task needs of it, which is as unsure.
+/// The percentage of the section's priority that a file has if it is so likely. The shown part helps only if the task
+/// needs the file, and needs that part of it, which is as uncertain.
 fn priority_share(likely: u8) -> u64 {
     u64::from(likely).saturating_mul(u64::from(likely)).div_ceil(100)
 }

@@ -1,4 +1,4 @@
-//! Which remembered things bear on a task.
+//! Finds the remembered things that bear on a task.
 //!
 //! With an embedding model, an entry is put in if it shares a telling word with the task, in English words for both,
 //! and its stored vector is near the task's by the model's calibrated threshold, or if its vector is much nearer than

@@ -458,7 +458,7 @@ fn capped_names_notes(
     let unshown = request.context.is_some() && !inputs::knows_context(request.prompt);
     let homeless = homeless(unselected, "selected tools", "selected tools").into_iter().chain(homeless(
         unshown,
-        "what was found for the task",
+        "the findings for the task",
         "it",
     ));
     let skills = more_skills.into_iter().map(|name| format!("skill `{name}`: exceeds `max_skills`"));

@@ -65,7 +65,7 @@ pub struct AssembleOutput {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NotedOut {
-    /// Which text.
+    /// The text's name, for messages.
     pub what: String,
     /// `flag`: it is in the prompt with a mark at each word. `quarantine` or `block`: it is not.
     pub verdict: String,

@@ -1,4 +1,4 @@
-//! Which tools and skills of the catalogue a prompt names, and how.
+//! Names the catalogue's tools and skills in a prompt.
 //!
 //! Base tools and default skills are in the prefix, sorted, whatever the task; what the task needs is named behind
 //! everything that is cached. A definition is shown as text of ours only if a person approved it. Of others, the name

@@ -30,7 +30,7 @@ impl HopAction {
 /// One hop.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Hop {
-    /// Which, from 1.
+    /// The hop's number, from 1.
     pub hop: u8,
     /// The offer.
     pub offered: Vec<HopAction>,

@@ -260,7 +260,7 @@ pub struct RecordedTexts {
     pub files: BTreeMap<String, String>,
     /// Its inputs.
     pub inputs: OrderedJson,
-    /// Which of them was changed in the record, in words, if one was.
+    /// The recorded part that was changed, in words, if one was.
     pub changed: Option<String>,
 }
 

@@ -128,7 +128,7 @@ impl LessonListener for ServerLessons {
             _ = tell("way", news);
         }
         if let Err(error) = self.remember(lesson) {
-            _ = tell("memory", format!("what was learned of the server could not be remembered: {error}"));
+            _ = tell("memory", format!("the lessons about the server could not be remembered: {error}"));
         }
     }
 }

@@ -21,8 +21,8 @@ use crate::run::options::RunOptions;
 use crate::run::setting::RunSetting;
 
 /// The instruction on how to answer, for any mode.
-const NOTHING_CALLED: &str = "Nothing can be called in this conversation: no tool, no command, no file but what stands \
-                              above. Where you would look something up, name it instead.";
+const NOTHING_CALLED: &str = "Nothing can be called in this conversation: no tool, no command, and no file but those \
+                              above. Name things that you would look up.";
 
 /// And where a change is to be made.
 const PATCH: &str = "The answer is the change as a patch: one unified diff against the files above, with paths from the \

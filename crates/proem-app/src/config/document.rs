@@ -42,9 +42,9 @@ const COMMON: [(&str, &str, &str); 8] = [
 
 const INTRODUCTION: &str = "\
 # What Proem does in this project. Keys that are commented out have the value of your own
-# configuration, or else the default that stands here.
+# configuration, or else the default shown here.
 #
-# Whoever changes this file changes what your models are told, so a change counts only after you
+# This file decides what your models are told, so a change counts only after you
 # trusted it with `proem trust`. `[effects]`, how actions leave, is in your own configuration alone.
 ";
 

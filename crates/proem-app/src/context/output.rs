@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 use super::{ContextFile, TaskCandidates};
 
-/// Which files, definitions and commits a task is about. Paths, evidence and subjects come from the repository.
+/// The files, definitions and commits that a task is about. Paths, evidence and subjects come from the repository.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FindOutput {

@@ -113,7 +113,7 @@ pub(super) fn records_line(project: &OpenProject) -> Result<CheckupLine, Error> 
         Ok(Some((StoreCreator::Own, status, None)))
             if status.last_seen.0.saturating_sub(when::time_now().0) > AHEAD =>
         {
-            let text = format!("the last recorded time, {}, lies ahead of the clock", when::rfc3339(status.last_seen));
+            let text = format!("the last recorded time, {}, is ahead of the clock", when::rfc3339(status.last_seen));
             CheckupLine::new(subject, CheckupState::Wrong, text).hinting(Hint::ResetClock)
         }
         Ok(Some((StoreCreator::Own, status, None))) => {

@@ -417,14 +417,14 @@ impl ToldAction<'_> {
 
 /// The arguments for and against the options of an action that a person decides about.
 const ESCALATED_REASONS: [(&str, OptionReasons); 2] = [
-    ("A", OptionReasons { pro: "what the signals ask for is done", con: "it can't be taken back" }),
-    ("B", OptionReasons { pro: "nothing leaves", con: "whoever waits for it waits on" }),
+    ("A", OptionReasons { pro: "the signals' request is met", con: "it can't be taken back" }),
+    ("B", OptionReasons { pro: "nothing leaves", con: "its recipient keeps waiting" }),
 ];
 /// The same for one that the policy refused.
 const REFUSED_REASONS: [(&str, OptionReasons); 3] = [
-    ("A", OptionReasons { pro: "nothing leaves", con: "whoever waits for it waits on" }),
+    ("A", OptionReasons { pro: "nothing leaves", con: "its recipient keeps waiting" }),
     ("B", OptionReasons { pro: "it is done by somebody who may", con: "the records do not show it as done" }),
-    ("C", OptionReasons { pro: "what the signals ask for is done", con: "the policy has to allow such actions first" }),
+    ("C", OptionReasons { pro: "the signals' request is met", con: "the policy has to allow such actions first" }),
 ];
 
 /// Whether a question about a refused action offers it to whoever allows it later.
@@ -449,7 +449,7 @@ pub(super) enum NewProposal {
     Unwritten(Option<EffectKey>),
 }
 
-/// Which version of which action something is decided on.
+/// The version of an action that a decision is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Standing {
     /// The action.

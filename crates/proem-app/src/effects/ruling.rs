@@ -18,7 +18,7 @@ use crate::error::Error;
 pub(super) struct RulingTerms {
     /// The level of autonomy.
     pub(super) level: AutonomyLevel,
-    /// Which decision it is.
+    /// The moment at which the policy decides.
     pub(super) moment: DecisionMoment,
     /// How many principals are behind the action, and whether one contradicts. `None` if nobody has counted.
     pub(super) sources: Option<SourceAgreement>,

@@ -68,7 +68,9 @@ impl ToldFiles {
             files::replace_file(root, file, text.as_bytes(), FileAccess::Private).map_err(|error| error.to_string())
         });
         kept.map_err(|problem| {
-            Note::from(format!("what the coding agent was told is not remembered, so it may be told again: {problem}"))
+            Note::from(format!(
+                "the coding agent may be told the same again, because its record could not be written: {problem}"
+            ))
         })?;
         forget_oldest(&root.join(FOLDER));
         Ok(())

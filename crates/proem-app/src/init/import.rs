@@ -61,7 +61,7 @@ pub(super) fn import_prompt(file: &Path) -> Result<PromptImport, Error> {
         planned.push(PlannedFile::trusted(
             CONSTITUTION,
             constitution.clone(),
-            "who the model is and what it never does; replaces the book's constitution",
+            "the model's role and its prohibitions; replaces the book's constitution",
         ));
         values.insert("assemble.paths.constitution", format!("\"{CONSTITUTION}\""));
     }

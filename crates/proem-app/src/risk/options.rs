@@ -15,7 +15,7 @@ use crate::records::writing::RecordChoice;
 pub struct RiskOptions {
     /// A folder of the repository.
     pub root: PathBuf,
-    /// Which changes are meant.
+    /// The changes to assess.
     pub changes: WantedChanges,
     /// The basis of their assessment.
     pub evidence: EvidenceOptions,
@@ -29,7 +29,7 @@ pub struct RiskOptions {
     pub concurrency: NonZeroUsize,
 }
 
-/// Which changes are meant.
+/// The changes to assess.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WantedChanges {
     /// Each of these, as one change.
@@ -55,7 +55,7 @@ pub struct EvidenceOptions {
     pub caching: HistoryCaching,
 }
 
-/// Which model investigates, and how long.
+/// The investigating model, and its limits of time.
 #[derive(Debug, Clone)]
 pub struct InvestigationOptions {
     /// Why no model is to be asked, in words for the report. `None` where one may be.

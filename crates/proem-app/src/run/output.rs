@@ -233,7 +233,7 @@ struct SentOut {
     took_ms: u64,
 }
 
-/// Which line of a batch a run was.
+/// The line of a batch that a run answered.
 #[derive(Debug, Clone)]
 pub struct BatchLine {
     /// Its number, from 1.

@@ -49,7 +49,7 @@ pub struct DiffOptions<'w> {
     pub second: Option<&'w str>,
     /// The scope of runs.
     pub whose: Whose,
-    /// Which runs `last` counts.
+    /// The runs that `last` counts.
     pub listed: RunScope,
 }
 

@@ -20,7 +20,7 @@ pub const MAX_VERSIONS: u64 = 1_000;
 /// A version with what changed in it.
 #[derive(Debug, Clone)]
 pub struct VersionEntry {
-    /// Which artefact.
+    /// The artefact's kind.
     pub kind: ArtefactKind,
     /// The version.
     pub version: u64,

@@ -46,7 +46,7 @@ pub(super) struct CycleModels<'m> {
     run: &'m mut TriageRun,
     booking: &'m Booking,
     stop: &'m CancellationToken,
-    /// Which models there is money for.
+    /// The models that there is money for.
     mix: ModelMix,
     /// The store of cycles' moments, or their source.
     tape: CycleTape,

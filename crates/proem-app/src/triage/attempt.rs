@@ -165,7 +165,7 @@ impl TriageDesk<'_> {
                 let stands =
                     self.standing_artefacts().await? == artefacts && self.still_open(&revisions(read)).await?.is_some();
                 Ok(if stands {
-                    CycleAttempt::Unwritable("its changes do not follow the artefacts as they stand".to_owned())
+                    CycleAttempt::Unwritable("its changes do not follow the present artefacts".to_owned())
                 } else {
                     CycleAttempt::Overtaken
                 })

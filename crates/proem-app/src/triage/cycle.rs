@@ -364,7 +364,7 @@ impl TriageDesk<'_> {
         let mut left_out =
             |why: &str| problems.push(format!("question {}: {why}", escalations::short_escalation_id(&id)));
         if !is_whole {
-            left_out("what it is about is too long to be shown, so no option acts by itself");
+            left_out("its subject is too long to be shown, so no option acts by itself");
         }
         // An option whose action is not offered is one that acts not by itself: a question needs two options at least.
         let refused = |option: &PlannedOption| {

@@ -242,7 +242,7 @@ impl<'p> TriageDesk<'p> {
         let exact = show::exact_json(&malformed.text);
         let revision = content_hash(exact.as_str().unwrap_or_default().as_bytes());
         let id = SignalRevision { id: format!("malformed:{}", revision.get(..16).unwrap_or_default()), revision };
-        let unwritten = |error| Error::bug("what could not be read can't be written down", error);
+        let unwritten = |error| Error::bug("the unreadable part can't be written down", error);
         let text = LabelTree::Flagged(cap_malformed(&malformed.text)).write().map_err(unwritten)?;
         let line = NewSignal {
             id: id.clone(),

@@ -23,7 +23,7 @@ use crate::when;
 /// A person's wish to change something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EditRequest {
-    /// Which item.
+    /// The edited item.
     pub item: EditedItem,
     /// Fields and what they shall say, as typed.
     pub fields: Vec<(ArtefactField, String)>,

@@ -90,8 +90,8 @@ fn new_charter_text(values: &CharterValues) -> Result<String, Error> {
     let quoted = |text: &str| toml::Value::from(text).to_string();
     let list = |texts: &[String]| texts.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(", ");
     let mut out = format!(
-        "# Who belongs to the project, and how much triage does without asking. Whoever changes this file has to\n\
-         # have it trusted anew.\nid = {}\nname = {}\nkey = {}  # Tickets begin with it: {}-1.\nstatus = \"active\"\n\
+        "# Who belongs to the project, and how much triage does without asking. A change\n\
+         # has to be trusted anew.\nid = {}\nname = {}\nkey = {}  # Tickets begin with it: {}-1.\nstatus = \"active\"\n\
          level = {}  # monitoring, artefact or tactical.\nowner = {}\ntime_zone = {}\n\
          working_hours = [\"09:00\", \"17:30\"]\n\n# The organisation's own. Everybody else is outside.\ndomains = [{}]\n\
          # Their word on who sent a mail is believed.\nmail_servers = [{}]\n",

@@ -69,7 +69,7 @@ struct CameOut {
 #[serde(rename_all = "camelCase")]
 struct SignalOut {
     id: String,
-    /// Which content it has: a hash.
+    /// The hash of its content.
     revision: String,
     /// `logged`, `incorporated`, `commented`, `drafted`, `escalated` or `kept-out`.
     outcome: &'static str,
@@ -94,7 +94,7 @@ struct SignalOut {
 /// The next version of an artefact.
 #[derive(Debug, Serialize, JsonSchema)]
 struct ChangeOut {
-    /// Which artefact.
+    /// The artefact's name.
     artefact: &'static str,
     /// The version that was written.
     version: u64,
@@ -344,7 +344,7 @@ struct EntryOut {
     short: String,
     /// Its whole id.
     id: String,
-    /// Which content it has: a hash.
+    /// The hash of its content.
     revision: String,
     /// When it happened, by its own word, or else when it came.
     time: String,
@@ -437,7 +437,7 @@ fn artefact_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
             "project_id": { "type": "string", "description": "The UUID of its project." },
             "version": { "type": "integer", "minimum": 0, "description": "How often it was changed." },
             "updated": { "type": ["string", "null"], "description": "When it was changed last, in UTC." },
-            "content": object("What it says: open items of delivery state and backlog summary, all items of the two logs."),
+            "content": object("Its content: open items of delivery state and backlog summary, all items of the two logs."),
             "over": { "type": "array", "items": { "type": "object" },
                 "description": "Items of delivery state and backlog summary that are over." },
             "figures": { "type": ["object", "null"],

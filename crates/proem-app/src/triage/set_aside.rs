@@ -36,9 +36,9 @@ const UNREADABLE_QUESTION: &str =
     "A signal of the records can't be read, so nothing was done because of it. Who looks at its source?";
 /// The question about signals whose cycle can't be written.
 const UNWRITABLE_QUESTION: &str =
-    "What follows from these signals can't be written down, so nothing was done because of them. Who looks at them?";
+    "The consequences of these signals can't be written down, so nothing was done because of them. Who looks at them?";
 /// The question about answers that can't be written.
-const UNUSED_QUESTION: &str = "What models answered about these signals can't be written down, so rules alone decided. Who looks at \
+const UNUSED_QUESTION: &str = "The models' answers about these signals can't be written down, so rules alone decided. Who looks at \
                                them?";
 
 /// The question about signals whose mail or comment can't be proposed.
@@ -46,8 +46,8 @@ const UNPROPOSED_QUESTION: &str = "The policy lets no agent propose what would a
 
 /// The arguments for and against the options of a question about signals that were set aside.
 const SET_ASIDE_REASONS: [(&str, OptionReasons); 2] = [
-    ("A", OptionReasons { pro: "what matters in it is not overlooked", con: "it takes time" }),
-    ("B", OptionReasons { pro: "nothing has to be done", con: "what matters in it is overlooked" }),
+    ("A", OptionReasons { pro: "a person sees its important parts", con: "it takes time" }),
+    ("B", OptionReasons { pro: "nothing has to be done", con: "its important parts are overlooked" }),
 ];
 
 /// The name of the outcome's part that says that a signal took too long.

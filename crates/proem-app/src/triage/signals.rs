@@ -120,7 +120,7 @@ pub struct SignalEntry {
     pub came: Time,
     /// When it happened, by its own word. When it came where it says nothing that can be believed.
     pub time: Time,
-    /// Which system it came from.
+    /// The system that it came from.
     pub source: String,
     /// The event, in the word that all sources share.
     pub kind: String,
@@ -425,7 +425,7 @@ fn fate_of(row: &SignalRow, links: EntryLinks<'_>, context: &EntryContext) -> (S
     let asides = [
         (LATE, "it took too long to be read"),
         (UNREADABLE, "its record can't be read"),
-        (UNWRITABLE, "what follows from it can't be written"),
+        (UNWRITABLE, "its consequences can't be written"),
     ];
     if let Some((_, why)) = asides.into_iter().find(|(name, _)| has(name)) {
         return aside(why);
@@ -446,7 +446,7 @@ fn fate_of(row: &SignalRow, links: EntryLinks<'_>, context: &EntryContext) -> (S
         return (fate, joined(&[&words, &asked_words, &changed]));
     }
     match word("outcome") {
-        "" => (SignalFate::SetAside, "what became of it was purged".to_owned()),
+        "" => (SignalFate::SetAside, "its outcome was purged".to_owned()),
         "kept-out" => aside("its text was kept out; see `proem queue quarantine`"),
         "escalated" => {
             let asked = asked.unwrap_or_else(|| "asked; see `proem escalations list --all`".to_owned());

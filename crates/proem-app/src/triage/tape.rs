@@ -2,7 +2,7 @@
 //! written to.
 //!
 //! A cassette answers the same request alone, and a request says when it is made and leaves out what there is no money
-//! for. A replay of signals in a project that stands as it did asks at the recorded moment, with the recorded models.
+//! for. A replay of signals in a project in the same state asks at the recorded moment, with the recorded models.
 
 use std::path::PathBuf;
 
@@ -36,7 +36,7 @@ pub(super) struct CycleMoment {
     /// When it asks, in milliseconds since 1970.
     #[serde(with = "milliseconds")]
     pub(super) now: Time,
-    /// Which models there is money for.
+    /// The models that there is money for.
     pub(super) models: ModelMix,
 }
 
@@ -77,7 +77,7 @@ impl CycleTape {
                 let text = files::read_text(&path, CAP).map_err(|error| {
                     Error::invalid(format!(
                         "`{shown}` can't be read: {error}; the recorded command had no such cycle, so give the same \
-                         signals to a project that stands as it did, or record it again"
+                         signals to a project in the same state, or record it again"
                     ))
                 })?;
                 let moment = serde_json::from_str(&text).map_err(|error| {

@@ -26,7 +26,7 @@ const QUESTION: &str = "An artefact of the records can't be read, so nothing of 
 /// An artefact whose newest version can't be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct UnreadableArtefact {
-    /// Which one.
+    /// The kind of the artefact.
     pub(crate) kind: ArtefactKind,
     /// The version that can't be read.
     pub(crate) version: u64,

@@ -126,7 +126,7 @@ pub enum WatchEvent<'e> {
     Swept(&'e SweepAccount),
     /// A part of the work could not be done. It is tried again. Each problem is said once until it is over.
     Problem {
-        /// Which part.
+        /// The part of the work.
         work: WatchWork,
         /// The failure.
         error: &'e Error,
@@ -465,7 +465,7 @@ impl Watch<'_> {
                 let said = String::from_utf8_lossy(&end.error);
                 let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
                 let last = proem_guard::show::terminal_str(last.trim_start_matches("error: "));
-                Error::outside(format!("what is due was not performed: {last}"))
+                Error::outside(format!("due actions were not performed: {last}"))
             })
         });
         match account {

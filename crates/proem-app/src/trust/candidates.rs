@@ -1,4 +1,4 @@
-//! Which of a project's files Proem would read as trusted, and what they hold.
+//! Lists a project's files that Proem would read as trusted, and their kinds.
 //!
 //! Invariants: no link is followed, and each file is read once; what is shown, hashed and trusted
 //! are the same bytes.
@@ -83,7 +83,7 @@ impl TrustUse {
             Self::Skill => "its description may appear in prompts, and models may be told to read the file".into(),
             Self::Book if name.starts_with('_') => "it becomes part of prompts that are sent to models".into(),
             Self::Book if name.ends_with(".prompt") => "it becomes a prompt that is sent to models".into(),
-            Self::Book if name == "book.toml" => "it decides which version of each prompt is used".into(),
+            Self::Book if name == "book.toml" => "it decides the version in use of each prompt".into(),
             Self::Book if name == "book.lock" => "it decides which versions of prompts are locked".into(),
             Self::Book => "it becomes part of the book, as a schema or cases of prompts".into(),
         }

@@ -1,4 +1,4 @@
-//! Which of a project's files are trusted.
+//! Lists a project's trusted files.
 
 use std::collections::BTreeMap;
 

@@ -1,11 +1,11 @@
-//! Which records a command is about.
+//! Finds the records that a command is about.
 
 use std::path::PathBuf;
 
 use clap::Parser;
 use proem_app::records::Whose;
 
-/// Which project's records are meant.
+/// The project whose records a command is about.
 #[derive(Debug, Clone, Parser)]
 pub(crate) struct RecordsPlace {
     /// A folder in the project

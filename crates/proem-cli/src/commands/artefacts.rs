@@ -38,7 +38,7 @@ pub(crate) enum ArtefactsCommand {
     /// Show what differs between two versions of an artefact
     #[command(after_help = "Example:\n  proem artefacts diff raid-log 3 5")]
     Diff {
-        /// Which artefact
+        /// The artefact to print
         artefact: ArtefactName,
         /// The older version
         from: u64,

@@ -28,7 +28,7 @@ Examples:
   proem doctor --config           # every setting with its value and where that comes from
 
 On a terminal it asks before it connects to anything. Exit code 1: something is there and can't be used.
-What is only missing, such as a key, is no such thing: what doesn't need it works.";
+A missing key is no failure: everything that doesn't need it works.";
 
 #[derive(Debug, Parser)]
 pub(crate) struct DoctorArgs {
@@ -154,7 +154,7 @@ fn terminal_lines() -> Vec<CheckupLine> {
         _ => "with colours",
     };
     let asked = match Operator::at_terminal() {
-        Ok(_) => line("what needs a person's word can be asked here".to_owned()),
+        Ok(_) => line("questions that need a person can be asked here".to_owned()),
         Err(absence) => {
             let text = format!("nobody can be asked: {absence}");
             CheckupLine::new(CheckupSubject::Terminal, CheckupState::Missing, text)

@@ -45,7 +45,7 @@ pub(super) fn run_init(args: &Init) -> Result<ExitCode, CommandFailure> {
     if let Some(name) = args.hook {
         let entry = text_json::pretty(&name.tool().entry(name.command()));
         ui::print_note(&format!(
-            "put this into {}, beside what stands there; it counts from the next session on",
+            "put this into {}, beside its present content; it counts from the next session on",
             name.tool().file()
         ));
         ui::print_json_document(&entry)?;

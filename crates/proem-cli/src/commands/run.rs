@@ -40,7 +40,7 @@ use crate::failure::CommandFailure;
 use crate::ui;
 
 pub(crate) const RUN_EXAMPLES: &str = with_models!(
-    "what the prompt file names as `model:`, or `small`",
+    "the prompt file's `model:`, or `small`",
     "\
 Examples:
   proem run reviews/triage --input issue.json

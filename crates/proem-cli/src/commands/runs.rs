@@ -64,7 +64,7 @@ pub(super) fn run_runs(command: &RunsCommand) -> Result<ExitCode, CommandFailure
     }
 }
 
-/// Which runs count where it is said whether any does.
+/// The runs that count towards whether there is any.
 const fn run_scope(any: bool) -> RunScope {
     if any { RunScope::Any } else { RunScope::Acted }
 }

@@ -18,7 +18,7 @@ use proem_llm::secret::{Secret, SecretStream};
 use crate::failure::CommandFailure;
 
 /// The message behind an attempt that broke off.
-const BROKEN: &str = "the answer broke off here; what stands above is not all of it";
+const BROKEN: &str = "the answer broke off here; the text above is not all of it";
 /// The message if the whole answer differs from its pieces.
 const OTHERWISE: &str = "the whole answer is not what arrived piece by piece; this is all of it:";
 

@@ -101,10 +101,10 @@ fn rust_tasks() {
         &[
             (
                 &["review my changes"],
-                &["what is not committed", "src/parse.rs (+1 −12)", "+pub fn parse_ballot() {}"],
+                &["the uncommitted changes", "src/parse.rs (+1 −12)", "+pub fn parse_ballot() {}"],
                 &["begin anew"],
             ),
-            (&["explain the last commit"], &["the last commit, "], &["what is not committed"]),
+            (&["explain the last commit"], &["the last commit, "], &["the uncommitted changes"]),
         ],
     );
 }
@@ -195,17 +195,17 @@ fn typescript_tasks() {
             (&["the total of a Cart is wrong"], always, &["postinstall", "sk-proj-"]),
             (
                 &["review my changes"],
-                &["what is not committed", "src/price.ts (+1 −1)", "+  return 1;"],
+                &["the uncommitted changes", "src/price.ts (+1 −1)", "+  return 1;"],
                 &["sk-proj-", "xxxxxxxx"],
             ),
             (&["explain the last commit"], &["the last commit, ", "+export class Cart"], &["sk-proj-"]),
-            (&["finish the uncommitted work"], &["what is not committed"], &["the last commit, "]),
-            (&["how is a price computed?"], always, &["what is not committed"]),
-            (&["add a discount to Cart"], always, &["what is not committed"]),
+            (&["finish the uncommitted work"], &["the uncommitted changes"], &["the last commit, "]),
+            (&["how is a price computed?"], always, &["the uncommitted changes"]),
+            (&["add a discount to Cart"], always, &["the uncommitted changes"]),
             (&["test the price"], always, &["sk-proj-"]),
             (&["bundle it smaller"], always, &["xxxxxxxx"]),
-            (&["review the cart", "--context", "outline"], always, &["what is not committed"]),
-            (&["review this diff", "--context", "full"], &["what is not committed", "+  return 1;"], &["sk-proj-"]),
+            (&["review the cart", "--context", "outline"], always, &["the uncommitted changes"]),
+            (&["review this diff", "--context", "full"], &["the uncommitted changes", "+  return 1;"], &["sk-proj-"]),
         ],
     );
 }

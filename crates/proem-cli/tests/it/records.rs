@@ -420,7 +420,7 @@ fn what_a_run_may_cost_holds_when_it_goes_on() {
     killed_with(&fixture, &server, &["--max-cost", "0.01"]);
     let run = fixture.proem(&["runs", "resume", "last"]);
     assert_eq!((run.code(), server.requests().len()), (3, 1), "{}", run.stderr());
-    assert!(run.stderr().contains("raise what this run may cost or `budget.project.run`"), "{}", run.stderr());
+    assert!(run.stderr().contains("raise the cap on this run's cost or `budget.project.run`"), "{}", run.stderr());
 }
 
 #[test]

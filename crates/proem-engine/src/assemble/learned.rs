@@ -15,7 +15,7 @@ use crate::tokens::TokenCounter;
 /// Its name, which no prompt file may declare as long as there is a profile.
 const NAME: &str = "profile";
 
-/// Which cap it counts towards.
+/// The layer whose cap it counts towards.
 pub(super) const LAYER: Layer = Layer::Context;
 
 /// The text of a profile.

@@ -1,4 +1,4 @@
-//! Which of a provider's figures can be right.
+//! Rejects impossible figures of a provider.
 //!
 //! A server may report any usage, and a ledger that believed one token for a prompt of ten kilobytes would never
 //! reach its cap. So figures are believed only between bounds that follow from what was exchanged and from nothing that

@@ -43,7 +43,8 @@ pub fn schema_from_line(line: &str) -> Result<Json, Error> {
         match notation_field(part.trim()) {
             Err(problem) => problems.push(format!("schema, character {character}: {problem}")),
             Ok(SchemaField { name, .. }) if properties.contains_key(name) => {
-                problems.push(format!("schema, character {character}: the field `{name}` stands twice; leave one out"));
+                problems
+                    .push(format!("schema, character {character}: the field `{name}` is given twice; leave one out"));
             }
             Ok(SchemaField { name, is_optional, schema }) => {
                 if !is_optional {
@@ -150,7 +151,7 @@ mod tests {
         for (line, expected) in [
             ("", "schema, character 1: a field has no name; write `NAME TYPE`, such as `age int`"),
             ("name, ", "schema, character 7: a field has no name; write `NAME TYPE`, such as `age int`"),
-            ("größe, größe int", "schema, character 8: the field `größe` stands twice; leave one out"),
+            ("größe, größe int", "schema, character 8: the field `größe` is given twice; leave one out"),
             ("a$b", "schema, character 1: `a$b` is not a name; use letters, digits, `_` and `-`"),
             ("size a||b", "schema, character 1: `a||b` has an empty choice; write `a|b|c`"),
         ] {

@@ -177,7 +177,7 @@ impl<'a> Aligner<'a> {
 
     fn members(&mut self, members: &'a [ObjectMember], schema: &'a Map<String, Json>) -> usize {
         let declared = schema.get("properties").and_then(Json::as_object);
-        // Which members a pattern names is not known here.
+        // The members that a pattern names are unknown here.
         let others = schema.get("additionalProperties").filter(|_| !schema.contains_key("patternProperties"));
         let mut wrong = 0_usize;
         for member in members {

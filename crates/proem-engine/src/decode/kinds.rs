@@ -174,7 +174,7 @@ impl RepairKind {
             Self::Candidates => "one of several values was taken",
             Self::CandidatesUnread => "earlier values were ignored",
             Self::Comment => "a comment was removed",
-            Self::Ellipsis => "dots that stand for more were removed",
+            Self::Ellipsis => "dots that mean `and so on` were removed",
             Self::ExtraComma => "an extra comma was removed",
             Self::MissingComma => "a missing comma was added",
             Self::MissingBracket => "a missing bracket was added",

@@ -66,7 +66,7 @@ impl JsonSchema for PlacedRepair {
                 "kind": generator.subschema_for::<RepairKind>(),
                 "path": {
                     "type": "string",
-                    "description": "Where in the value, in names that the schema declares; empty for the value as a whole.",
+                    "description": "The place in the value, in names that the schema declares; empty for the value as a whole.",
                 },
                 "line": {
                     "type": "integer",

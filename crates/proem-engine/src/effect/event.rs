@@ -169,7 +169,7 @@ pub enum ActionEvent {
     Doubt,
 }
 
-/// Which event, without what comes with it.
+/// The kind of an event, without its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ActionEventKind {
     /// [`ActionEvent::Hold`].
@@ -213,7 +213,7 @@ pub enum ActionEventKind {
 }
 
 impl ActionEvent {
-    /// Which one it is.
+    /// Its kind, without its content.
     #[must_use]
     pub const fn kind(&self) -> ActionEventKind {
         match self {

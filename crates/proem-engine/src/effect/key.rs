@@ -26,7 +26,7 @@ pub const MAX_NAME: usize = 256;
 pub struct SignalRevision {
     /// The signal's id.
     pub id: String,
-    /// Which content it had, such as its hash or number.
+    /// A mark of its content, such as a hash or number.
     pub revision: String,
 }
 

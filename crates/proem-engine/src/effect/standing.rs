@@ -13,7 +13,7 @@ use crate::run::Time;
 pub struct ActionStanding {
     /// Its state.
     pub state: ActionState,
-    /// Which change of it this is.
+    /// The number of the change.
     pub version: ActionVersion,
     /// The hash of its content.
     pub content: ActionHash,

@@ -60,7 +60,7 @@ const BYTES: &str = "the exact bytes, their hash and the epoch";
 const ANSWER: &str = "the receiver's answer";
 const TROUBLE: &str = "where it ended";
 const NOTHING: &str = "nothing else";
-const WITNESSED: &str = "what the witness knows";
+const WITNESSED: &str = "the witness's knowledge";
 
 /// A line without requirements that touches no approval.
 const fn plain_transition(from: State, on: Event, to: State, records: &'static str) -> TransitionRule {

@@ -103,8 +103,8 @@ impl<'h> PieceReader<'h> {
             Some("tool" | "function") => Speaker::Tool,
             Some("system" | "developer") => {
                 return Err(
-                    "has the role `system`; a history holds turns of `user`, `model` and `tool`, and what the \
-                            operator says stands in the prompt file"
+                    "has the role `system`; a history holds turns of `user`, `model` and `tool`, and the operator's \
+                            words belong in the prompt file"
                         .into(),
                 );
             }

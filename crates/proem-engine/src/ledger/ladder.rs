@@ -12,7 +12,7 @@ use super::{Cap, CapBalance, CapPeriod, CapUnit};
 use crate::call::NanoDollars;
 use crate::error::{Error, ErrorKind};
 
-/// Which models there is money for.
+/// The models that there is money for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ModelMix {
@@ -42,7 +42,7 @@ impl ModelMix {
 pub struct LadderStep {
     /// The amount spent and reserved on the day.
     pub from: NanoDollars,
-    /// Which models may be asked.
+    /// The models that may be asked.
     pub models: ModelMix,
     /// The least minutes from one cycle to the next. `None` leaves that to whoever runs them.
     pub every_minutes: Option<NonZeroU32>,
@@ -61,7 +61,7 @@ pub struct LadderPlace {
     pub step: usize,
     /// How many steps there are.
     pub of: usize,
-    /// Which models may be asked.
+    /// The models that may be asked.
     pub models: ModelMix,
     /// The least minutes from one cycle to the next.
     pub every_minutes: Option<NonZeroU32>,

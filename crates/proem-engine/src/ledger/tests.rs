@@ -136,7 +136,7 @@ fn refusals_say_what_to_do() {
                 wanted: cents(5),
             }),
             "a call that may cost up to $0.05 exceeds the budget: $0.00 of $0.01 a run for this project are spent; \
-             raise what this run may cost or `budget.project.run`, or keep fewer tokens free for the answer",
+             raise the cap on this run's cost or `budget.project.run`, or keep fewer tokens free for the answer",
         ),
         (
             Refusal::Short(CapShortfall { cap: tokens(CapPeriod::Run), spent: spent(4_000, 0), wanted: 1_001 }),

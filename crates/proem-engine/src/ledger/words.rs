@@ -79,7 +79,7 @@ impl CapShortfall {
             CapUnit::Tokens => "_tokens",
         };
         let option = match (self.cap.scope, self.cap.period, self.cap.unit) {
-            (CapScope::Project, CapPeriod::Run, CapUnit::NanoDollars) => "what this run may cost or ",
+            (CapScope::Project, CapPeriod::Run, CapUnit::NanoDollars) => "the cap on this run's cost or ",
             _ => "",
         };
         match self.cap.scope {

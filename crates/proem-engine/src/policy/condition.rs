@@ -49,7 +49,7 @@ impl AutomaticCondition {
 /// One condition with what speaks against it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConditionResult {
-    /// Which one.
+    /// The condition that was met.
     pub condition: AutomaticCondition,
     /// Why it is not met, in our words. Empty if it is.
     pub against: Vec<String>,

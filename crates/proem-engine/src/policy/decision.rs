@@ -58,7 +58,7 @@ pub struct ActionEvidence<'a> {
     pub prompt: ConfidentialPrompt<'a>,
 }
 
-/// Which decision it is.
+/// The moment at which the policy decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DecisionMoment {
     /// The first one, when it was proposed.
@@ -96,7 +96,7 @@ pub struct DecisionRequest<'a> {
     pub sources: SourceAgreement,
     /// Whether effects happen.
     pub switch: EffectSwitch,
-    /// Which decision it is.
+    /// The moment at which the policy decides.
     pub moment: DecisionMoment,
 }
 

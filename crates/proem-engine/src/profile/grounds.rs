@@ -22,7 +22,7 @@ pub enum List {
 pub struct LineGround {
     /// The list that the line is in.
     pub list: List,
-    /// Which line of it, from 0.
+    /// The line's number, from 0.
     pub line: u32,
     /// The rule that wrote it.
     pub rule: ProfileRule,

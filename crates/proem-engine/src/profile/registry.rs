@@ -1,4 +1,4 @@
-//! Which names may be in a profile.
+//! The names that may be in a profile.
 
 use std::collections::BTreeSet;
 

@@ -123,7 +123,7 @@ impl RequestExpectation {
         self.tokens.is_some() || self.tools.is_some() || !self.sections.is_empty() || self.hash.is_some()
     }
 
-    /// Which sections limits leave in another state than expected, in words.
+    /// The sections that limits leave in another state than expected, in words.
     #[must_use]
     pub fn broken_states(&self, report: &Report) -> Vec<String> {
         let mut broken = Vec::new();

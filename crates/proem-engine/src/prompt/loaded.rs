@@ -24,7 +24,7 @@ use crate::section::Trust;
 /// A strict prompt, read, checked and compiled: what an assembly is made from.
 #[derive(Debug)]
 pub struct Prompt {
-    /// Which one it is.
+    /// The prompt's name and version.
     pub id: PromptId,
     /// Its file.
     pub file: PromptFile,

@@ -1,7 +1,7 @@
 //! Handlebars templates: what one is, once it is read.
 //!
-//! [`parse_template`] reads a text as handlebars.js does, [`evaluate`](mod@evaluate) puts values into it. What
-//! is analysed is the same tree that is evaluated: there is no second reading of a template.
+//! [`parse_template`] reads a text as handlebars.js does, [`evaluate`](mod@evaluate) puts values into it. The analysed
+//! tree is the evaluated one: there is no second reading of a template.
 //!
 //! Source: handlebars.js 4.7, <https://handlebarsjs.com/guide/>. Its grammar is `src/handlebars.yy`.
 

@@ -69,7 +69,7 @@ struct ProvidersToml {
     models: BTreeMap<Spanned<String>, RawModel>,
 }
 
-/// What models share, by name.
+/// The rules that models share, by name.
 struct NamedRules {
     caching: BTreeMap<String, CacheRules>,
     tokenisers: BTreeMap<String, RawTokeniser>,

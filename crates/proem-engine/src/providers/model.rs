@@ -21,13 +21,13 @@ pub struct Model {
     pub operator: OperatorRole,
     /// How it is held to a schema.
     pub answers: SchemaEnforcement,
-    /// Who says so.
+    /// The source of this knowledge.
     pub answers_by: EnforcementSource,
     /// The protocol's name for the maximum tokens of an answer.
     pub output_key: OutputKey,
     /// Features of its protocol that it refuses.
     pub quirks: Vec<Quirk>,
-    /// What it takes of pictures and files.
+    /// The pictures and files that it accepts.
     pub media: MediaSupport,
     /// The tokens of prompt and answer together, at most.
     pub context_tokens: Option<NonZeroUsize>,
@@ -82,7 +82,7 @@ pub enum SchemaEnforcement {
     Text,
 }
 
-/// Who says how a model is held to a schema.
+/// The source of the knowledge of how a model is held to a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum EnforcementSource {
     /// The list of known models, or configuration: a refusal is a failure.

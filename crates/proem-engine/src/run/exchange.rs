@@ -215,7 +215,7 @@ impl FallbackReason {
 /// One attempt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Attempt {
-    /// Which effect of the run it was.
+    /// The effect of the run.
     pub effect: EffectId,
     /// When its answer came.
     pub at: Time,
@@ -380,7 +380,7 @@ impl<'t> Exchange<'t> {
         attempt.response = Some(response);
         match read {
             None if finish == FinishReason::Length => match self.keep(attempt).then(|| self.again(&[])).flatten() {
-                // What the server was to keep from writing took up the room of the answer.
+                // The answer had no room, because the server was to keep from writing so much.
                 Some(request) => self.ask(request),
                 None => self.give_up(FallbackReason::CutOff),
             },

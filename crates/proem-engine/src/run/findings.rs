@@ -1,4 +1,4 @@
-//! What the calls of a run taught about a model's server.
+//! The lessons of a run's calls about a model's server.
 
 use core::num::NonZeroUsize;
 
@@ -6,7 +6,7 @@ use super::{Attempt, TriedWay};
 use crate::call::FailureKind;
 use crate::providers::{Model, SchemaEnforcement};
 
-/// What the calls of a run taught about a model's server: the requests that follow are made for it.
+/// The lessons of a run's calls about a model's server. Later requests follow them.
 ///
 /// It is read off the attempts that the run keeps, so that a replay comes to the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -20,7 +20,7 @@ pub struct ServerFindings {
 }
 
 impl ServerFindings {
-    /// What these attempts taught, all of one model, in their order.
+    /// The lessons of these attempts, all of one model, in their order.
     #[must_use]
     pub fn of<'a>(attempts: impl IntoIterator<Item = &'a Attempt>) -> Self {
         let mut findings = Self::default();

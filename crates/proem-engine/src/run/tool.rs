@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 
 use super::{EffectId, ShownHash};
 
-/// What a call of a tool may do to the world.
+/// The effect that a call of a tool may have on the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ToolPower {
@@ -41,7 +41,7 @@ impl ToolPower {
     }
 }
 
-/// Which untrusted sources had a part in something, as it is stored.
+/// The untrusted sources that took part in something, as they are stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallLabel {
     /// Their names. `None` if there are too many to name.
@@ -115,7 +115,7 @@ pub struct ToolUse {
     pub arguments: String,
     /// The effects that it may have.
     pub power: ToolPower,
-    /// Where each argument came from, and under `decision` what decided that the call is made.
+    /// The sources of each argument, and under `decision` those of the decision to make the call.
     pub labels: ToolLabels,
     /// The hash of what a person was shown and said yes to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -125,12 +125,12 @@ pub struct ToolUse {
     pub repeats: Option<EffectId>,
 }
 
-/// Where what a call says came from.
+/// The sources of a call's words.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolLabels {
     /// Each argument, by the name of its parameter.
     pub arguments: std::collections::BTreeMap<String, CallLabel>,
-    /// What decided that the call is made.
+    /// The sources of the decision to make the call.
     pub decision: CallLabel,
 }
 
@@ -160,7 +160,7 @@ pub enum ToolOutcome {
     },
 }
 
-/// What represents a value that must stay hidden.
+/// The text in place of a hidden value.
 const HIDDEN: &str = "[Hidden]";
 
 /// The text of a JSON value with every field hidden whose name begins with `_`. `None` if there is none, or the text is

@@ -513,7 +513,7 @@ fn an_answer_that_is_no_object_is_asked_for_as_the_field_of_one() {
     let (object, _) =
         made(json!({ "type": "object", "properties": { "value": { "enum": [1] } }, "additionalProperties": false }));
     assert_eq!(object.to_answer(json!({ "value": 1 })), json!({ "value": 1 }));
-    // What is wrong is told of the schema as it was written.
+    // Problems are described in terms of the schema as it was written.
     let error = Contract::of_answer("answer", json!({ "type": "string" }), MissingMaxima::Refused).unwrap_err();
     assert_eq!(error.to_string(), "contract `answer`: the root is a string without a maximum length; add `maxLength`");
     let either = made(json!({ "anyOf": [{ "type": "boolean" }, { "type": "object", "properties": {}, "additionalProperties": false }] })).0;

@@ -1,4 +1,4 @@
-//! What a model puts around the value: calls of tools, objects with one member, bare lists, escapes.
+//! The wrappings that a model puts around the value: calls of tools, objects with one member, bare lists, escapes.
 #![expect(
     clippy::unwrap_used,
     reason = "helpers of tests may stop the test; clippy's exceptions cover test functions only"

@@ -133,7 +133,7 @@ impl ActionRule {
             Self::Audience => "a text without inputs that its readers may not see",
             Self::SchemeRefused => "no address but one with http or https",
             Self::Provenance(_, ProvenanceGap::NotFound | ProvenanceGap::UntrustedOnly) => {
-                "a value exactly as it stands in the trusted inputs or the allowlist"
+                "exactly a value of the trusted inputs or the allowlist"
             }
             Self::Provenance(ReferentKind::Recipient, ProvenanceGap::Malformed) => {
                 "one plain address, as in name@example.org"

@@ -176,12 +176,14 @@ impl fmt::Display for TreeError {
             f.write_str("`")?;
         }
         match self.fault {
-            TreeFault::Depth => write!(f, ": more than {MAX_DEPTH} lists and maps stand in each other; flatten it"),
+            TreeFault::Depth => {
+                write!(f, ": more than {MAX_DEPTH} lists and maps are nested in each other; flatten it")
+            }
             TreeFault::Values => write!(f, ": there are more than {MAX_VALUES} values; leave some out"),
             TreeFault::Bytes => write!(f, ": texts and names have more than {MAX_BYTES} bytes; shorten them"),
             TreeFault::Name => write!(f, ": the name has more than {MAX_NAME_BYTES} bytes; shorten it"),
             TreeFault::Labels => write!(f, ": there are more than {MAX_LABELS} different labels; join some"),
-            TreeFault::NoPlace => f.write_str(": nothing stands there; name a place of the tree"),
+            TreeFault::NoPlace => f.write_str(": there is no such place; name a place of the tree"),
             TreeFault::Length => f.write_str(": it is longer than any written tree; it is not one of ours"),
             TreeFault::NoJson => f.write_str(": it is not JSON; take it from where it was stored again"),
             TreeFault::Form => f.write_str(": no tree is written like this; take it from where it was stored again"),

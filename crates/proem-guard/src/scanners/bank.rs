@@ -324,7 +324,7 @@ impl Desk {
     }
 
     /// Notes a bucket. Whether it wasn't noted before.
-    #[expect(clippy::indexing_slicing, reason = "a number of 16 bits lies in one of 1,024 words")]
+    #[expect(clippy::indexing_slicing, reason = "a number of 16 bits is in one of 1,024 words")]
     fn is_new(&mut self, bucket: u16) -> bool {
         let bit = 1u64.rotate_left(u32::from(bucket % 64));
         let word = &mut self.seen[usize::from(bucket / 64)];

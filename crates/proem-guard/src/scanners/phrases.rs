@@ -25,7 +25,7 @@ pub(super) struct RuleFamily {
     name: &'static str,
     kind: FindingKind,
     rules: Vec<DetectionRule>,
-    /// Which places of which patterns a concept fits, by concept.
+    /// The places in patterns that a concept fits, by concept.
     places: Vec<Vec<PatternPosition>>,
     /// How many places there are.
     len: usize,

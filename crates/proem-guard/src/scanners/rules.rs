@@ -49,7 +49,7 @@ pub struct DetectionRule {
     /// The concepts that void it anywhere in its sentence.
     pub(super) without: Vec<u16>,
     pub(super) patterns: Vec<Vec<PatternElement>>,
-    /// Which of the patterns, by their places, names don't make.
+    /// The places of the patterns that names don't make.
     pub(super) prose: Vec<usize>,
 }
 
@@ -89,7 +89,7 @@ pub fn parse_rules(text: &'static str, lexicon: &Lexicon) -> Result<Vec<Detectio
         if line.starts_with('[') {
             let rule = rule_header(line).map_err(at)?;
             if rules.iter().any(|other| other.id == rule.id) {
-                return Err(at(format!("`{}` stands here for the second time; join both", rule.id)));
+                return Err(at(format!("`{}` is given here for the second time; join both", rule.id)));
             }
             rules.push(rule);
             continue;
@@ -221,7 +221,7 @@ mod tests {
             ),
             ("[x/y] high 1\nmatch", "rules.txt:2: `match` needs a concept"),
             ("group z", "rules.txt:1: expected `group name concept,concept`"),
-            ("[x/y] high 1\n[x/y] low 1", "rules.txt:2: `x/y` stands here for the second time; join both"),
+            ("[x/y] high 1\n[x/y] low 1", "rules.txt:2: `x/y` is given here for the second time; join both"),
             ("[x/y] high 1\nmatch a", "rules.txt: `x/y` needs `means`, `example` and `match`"),
         ] {
             assert_eq!(parse_rules(text, &lexicon()).unwrap_err().to_string(), expected, "{text}");

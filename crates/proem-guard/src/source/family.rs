@@ -1,4 +1,4 @@
-//! Which family a text belongs to: by its name, or by its lines if it has none.
+//! Finds the family that a text belongs to: by its name, or by its lines if it has none.
 
 use super::LanguageFamily;
 

@@ -1,4 +1,4 @@
-//! Which characters may be in an emoji sequence.
+//! The characters that may be in an emoji sequence.
 
 /// Whether the character is an emoji, or one that becomes an emoji with a variation selector.
 ///

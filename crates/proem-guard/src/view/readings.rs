@@ -274,7 +274,7 @@ fn text_checksum(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// Which bytes occur in a text, so that a step without its signs costs nothing.
+/// The bytes that occur in a text, so that a step without its signs costs nothing.
 struct ByteCensus {
     occurs: [bool; 256],
     beyond_ascii: bool,

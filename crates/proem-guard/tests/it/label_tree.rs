@@ -79,7 +79,7 @@ fn a_leaf_is_replaced_and_no_other_changes() {
     assert_eq!(tree.label(), label("mail/subject").join(&label("model/answer")));
     let before = tree.clone();
     let error = tree.replace(&at("/fields/bodies"), LabelTree::Null).unwrap_err();
-    assert_eq!(error.to_string(), "`/fields/bodies`: nothing stands there; name a place of the tree");
+    assert_eq!(error.to_string(), "`/fields/bodies`: there is no such place; name a place of the tree");
     let error = tree.replace(&at("/fields/body"), "x".repeat(MAX_BYTES).into()).unwrap_err();
     assert_eq!(error.to_string(), "`/fields/body`: texts and names have more than 4194304 bytes; shorten them");
     assert_eq!(tree, before);
@@ -91,7 +91,10 @@ fn what_is_too_much_is_refused_with_its_place() {
     let long_name = "n".repeat(MAX_NAME_BYTES + 1);
     let levels = "/*/0".repeat(MAX_DEPTH / 2);
     for (json, expected) in [
-        (deep(MAX_DEPTH / 2 + 1), format!("`{levels}/*`: more than 32 lists and maps stand in each other; flatten it")),
+        (
+            deep(MAX_DEPTH / 2 + 1),
+            format!("`{levels}/*`: more than 32 lists and maps are nested in each other; flatten it"),
+        ),
         (json!([{ long_name: 1 }]), "`/0/*`: the name has more than 256 bytes; shorten it".into()),
         (json!([vec![0; MAX_VALUES - 3], 1, 2]), "`/2`: there are more than 65536 values; leave some out".into()),
         (json!({ "a": "x".repeat(MAX_BYTES - 1) }), String::new()),

@@ -1,9 +1,9 @@
 //! C and C++: what a source includes.
 //!
-//! This is the preprocessor's view, which needs no grammar: comments, literals and spliced lines as the phases
-//! of translation have them (ISO/IEC 9899:2018, 5.1.1.2; ISO/IEC 14882:2020, 5.2), and directives where `#` is
-//! the first sign of a line. Macros are not expanded. Which branch of a condition is compiled is up to whoever
-//! builds it, so that what any branch includes counts.
+//! This is the preprocessor's view, which needs no grammar: comments, literals and spliced lines as the phases of
+//! translation have them (ISO/IEC 9899:2018, 5.1.1.2; ISO/IEC 14882:2020, 5.2), and directives where `#` is the first
+//! sign of a line. Macros are not expanded. The build decides on the compiled branch of a condition, so the includes of
+//! every branch count.
 
 use crate::{
     extract::{ExtractError, NODES, facts::FactsBuilder},

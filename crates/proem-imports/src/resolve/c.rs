@@ -1,8 +1,8 @@
 //! C's and C++'s headers: the file that a path names.
 //!
-//! Which folders are searched is up to whoever builds the sources, and written nowhere that all projects have in
-//! common. So a path leads to the file that it names from the includer's folder, else to the only file of the
-//! repository whose path ends with it. Of several nobody knows which one.
+//! The build decides on the searched folders, and no file that all projects have in common names them. So a path leads
+//! to the file that it names from the includer's folder, else to the only file of the repository whose path ends with
+//! it. If there are several, none is chosen.
 
 use std::collections::BTreeMap;
 

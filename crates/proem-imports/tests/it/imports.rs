@@ -1,4 +1,4 @@
-//! Which file imports which, language by language, and what strange input comes to.
+//! Imports of each language, and the results of strange input.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test stops at the first surprise")]
 
 mod bounds;

@@ -48,7 +48,7 @@ pub(crate) struct TrainAbstention {
     to: PathBuf,
 }
 
-/// Which part of a set of tasks: what is learned from is never reported.
+/// The part of a set of tasks: results on training tasks are never reported.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum TaskPart {
@@ -128,7 +128,7 @@ impl TaskKind {
 struct TaskExample {
     kind: TaskKind,
     signals: TaskSignals,
-    /// Which share of what it is about is among the first ten.
+    /// The share of the wanted files among the first ten.
     hit: f64,
     /// Its clone, and, of everyday tasks, which of them it is: neither is learned from where it is measured.
     folds: (usize, Option<usize>),

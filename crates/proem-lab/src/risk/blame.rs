@@ -1,4 +1,4 @@
-//! Which commits of a clone needed a fix later: those whose lines a later fix changes.
+//! Finds the commits of a clone that needed a fix later: those whose lines a later fix changes.
 //!
 //! The labels of the score's training data were made in the same way (Śliwerski, Zimmermann and Zeller, *When Do
 //! Changes Induce Fixes?*, 2005). Only lines of code and configuration count. Proem's own reading of messages decides

@@ -130,7 +130,7 @@ const fn labels_of_classification(told: &SignalClassification) -> SignalLabels {
 
 const DIMENSIONS: [&str; 4] = ["type", "importance", "action", "time"];
 
-/// Which dimensions are right.
+/// Marks each dimension as right or wrong.
 fn right(meant: &SignalLabels, told: &SignalLabels) -> [bool; 4] {
     [
         meant.category == told.category,

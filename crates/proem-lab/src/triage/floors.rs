@@ -24,7 +24,7 @@ const SIGNALS: &str = "evals/triage/floors.psv";
 /// Their scores.
 pub(super) const FLOORS: &str = "evals/triage/floors.md";
 
-/// Which half a signal belongs to: by the first bit of the SHA-256 of its line.
+/// The half that a signal belongs to: by the first bit of the SHA-256 of its line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum FloorHalf {
     /// It was read while words were chosen.

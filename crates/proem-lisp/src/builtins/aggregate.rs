@@ -1,4 +1,4 @@
-//! What data tables need: sums, averages, and elements chosen by a key.
+//! Functions for data tables: sums, averages, and elements chosen by a key.
 //!
 //! Missing values, nil, are left out of sums and averages.
 

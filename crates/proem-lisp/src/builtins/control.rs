@@ -1,4 +1,4 @@
-//! What tells the machine what to do: calls, ends, tools, memory and budget.
+//! Functions that direct the machine: calls, ends, tools, memory and budget.
 
 use super::{Control, Row, Run, native, row_of};
 use crate::{
@@ -26,11 +26,11 @@ pub(super) const ROWS: &[Row] = &[
         pcalls,
     )
     .examples(&[("(pcalls (fn [] 1) (fn [] 2))", "(1 2)")]),
-    native("memory/get", "key default?", "What memory has under a key.", memory_get)
+    native("memory/get", "key default?", "The value of memory under a key.", memory_get)
         .examples(&[("(memory/get :a 0)", "0")]),
     native("memory/put", "key value", "Keeps a value in memory if the program succeeds, and gives it.", memory_put)
         .examples(&[("(do (memory/put :a 1) memory/a)", "1")]),
-    native("budget/remaining", "", "What the program may still use, as a map.", budget)
+    native("budget/remaining", "", "The program's remaining limits, as a map.", budget)
         .examples(&[("(:tool-calls (budget/remaining))", "100")]),
     native("condp/no-clause", "x", "", |_, args| Err(crate::machine::no_clause(&print_excerpt(args.get(0), 80)))),
 ];

@@ -133,7 +133,7 @@ fn moment(context: &mut Context, args: &Args<'_>, index: usize, function: &str) 
     Ok(if text.len() > MOST_BYTES { None } else { parse_moment(text.as_str()) })
 }
 
-/// What is still to be read of a date.
+/// The unread rest of a date.
 struct Cursor<'a>(&'a str);
 
 impl Cursor<'_> {

@@ -42,7 +42,7 @@ struct Mark {
     conversion: char,
 }
 
-/// Which argument a mark takes.
+/// The argument that a mark takes.
 #[derive(Debug, Clone, Copy)]
 enum Which {
     Next,

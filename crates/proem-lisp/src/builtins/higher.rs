@@ -16,7 +16,7 @@ use alloc::{sync::Arc, vec, vec::Vec};
 use core::cmp::Ordering;
 
 pub(super) const ROWS: &[Row] = &[
-    each("map", "f coll & colls", "What the function gives for each element.", list_of_results)
+    each("map", "f coll & colls", "The function's results, one for each element.", list_of_results)
         .examples(&[("(map inc [1 2])", "(2 3)"), ("(map + [1 2] [10 20])", "(11 22)"), ("(map :a [{:a 1}])", "(1)")]),
     each("mapv", "f coll & colls", "As `map`, as a vector.", vector_of_results).examples(&[("(mapv inc [1 2])", "[2 3]")]),
     each("filter", "pred coll", "The elements for which the function holds.", |context, results| {
@@ -71,7 +71,7 @@ pub(super) const ROWS: &[Row] = &[
     lisp("sort/by-key-with", "keyfn comparator coll", "",
         "(fn [k cmp coll] (map second (sort/with (fn [a b] (cmp (first a) (first b))) (map (fn [x] [(k x) x]) coll))))"),
     lisp("sort/with", "comparator coll", "", SORT_WITH),
-    each("keep", "f coll", "What the function gives for each element, without nils.", |context, results| {
+    each("keep", "f coll", "The function's results, one for each element, without nils.", |context, results| {
         let mut out = Items::default();
         for result in results.results.into_iter().filter(|result| !result.is_nil()) {
             out.push(result, &mut context.meter)?;
@@ -79,7 +79,7 @@ pub(super) const ROWS: &[Row] = &[
         Ok(out.into_list())
     })
     .examples(&[("(keep :a [{:a 1} {}])", "(1)")]),
-    each_of("map-indexed", "f coll", "What the function gives for each index and element.", indexed, list_of_results)
+    each_of("map-indexed", "f coll", "The function's results, one for each index and element.", indexed, list_of_results)
         .examples(&[("(map-indexed vector [:a :b])", "([0 :a] [1 :b])")]),
     each_of("keep-indexed", "f coll", "As `map-indexed`, without nils.", indexed, |context, results| {
         let mut out = Items::default();

@@ -185,8 +185,7 @@ pub(super) fn replace_text(
 
 fn pieces(pattern: &Regexp, replacement: &str) -> Result<Vec<Piece>, Fault> {
     let wrong = |message: String| {
-        Fault::eval(message)
-            .help("`$1` stands for a group; write `\\\\$` for a dollar, or use `str/re-quote-replacement`")
+        Fault::eval(message).help("`$1` means a group; write `\\\\$` for a dollar, or use `str/re-quote-replacement`")
     };
     let mut pieces = Vec::new();
     let mut text = String::new();

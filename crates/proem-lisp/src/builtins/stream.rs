@@ -20,7 +20,7 @@ pub(super) const ROWS: &[Row] = &[
     lisp(
         "repeatedly",
         "n? f",
-        "What a function without arguments gives, n times or endlessly.",
+        "The results of a function without arguments, n times or endlessly.",
         "(fn ([f] (stream/make :map (fn [_] (f)) (range))) ([n f] (map (fn [_] (f)) (range n))))",
     )
     .examples(&[("(repeatedly 2 (fn [] 1))", "(1 1)")]),
@@ -107,7 +107,7 @@ pub(super) const ROWS: &[Row] = &[
 /// stream that the other can't go through.
 pub(crate) fn stream_version(name: &str, args: &[Value]) -> Option<BuiltinId> {
     let is_stream = |value: &Value, is_endless_enough: fn(&Stream) -> bool| matches!(value, Value::Stream(stream) if is_endless_enough(stream));
-    // What makes a stream of an endless one would never come to its end.
+    // A function that makes a stream would never come to the end of an endless one.
     let makes_stream = matches!(name, "map" | "filter" | "remove" | "keep" | "map-indexed") && args.len() == 2;
     let is_endless: fn(&Stream) -> bool =
         if makes_stream { |stream| stream.count().is_none() } else { |stream| stream.kind == StreamKind::Computed };

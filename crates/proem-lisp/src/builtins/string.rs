@@ -96,7 +96,7 @@ pub(super) const ROWS: &[Row] = &[
         "(fn [s replacements] (str/join (map (fn [c] (let [r (replacements c)] (if r r c))) (str/characters s))))")
         .examples(&[("(str/escape \"a<b\" {\\< \"&lt;\"})", "\"a&lt;b\"")]),
     native("str/characters", "s", "", characters),
-    native("str/re-quote-replacement", "s", "The string as a replacement that stands for itself.", quote_replacement)
+    native("str/re-quote-replacement", "s", "The string as a replacement that means itself.", quote_replacement)
         .examples(&[("(str/replace \"a\" #\"a\" (str/re-quote-replacement \"$1\"))", "\"$1\"")]),
 ];
 

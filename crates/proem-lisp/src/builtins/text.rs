@@ -14,15 +14,15 @@ pub(super) const ROWS: &[Row] = &[
         .examples(&[("(str \"a\" 1 nil :b)", "\"a1:b\""), ("(str [1 \"a\"])", "\"[1 \\\"a\\\"]\"")]),
     native("pr-str", "& xs", "The arguments as a string that reads back.", pr_str)
         .examples(&[("(pr-str \"a\")", "\"\\\"a\\\"\"")]),
-    native("print-str", "& xs", "What `print` would print, as a string.", |context, args| {
+    native("print-str", "& xs", "The text that `print` would print.", |context, args| {
         joined(context, args, Style::Plain, " ").map(Value::from)
     })
     .examples(&[("(print-str 1 nil)", "\"1 nil\"")]),
-    native("println-str", "& xs", "What `println` would print, as a string.", |context, args| {
+    native("println-str", "& xs", "The text that `println` would print.", |context, args| {
         line(context, args, Style::Plain).map(Value::from)
     })
     .examples(&[("(println-str 1)", "\"1\\n\"")]),
-    native("prn-str", "& xs", "What `prn` would print, as a string.", |context, args| {
+    native("prn-str", "& xs", "The text that `prn` would print.", |context, args| {
         line(context, args, Style::Readable).map(Value::from)
     })
     .examples(&[("(prn-str \"a\")", "\"\\\"a\\\"\\n\"")]),

@@ -8,7 +8,7 @@ use alloc::{borrow::Cow, format, string::String};
 pub enum PromptReference {
     /// The lean text and every form and function with its arguments and its description.
     Full,
-    /// What differs from Clojure, and common patterns: at most 400 tokens.
+    /// The differences from Clojure, and common patterns: at most 400 tokens.
     Lean,
     /// Nothing, for models that know the language.
     None,

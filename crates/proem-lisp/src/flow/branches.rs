@@ -1,4 +1,4 @@
-//! Where the form of each test ends, and what may happen before.
+//! Finds the end of each test's form, and the effects possible before it.
 //!
 //! A test decides on all steps until the ways from it meet at the end of its form. A `recur` counts as if it went on
 //! behind itself, since it ends its form. So steps only go forwards, and forms are in a row: the steps of one are those
@@ -13,7 +13,7 @@ use crate::{
 };
 use alloc::{collections::BTreeMap, sync::Arc, vec, vec::Vec};
 
-/// What steps may do.
+/// The possible effects of steps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Reach {
     /// They may do what others see: print, call a tool, change the memory, end the program.
@@ -26,7 +26,7 @@ pub(crate) struct Reach {
     pub(crate) reduces: bool,
 }
 
-/// Where the form of a test ends.
+/// The end of a test's form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FormEnd {
     /// The step at which all ways meet, or [`FormEnd::FUNCTION`].
@@ -63,7 +63,7 @@ impl Reach {
     }
 }
 
-/// What a function of the table may do by itself.
+/// The possible effects of a function of the table by itself.
 fn reach_of_row(id: BuiltinId) -> Reach {
     let Some(row) = builtins::row(id) else { return Reach::EVERYTHING };
     let writes = row.name == "memory/put";
@@ -72,7 +72,7 @@ fn reach_of_row(id: BuiltinId) -> Reach {
     Reach { acts, writes, calls, reduces: row.name == "reduced" }
 }
 
-/// What a step may do, with `functions` for those that it makes.
+/// The possible effects of a step, with `functions` for those that it makes.
 pub(super) fn reach_of_op(program: &Program, op: Op) -> Reach {
     match op {
         Op::Define(_) | Op::DefineFunction(_) | Op::DefineOnce(_) => {
@@ -92,13 +92,13 @@ pub(super) fn reach_of_op(program: &Program, op: Op) -> Reach {
     }
 }
 
-/// What a function's own steps may do.
+/// The possible effects of a function's own steps.
 pub(crate) fn reach_of(program: &Program, function: &Function) -> Reach {
     let ops = function.arities.iter().flat_map(|arity| &arity.ops);
     ops.fold(Reach::NOTHING, |reach, op| reach.join(reach_of_op(program, *op)))
 }
 
-/// What calling a value may do by itself: a function's own steps, or a function of the table.
+/// The possible effects of calling a value by itself: a function's own steps, or a function of the table.
 pub(crate) fn reach_of_value(value: &Value) -> Reach {
     match value {
         Value::Builtin(id) => reach_of_row(id.get()),
@@ -110,7 +110,7 @@ pub(crate) fn reach_of_value(value: &Value) -> Reach {
     }
 }
 
-/// What calling any function of a program may do: one that it makes, or one of the table that it names.
+/// The possible effects of calling any function of a program: one that it makes, or one of the table that it names.
 pub(crate) fn reach_of_calls(program: &Program) -> Reach {
     let mut reach = Reach::NOTHING;
     for (number, function) in program.functions.iter().enumerate() {
@@ -126,7 +126,7 @@ pub(crate) fn reach_of_calls(program: &Program) -> Reach {
     Reach { calls: false, ..reach }
 }
 
-/// Where a step goes on. What goes on to the end of a loop goes there at once, past the step that names it.
+/// The steps behind a step. A step to the end of a loop leads there at once, past the step that names it.
 pub(super) fn ways(ops: &[Op], at: usize) -> Vec<usize> {
     let Some(op) = ops.get(at) else { return Vec::new() };
     let next = successors(*op, at).into_iter().flatten();
@@ -138,7 +138,7 @@ pub(super) fn ways(ops: &[Op], at: usize) -> Vec<usize> {
     .collect()
 }
 
-/// What is between two steps.
+/// The summary of the steps between two steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Summary {
     reach: Reach,
@@ -274,7 +274,7 @@ impl Branches {
         self.0.iter().map(|(at, form)| (*at, *form))
     }
 
-    /// Where the form of the test at this step ends. At the function's end if it isn't known.
+    /// The end of the form of the test at this step. The function's end if it isn't known.
     pub(crate) fn end_of(&self, at: usize) -> FormEnd {
         let reach = Reach::EVERYTHING;
         let unknown = FormEnd { at: FormEnd::FUNCTION, reach, locals: u64::MAX, has_more: true };
@@ -296,7 +296,7 @@ fn form_from(at: usize, forward: &Forward, pieces: &Pieces, ops: &[Op]) -> (usiz
     }
 }
 
-/// Where steps go if they only go forwards.
+/// The ways of steps that only go forwards.
 struct Forward {
     /// The last step that goes back to each.
     back: BTreeMap<usize, usize>,
@@ -337,7 +337,7 @@ impl Forward {
         self.back.get(&to).copied()
     }
 
-    /// What comes behind the loop that starts at a step: behind its last `recur`, past steps that only go on there.
+    /// The step behind the loop that starts at a step: behind its last `recur`, past steps that only go on there.
     fn loop_end(&self, start: usize, ops: &[Op]) -> usize {
         let Some(last) = self.last_back(start) else { return ops.len() };
         let mut end = last.saturating_add(1);

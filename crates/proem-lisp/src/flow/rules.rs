@@ -5,21 +5,21 @@
 //! takes off too little ends in a problem, never in a value without its label: a labelled value is of no type that a
 //! function takes, and can't be compared.
 
-/// What a function does with labels.
+/// A function's rule for labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Rule {
     pub(crate) takes: Takes,
     pub(crate) results: Results,
 }
 
-/// Which labels are taken off the arguments before the call, and joined to the result.
+/// The labels that are taken off the arguments before the call, and joined to the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Takes {
     /// The first ones as listed, and the rest in turn.
     Listed(&'static [Take], &'static [Take]),
     /// All but the last one in one way, and the last one in another.
     Last(Take, Take),
-    /// What is put into a map or a set is taken off deeply, what is put into a sequence isn't.
+    /// A value put into a map or a set loses its labels deeply. A value put into a sequence doesn't.
     Conj,
     /// As `Conj`, for the elements of the second argument.
     Into,
@@ -29,15 +29,15 @@ pub(crate) enum Takes {
     Print,
     /// As `Print`, for a template, which can't hide a part: a secret is refused.
     PrintTemplate,
-    /// Which names the memory has counts.
+    /// The label of the memory's names counts.
     MemoryGet,
-    /// What is stored has the labels of what decided on it.
+    /// A stored value has the labels of the decision to store it.
     MemoryPut,
-    /// What is left depends on all that was done.
+    /// The rest of the budget depends on everything that was done.
     Budget,
 }
 
-/// Which labels of one argument are taken off.
+/// The labels of one argument that are taken off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Take {
     /// All, at any depth: the function compares, computes or prints.
@@ -48,7 +48,7 @@ pub(crate) enum Take {
     Keep,
 }
 
-/// What is done with the results of a function that is called for elements.
+/// The use of the results of a function that is called for elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Results {
     /// They are only moved.

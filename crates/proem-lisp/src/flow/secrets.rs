@@ -4,7 +4,7 @@ use crate::value::Value;
 use alloc::{vec, vec::Vec};
 use proem_text::Label;
 
-/// What is still to be done.
+/// The remaining work.
 enum Task {
     /// A value, and whether it is in a secret field.
     Visit(Value, bool),
@@ -23,7 +23,7 @@ pub fn label_secret_fields(value: Value) -> Value {
 }
 
 /// The value with everything in fields whose name begins with `_` without labels: for a reader whom a signature gives
-/// these fields. What is secret elsewhere stays so.
+/// these fields. Secrets elsewhere stay secret.
 #[must_use]
 pub fn open_secret_fields(value: Value) -> Value {
     change_secret_fields(value, &|value| value.without_labels())

@@ -168,7 +168,7 @@ impl Machine {
     fn remember(&mut self, fiber: &Fiber, key: Value, value: Value) -> Result<(), Fault> {
         let flow = &mut self.context.flow;
         let decided = flow.decided(&fiber.pc);
-        // Which names there are tells what was decided.
+        // The presence of a name tells what was decided.
         flow.labels.join_into(&mut flow.memory, &fiber.pc);
         let value = self.join(value, &decided)?;
         self.context.remember(key, value)

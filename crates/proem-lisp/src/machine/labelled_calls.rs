@@ -262,7 +262,7 @@ impl Machine {
                     Control::Parallel(branches) => {
                         branches.iter_mut().try_for_each(|(_, args)| self.join_all(args, &flow))?;
                     }
-                    // Which arguments a tool gets belongs to each of them.
+                    // The choice of a tool's arguments is joined to each of them.
                     Control::Tool { args, .. } => *args = self.join(mem::take(args), &spine)?,
                     _ => {}
                 }

@@ -27,7 +27,7 @@ impl Reader<'_> {
         let span = self.span(token.len().max(1));
         self.at = span.end;
         if token.contains(char::is_control) {
-            self.problem(span, "a control character stands in a name", "take it out");
+            self.problem(span, "a name has a control character", "take it out");
             return;
         }
         let kind = match token.as_str() {

@@ -41,7 +41,7 @@ impl Reader<'_> {
                 },
                 FormKind::ShortFunction { .. } => {
                     let inner = self.reading.forms.span(id);
-                    self.problem(inner, "`#(…)` can't stand inside another", "write one of them as `(fn [x] …)`");
+                    self.problem(inner, "`#(…)` can't be inside another", "write one of them as `(fn [x] …)`");
                 }
                 _ => open.extend(self.reading.forms.children(id)),
             }

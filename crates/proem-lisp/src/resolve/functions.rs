@@ -110,7 +110,7 @@ impl Resolver {
             None => (form.parameters.clone(), None),
         };
         if rest.as_ref().is_some_and(|rest| rest.len() != 1) {
-            self.problem(form.span, "one name stands after `&`", "write `[a & more]`");
+            self.problem(form.span, "one name belongs after `&`", "write `[a & more]`");
         }
         let rest = rest.and_then(|rest| rest.first().copied());
         let Some(state) = self.state() else { return };

@@ -116,7 +116,7 @@ impl Resolver {
         };
         let Some(modifier) = modifier else { return self.loop_over(pattern, value, step) };
         let Some((next, end)) = step.next else {
-            return self.problem(span, "a modifier stands before the first binding", "write `[x coll :when test]`");
+            return self.problem(span, "a modifier comes before the first binding", "write `[x coll :when test]`");
         };
         match modifier.as_str() {
             "when" => self.schedule(vec![

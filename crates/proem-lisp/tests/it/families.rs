@@ -92,7 +92,7 @@ fn json_is_read_strictly() {
         ("1 2", "the text goes on after its value"),
         ("", "the text ends where a value is missing"),
         ("\"abc", "this string is never closed"),
-        ("\"a\tb\"", "a control character stands in a string"),
+        ("\"a\tb\"", "a string has a control character"),
         ("\"\\ud800\"", "this escape isn't a character"),
         ("\"\\ud800\\u0041\"", "this escape isn't a character"),
         ("\"\\u+123\"", "this escape isn't a character"),

@@ -270,7 +270,7 @@ fn hostile_sources_are_refused_with_their_place() {
             digits.as_str(),
             "parse_error: this integer has 1000000 digits, more than 1000 (raise `lisp.digits`, or write it as a float)",
         ),
-        ("\u{0}\u{1}", "parse_error: a control character stands in a name (take it out)"),
+        ("\u{0}\u{1}", "parse_error: a name has a control character (take it out)"),
         ("\"open", "parse_error: this string is never closed (add `\"` where it ends; write a quote inside as `\\\"`)"),
     ] {
         let start: String = source.chars().take(20).collect();

@@ -22,9 +22,9 @@ pub type GateFuture<'g, T> = Pin<Box<dyn Future<Output = T> + Send + 'g>>;
 /// An attempt that is about to be made, or was.
 #[derive(Debug, Clone, Copy)]
 pub struct CallAttempt<'c> {
-    /// Which call of which run.
+    /// The place of the call within its run.
     pub slot: CallSlot,
-    /// Which attempt of the call, from 0.
+    /// The attempt's number, from 0.
     pub number: u32,
     /// The question.
     pub request: &'c Request,

@@ -4,7 +4,7 @@ use core::fmt;
 
 use crate::wire::CallSlot;
 
-/// Which attempt of which call of which run: `0001-00-00.json`.
+/// The name of an attempt's cassette, from its run and call: `0001-00-00.json`.
 ///
 /// The order is theirs. The files' names sort the same way up to run 9999, effect 99 and attempt 99.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,4 +1,4 @@
-//! Which hosts a request may reach that is sent for somebody else's words.
+//! The hosts that a request may reach if somebody else's words caused it.
 //!
 //! Invariants: an address is judged after its name was looked up, and the connection goes to that address and no other,
 //! so that a name which changes its address between two questions gains nothing. One address that is not permitted
@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use url::{Host, Url};
 
-/// Which addresses a host may have.
+/// The addresses that a host may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HostScope {
     /// Those of the public internet.

@@ -27,7 +27,7 @@ pub struct HostRequest<'a> {
     pub method: HostMethod,
     /// The whole address.
     pub url: &'a str,
-    /// Which addresses its host may have.
+    /// The addresses that its host may have.
     pub scope: HostScope,
     /// Its headers but for the credential.
     pub headers: &'a [(String, String)],
@@ -201,7 +201,7 @@ fn authorization(url: &Url, credential: HostCredential<'_>) -> Result<HeaderValu
         }
     };
     let mut value = HeaderValue::from_str(&text)
-        .map_err(|_| format!("the credential `{}` can't stand in a header; set it again", secret.name()))?;
+        .map_err(|_| format!("the credential `{}` can't be sent in a header; set it again", secret.name()))?;
     value.set_sensitive(true);
     Ok(value)
 }

@@ -95,7 +95,7 @@ impl StreamNeedle {
 pub(super) struct SecretMatch {
     /// Its place in the text as it arrived.
     pub(super) span: Span,
-    /// Which secret it is.
+    /// The place of the secret in the list.
     pub(super) secret: usize,
 }
 

@@ -22,7 +22,7 @@ pub(super) struct NeedleSearch {
 
 /// A way in which a secret may be in a text.
 struct Needle {
-    /// Which secret it is.
+    /// The place of the secret in the list.
     secret: usize,
     bytes: Vec<u8>,
 }
@@ -84,7 +84,7 @@ impl NeedleSearch {
         self.needles.iter().map(|needle| (needle.secret, needle.bytes.as_slice()))
     }
 
-    /// Which secret is in `text`.
+    /// The place of the secret that is in `text`.
     pub(super) fn find(&self, text: &[u8]) -> Option<usize> {
         let mut end = self.window;
         while let Some(&[first, second]) = end.checked_sub(2).and_then(|pair| text.get(pair..end)) {

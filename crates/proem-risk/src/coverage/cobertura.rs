@@ -185,7 +185,7 @@ impl<'t> XmlScanner<'t> {
         }
         self.skip_spaces();
         let Some(&quote @ (b'"' | b'\'')) = self.rest().first() else {
-            return Err(self.error("an attribute's value stands in quotes"));
+            return Err(self.error("an attribute's value needs quotes"));
         };
         self.skip(1);
         let length = self.rest().iter().position(|&byte| byte == quote);

@@ -1,4 +1,4 @@
-//! Which test files belong to a file by their names and places.
+//! Finds the test files of a file by their names and places.
 
 use alloc::vec;
 use alloc::vec::Vec;

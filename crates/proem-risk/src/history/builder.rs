@@ -273,7 +273,7 @@ impl HistoryBuilder {
     }
 }
 
-/// Which places some tips reach, themselves included. Children are behind their parents in `order`.
+/// The places that some tips reach, themselves included. Children are behind their parents in `order`.
 fn reachable_places(
     tips: impl Iterator<Item = u32>,
     order: &[(u32, i64)],

@@ -1,4 +1,4 @@
-//! Which file a touched path is.
+//! The identity of a touched path across renames.
 //!
 //! A file keeps its identity through exact renames. A path that was deleted and comes back is the same file. One whose
 //! file was renamed away is another file once it is added again, and still the renamed one where a branch goes on with

@@ -14,7 +14,7 @@ pub struct Past<'h> {
     history: &'h History,
     /// No commit from here on is part of it.
     end: u32,
-    /// Which of those before the end are part of it, one bit each. `None` if all are.
+    /// The ancestors among those before the end, one bit each. `None` if all are.
     ancestors: Option<Vec<u64>>,
 }
 

@@ -1,4 +1,4 @@
-//! Which authors are programs.
+//! Recognises authors that are programs.
 
 use alloc::string::String;
 

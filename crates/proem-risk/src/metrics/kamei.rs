@@ -170,7 +170,7 @@ fn at_its_time(
 struct Experience<'h> {
     /// When, and how many files.
     changes: Vec<(i64, u32)>,
-    /// Which files, by first folder.
+    /// The files, by first folder.
     files: BTreeMap<&'h [u8], BTreeSet<FileId>>,
 }
 

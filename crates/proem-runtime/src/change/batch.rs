@@ -16,7 +16,7 @@ use crate::{
 /// The most commits that are looked through for recent ones.
 const MOST_LOOKED_AT: &str = "--max-count=200000";
 
-/// Which commits are listed.
+/// The commits that are listed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommitSelection {
     /// Those that the second revision reaches and the first doesn't.

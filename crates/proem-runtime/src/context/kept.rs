@@ -106,12 +106,12 @@ impl KeptRecords {
         let bytes: usize = entries.iter().map(|(key, value)| key.len().saturating_add(value.len())).sum();
         if bytes >= MOST_BYTES {
             let most = MOST_BYTES >> 20;
-            return Some(format!("what was read of the files is more than the {most} MiB that are kept"));
+            return Some(format!("the facts read from the files exceed the {most} MiB that are kept"));
         }
         let is_used = |key: &[u8]| used.contains(key) || self.new.contains_key(key);
         let spare = used.len().saturating_add(self.new.len()).saturating_add(SPARE);
         let saved = keep_entries(&folder, NAME, &mut entries, spare, is_used);
-        saved.err().map(|error| format!("what was read of the files could not be kept: {error}"))
+        saved.err().map(|error| format!("the facts read from the files could not be kept: {error}"))
     }
 
     fn key(&self, place: &EntryPlace) -> &[u8] {

@@ -133,7 +133,7 @@ impl FilePlaces {
 pub struct ContextCorpus<'t> {
     /// Files and commits.
     pub corpus: Corpus<'t>,
-    /// Which commit each of the corpus' commits is.
+    /// The commit behind each of the corpus' commits.
     pub ids: Vec<CommitIndex>,
 }
 

@@ -34,7 +34,7 @@ pub type Directory = BTreeMap<String, ServedModel>;
 /// The wire traffic of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallTrace {
-    /// Which effect it was.
+    /// The effect's number within the run.
     pub effect: EffectId,
     /// Every attempt, in the order in which they were made.
     pub attempts: Vec<AttemptReport>,

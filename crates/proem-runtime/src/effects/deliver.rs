@@ -39,7 +39,7 @@ pub struct SmtpRoute<'a> {
 pub struct RequestRoute<'a> {
     /// The one origin that requests go to: `https://tickets.example`.
     pub origin: &'a str,
-    /// Which addresses its host may have.
+    /// The addresses that its host may have.
     pub scope: HostScope,
     /// The credential of the sender.
     pub credential: Option<HostCredential<'a>>,

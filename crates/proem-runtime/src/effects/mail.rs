@@ -124,13 +124,13 @@ pub enum MailRefusal {
     /// An address that is none.
     #[error("{field} is not a mail address; write it as `name@domain.example` in ASCII")]
     Address {
-        /// Which one.
+        /// The field's name.
         field: MailField,
     },
     /// A text that is too long.
     #[error("{field} has more than {most} bytes; shorten it")]
     TooLong {
-        /// Which one.
+        /// The field's name.
         field: MailField,
         /// The most bytes that it may have.
         most: usize,
@@ -138,7 +138,7 @@ pub enum MailRefusal {
     /// A name that leads somewhere else.
     #[error("{field} is a path or hidden; name a file without `/`, `\\` and a leading dot")]
     Path {
-        /// Which one.
+        /// The field's name.
         field: MailField,
     },
     /// A name that not every reader of mails takes as it is.
@@ -147,7 +147,7 @@ pub enum MailRefusal {
          `-`; name the file otherwise"
     )]
     FileName {
-        /// Which one.
+        /// The field's name.
         field: MailField,
     },
     /// Two files of one name.
@@ -163,7 +163,7 @@ pub enum MailRefusal {
     #[error("the mail has more than {MAX_RECIPIENTS} recipients; name fewer")]
     TooManyRecipients,
     /// A domain that a message id can't have.
-    #[error("`{domain}` can't stand in a message id; configure the domain that mails come from")]
+    #[error("`{domain}` can't be part of a message id; configure the domain that mails come from")]
     Domain {
         /// The domain.
         domain: String,

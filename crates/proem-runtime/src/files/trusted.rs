@@ -1,4 +1,4 @@
-//! Which bytes of a file are trusted.
+//! The trusted bytes of a file.
 
 /// Bytes of a file that this user approved.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -101,7 +101,7 @@ fn read_task_change(session: &Session<'_>, wanted: &ChangeWanted) -> Result<Opti
                 return Ok(None);
             }
             let (text, extent) = read_difference(session, &["diff"], &["HEAD", "--"])?;
-            Ok(Some(("what is not committed".to_owned(), None, text, extent)))
+            Ok(Some(("the uncommitted changes".to_owned(), None, text, extent)))
         }
         ChangeWanted::LastCommit => commit_change(session, "HEAD", "the last commit"),
         ChangeWanted::Revision(name) => commit_change(session, name, "the commit that the task names"),

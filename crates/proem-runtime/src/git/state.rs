@@ -76,7 +76,7 @@ pub fn repository_state(
     Ok(RepositoryState { git: git_state, gaps })
 }
 
-/// Which commit is checked out. It is asked for in the same words by all, so that git is asked once.
+/// Asks for the checked-out commit. All callers use the same words, so that git is asked once.
 pub(crate) const HEAD_COMMIT: [&str; 4] = ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"];
 
 fn read_head(session: &Session<'_>) -> Result<(GitHead, Option<String>), Error> {
@@ -198,7 +198,7 @@ fn upstream(upstream: Upstream, gaps: &mut Vec<Gap>) -> Option<Divergence> {
     }
 }
 
-/// Which of the two diffs.
+/// One of the two diffs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DiffSide {
     /// From HEAD to the index.

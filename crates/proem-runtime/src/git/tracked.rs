@@ -11,7 +11,8 @@ use crate::{
 /// More than any sensible number of paths below one folder, in bytes.
 const PATHS: usize = 4 * 1024 * 1024;
 
-/// Which of `paths`, given relative to the work tree's `root`, came or would go with the repository's commits.
+/// The members of `paths`, given relative to the work tree's `root`, that came or would go with the repository's
+/// commits.
 ///
 /// True where git tracks the path itself or one of its parents (a link or a submodule then),
 /// letters compared regardless of case, as some file systems do. All `paths` must be below

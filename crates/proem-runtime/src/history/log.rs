@@ -44,7 +44,7 @@ const LONGEST: usize = 1 << 20;
 /// How many commits are read between two reports of progress.
 const STEP: u64 = 1000;
 
-/// Which parents count.
+/// The parents that count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Parents {
     /// Every one: a merge has several.

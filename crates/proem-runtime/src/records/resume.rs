@@ -231,7 +231,7 @@ pub enum ResumeIdentity {
     Apart,
 }
 
-/// Which run is to go on, and under what it must have been sealed.
+/// The run to go on with, and the binding that its state must have been sealed under.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResumeRequest<'r> {
     /// The run that broke off, or that asks.

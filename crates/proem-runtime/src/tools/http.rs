@@ -42,7 +42,7 @@ fn in_words(refusal: RequestRefusal) -> String {
     match refusal {
         RequestRefusal::Missing(name) => format!("its address needs `{name}`, which the call does not have"),
         RequestRefusal::Value(name) => {
-            format!("`{name}` can't stand in the address: it is empty, `.` or `..`, or has a control character")
+            format!("`{name}` can't be part of the address: it is empty, `.` or `..`, or has a control character")
         }
         refusal => refusal.to_string(),
     }
@@ -113,7 +113,7 @@ fn address(tool: &HttpTool, arguments: &str) -> Result<String, String> {
             None | Some(Json::Null) => return Err(in_words(RequestRefusal::Missing(name))),
             Some(Json::String(text)) => text.clone(),
             Some(value @ (Json::Number(_) | Json::Bool(_))) => value.to_string(),
-            Some(_) => return Err(format!("`{name}` is a list or a map, which can't stand in an address")),
+            Some(_) => return Err(format!("`{name}` is a list or a map, which can't be part of an address")),
         };
         values.insert(name, value);
     }

@@ -1,4 +1,4 @@
-//! Which file imports which, in real repositories, friendly and hostile.
+//! Imports between files, in real repositories, friendly and hostile.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test stops at the first surprise")]
 
 mod bounds;

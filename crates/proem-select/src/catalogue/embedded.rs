@@ -1,4 +1,4 @@
-//! Which texts of an entry are embedded, and embedding them.
+//! Chooses the texts of an entry to embed, and embeds them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use proem_engine::error::{Error, ErrorKind};
 /// How many texts are given to an embedder at once.
 const BATCH: usize = 256;
 
-/// Which vectors are made.
+/// The vectors that are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EmbeddingScope {
     /// Those that are missing.

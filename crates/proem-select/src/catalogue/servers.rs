@@ -1,4 +1,4 @@
-//! Which MCP servers are configured, by name only.
+//! The configured MCP servers, by name only.
 //!
 //! Such a file holds commands, arguments, environments and headers, and secrets among them. They
 //! are passed over while parsing and never become values here; nor do messages quote the file.

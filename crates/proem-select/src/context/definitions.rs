@@ -1,4 +1,4 @@
-//! Which definitions of the best files a task is about.
+//! Finds the definitions in the best files that a task is about.
 //!
 //! A definition is scored by the task's words in its name, its documentation and its body, weighed by how telling they
 //! are among the definitions looked at, by how likely its file is, and by its length, for a long function is changed

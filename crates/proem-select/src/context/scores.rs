@@ -77,7 +77,7 @@ pub(super) fn field_scores(terms: &[QueryTerm], lengths: &[f32], counts: impl Fn
     scores
 }
 
-/// Which share of the task's telling words each file has.
+/// The share of the task's telling words that each file has.
 pub(super) fn shares(
     task: &ContextTask,
     files: usize,

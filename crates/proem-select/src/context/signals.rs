@@ -141,7 +141,7 @@ pub(super) const OF_SHORT: [(Signal, Signal); 8] = [
 /// A task of so many words is half short.
 pub(super) const SHORT: f32 = 4.0;
 
-// Which words of a task a file has, and which of its neighbours a path, are bits of one number.
+// The words of a task in a file, and its neighbours' words in a path, are bits of one number.
 const _: () = assert!(MOST_TERMS <= 64);
 
 /// How many of the most similar commits count.
@@ -169,14 +169,14 @@ pub(super) struct Evidence<'c> {
     pub(super) similar: Vec<(u32, f32)>,
     /// The commits that are most alike in meaning, best first.
     pub(super) alike: Vec<u32>,
-    /// Which words of the task are in each file.
+    /// The words of the task in each file.
     pub(super) words_in: Vec<TaskWords>,
-    /// Which of them are in the subject of each commit, a bit for each, by their places.
+    /// The words in the subject of each commit, a bit for each, by their places.
     pub(super) said: Vec<u64>,
 }
 
-/// Which words of the task are in a file, in its path and in the names that it defines: a bit for each, by their places
-/// in [`ContextTask::terms`].
+/// The words of the task in a file, in its path and in the names that it defines: a bit for each, by their places in
+/// [`ContextTask::terms`].
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct TaskWords {
     pub(super) text: u64,

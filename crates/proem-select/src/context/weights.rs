@@ -40,11 +40,11 @@ pub struct AbstentionWeights {
     pub least: f32,
     /// Below this one, at or above [`Self::least`], that is doubtful. See [`Self::is_doubtful`].
     pub doubtful: f32,
-    /// Which directions of meaning are those of software, for the model that ships; 256 numbers.
+    /// The directions of meaning that belong to software, for the model that ships; 256 numbers.
     pub software: Vec<f32>,
     /// Added to their sum.
     pub software_offset: f32,
-    /// Which ranking it was learned behind: its [`ContextWeights::ranking_id`]. Behind another one it tells less.
+    /// The ranking that it was trained behind: its [`ContextWeights::ranking_id`]. Behind another one it tells less.
     pub ranking: String,
 }
 
@@ -106,7 +106,7 @@ impl ContextWeights {
         Ok(weights)
     }
 
-    /// Which ranking this is: the first 16 digits of the SHA-256 of its weights, abstention left out.
+    /// The ranking's id: the first 16 digits of the SHA-256 of its weights, abstention left out.
     #[must_use]
     pub fn ranking_id(&self) -> String {
         let mut hash = Sha256::new();

@@ -81,7 +81,7 @@ pub(super) struct AskedIntents {
 pub(super) struct IntentTable {
     /// The pattern of an entry, one for each intent.
     entries: Vec<EntryPattern>,
-    /// Which intents are effects, which no question asks for.
+    /// The intents that are effects, which no question asks for.
     effects: IntentSet,
     /// Forms of tasks by their first word.
     exact: BTreeMap<&'static str, Vec<TaskForm>>,

@@ -34,7 +34,7 @@ pub struct TranslationLexicon {
     silent: Vec<LineTable>,
 }
 
-/// Which language a text seems to be in.
+/// The language that a text seems to be in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DetectedLanguage {
     English,

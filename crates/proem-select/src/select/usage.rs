@@ -1,4 +1,4 @@
-//! Which requests a capability was really used for.
+//! Counts the requests that a capability was really used for.
 //!
 //! The table has counts of stems and a mean direction, never a request. A table of this kind ships with Proem, keyed by
 //! a hash of name and description. Users add their own.

@@ -37,7 +37,7 @@ impl LawActions {
     /// Until when actions wait: 30 days later.
     pub const DEADLINE: Time = Time(Self::NOW.0 + 30 * 24 * 60 * 60 * 1_000);
     /// The text of an action after an edit.
-    pub const EDITED: &'static str = "what a person made of it";
+    pub const EDITED: &'static str = "a person's word on it";
 
     /// Proem itself.
     #[must_use]
@@ -94,7 +94,7 @@ impl LawActions {
             deadline: Self::DEADLINE,
             decision: json!(null),
             origin: None,
-            texts: vec![HashedContent::new("what the signals say")],
+            texts: vec![HashedContent::new("the signals' words")],
         }
     }
 

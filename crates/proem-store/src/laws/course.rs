@@ -82,7 +82,7 @@ const BROKEN: [(&str, &str); 5] = [
          WHERE t.action = a.key AND t.version = a.version AND t.state_after = a.state)",
     ),
     (
-        "an approval that stands and is not the action's",
+        "a valid approval of another action",
         "SELECT count(*) FROM action_approvals p JOIN actions a ON a.key = p.action WHERE p.used IS NULL \
          AND p.void IS NULL AND (a.state NOT IN ('approved', 'resend') OR a.content <> p.content)",
     ),

@@ -220,7 +220,7 @@ pub async fn an_approval_is_used_once(backend: &impl Backend) {
     let stale = ActionEvent::Approve(LawActions.approval(&edited));
     let refused = LawActions.tried(&store, LawActions.happens(&edited, version, stale)).await.err();
     let rule = RefusalRule::Requirement(Requirement::ApprovalContent);
-    assert_eq!(refused.map(|refused| refused.rule), Some(rule), "what was shown is no more");
+    assert_eq!(refused.map(|refused| refused.rule), Some(rule), "the shown action no longer exists");
     let detail = action_detail(&store, &edited).await;
     assert!(matches!(detail.approvals.as_slice(), [one] if one.void.is_some() && one.used.is_none()));
     assert_eq!(detail.row.form.as_deref(), Some(LawActions::EDITED));

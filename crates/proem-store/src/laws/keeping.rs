@@ -52,7 +52,7 @@ pub async fn a_purge_leaves_open_actions(backend: &impl Backend) {
     let purged = store.purge_actions(purge.clone()).await;
     let Ok(purged) = purged else { panic!("{purged:?}") };
     assert_eq!(purged.actions.into_iter().collect::<Vec<_>>(), [(ActionState::Executed, 1)]);
-    assert_eq!(purged.escalations, 1, "what is about an open action stays");
+    assert_eq!(purged.escalations, 1, "rows about an open action stay");
     assert_eq!(before, store.action(&open.project, &open.key).await.ok(), "a purge of actions");
     assert_eq!(ended_form(&store, &ended).await, None);
     assert!(store.purge_actions(purge).await.is_ok_and(|purged| purged.is_nothing()), "it is done once");
@@ -160,7 +160,7 @@ pub async fn credit_is_for_separate_days(backend: &impl Backend) {
         approval.expires = Time(i64::MAX);
         let event = ActionEvent::Release(approval);
         let released = LawActions.tried(&store, LawActions.happens(&action, version, event)).await;
-        assert!(released.is_err(), "what waits has no hold to be released from");
+        assert!(released.is_err(), "a waiting action has no hold to be released from");
         let mut approve = LawActions.happens(&action, version, ActionEvent::Approve(approval));
         approve.at = Time(LawActions::NOW.0 + day * DAY);
         approve.load = TransitionLoad::Approval(breadth);

@@ -57,7 +57,7 @@ pub async fn settlement_is_idempotent(backend: &impl Backend) {
     assert!(seen.iter().all(|all| Some(all) == seen.first()), "{seen:?}");
     assert_eq!(query_number(backend, "SELECT tokens FROM spend").await, 7);
     let conflict = store.intend(LawSamples.intent(1, 0, 40, &[])).await;
-    assert!(matches!(conflict, Err(Error::Conflict(_))), "what is settled is not booked again: {conflict:?}");
+    assert!(matches!(conflict, Err(Error::Conflict(_))), "a settled amount is not booked again: {conflict:?}");
     store.close().await;
 }
 

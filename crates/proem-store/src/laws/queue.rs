@@ -56,7 +56,7 @@ pub async fn a_line_of_the_queue_says_what_its_action_says(backend: &impl Backen
     assert_eq!(ended.iter().map(|row| row.state).collect::<Vec<_>>(), [ActionState::Cancelled]);
     for (since, expected) in [(LawActions::NOW, 6), (Time(LawActions::NOW.0 + 1), 0)] {
         let Ok(rows) = store.actions_since(&project, since, 100).await else { panic!("actions can be read") };
-        assert_eq!(rows.len(), expected, "whatever they stand at");
+        assert_eq!(rows.len(), expected, "in any state");
     }
     store.close().await;
 }

@@ -62,7 +62,7 @@ pub struct ActionRow {
     pub purged: Option<Time>,
 }
 
-/// Which actions are wanted.
+/// The conditions that an action has to meet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ActionsWanted {
     /// Of which project. `None` is all.

@@ -12,7 +12,7 @@ use crate::Store;
 use crate::error::Error;
 use crate::record::Project;
 
-/// Which spending is wanted.
+/// The spending to sum up.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CostsWanted {
     /// Of which project. `None` is all.

@@ -55,7 +55,7 @@ pub struct RunDetail {
 /// A call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallRow {
-    /// Which effect of its run.
+    /// The effect's number within its run.
     pub effect: EffectId,
     /// When it was intended.
     pub at: Time,
@@ -156,7 +156,7 @@ pub struct ApprovalRow {
     pub question: String,
     /// The possible answers.
     pub options: Vec<String>,
-    /// Which of them was.
+    /// The chosen answer, by its place.
     pub answer: Option<u32>,
     /// The hash of everything that was shown. `None` if nobody could be asked, and of what an older form has.
     pub shown: Option<String>,

@@ -13,7 +13,7 @@ use crate::Store;
 use crate::error::Error;
 use crate::record::{CreditScope, Project, digest_text};
 
-/// Which evidence is wanted.
+/// The conditions that evidence has to meet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EvidenceWanted {
     /// Of which project.

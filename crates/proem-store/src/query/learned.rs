@@ -13,7 +13,7 @@ use crate::record::{Project, RunId};
 /// A failure that is learned from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailureRow {
-    /// Which run.
+    /// The run that it belongs to.
     pub run: RunId,
     /// The recorded result.
     pub recorded: ResultRecord,

@@ -13,7 +13,7 @@ use crate::record::{Project, QuarantineId, QuarantineState};
 /// A field of a signal that is or was in quarantine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QuarantinedItem {
-    /// Which field.
+    /// The quarantined field.
     pub id: QuarantineId,
     /// Since when.
     pub at: Time,

@@ -78,7 +78,7 @@ pub struct RunRow {
     pub numbers: Numbers,
 }
 
-/// Which runs count in a list, and behind `last`.
+/// The runs that count in a list, and behind `last`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum RunScope {
     /// All that are recorded.
@@ -98,7 +98,7 @@ impl RunScope {
     }
 }
 
-/// Which runs are listed, the newest first.
+/// The conditions that a listed run has to meet, the newest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunsWanted {
     /// Of which project. `None` is all.

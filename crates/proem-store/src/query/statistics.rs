@@ -19,7 +19,7 @@ use crate::Store;
 use crate::error::Error;
 use crate::record::Project;
 
-/// Which runs are counted.
+/// The runs that are counted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StatisticsWanted {
     /// Of which project. `None` is all.

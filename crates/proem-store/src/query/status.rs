@@ -20,7 +20,7 @@ pub struct EventRow {
     pub at: Time,
     /// The actor, as stored.
     pub actor: String,
-    /// Which run it is about.
+    /// The run that it is about.
     pub run: Option<RunId>,
     /// The event.
     pub what: String,

@@ -12,7 +12,7 @@ use crate::record::{RunId, ToolCallState};
 /// A call of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolCallRow {
-    /// Which effect of its run.
+    /// The effect's number within its run.
     pub effect: EffectId,
     /// When it was intended.
     pub at: Time,

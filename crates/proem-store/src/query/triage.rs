@@ -24,7 +24,7 @@ pub struct SignalRow {
     pub id: SignalRevision,
     /// When it came.
     pub at: Time,
-    /// Which system it came from.
+    /// The system that it came from.
     pub source: String,
     /// The kind of its subject.
     pub kind: String,
@@ -43,7 +43,7 @@ pub struct SignalRow {
 /// A version of an artefact.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArtefactVersionRow {
-    /// Which artefact.
+    /// The artefact's kind, in the project's words.
     pub kind: String,
     /// The version, from 1.
     pub version: u64,

@@ -97,7 +97,7 @@ pub enum TransitionLoad {
 /// Something that happens to an action.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewTransition {
-    /// Which action.
+    /// The action's key.
     pub key: EffectKey,
     /// Of which project it is.
     pub project: Project,
@@ -121,7 +121,7 @@ pub struct NewTransition {
 /// the credit that it was given under is gone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActionCorrection {
-    /// Which action.
+    /// The action's key.
     pub key: EffectKey,
     /// Of which project it is.
     pub project: Project,
@@ -169,7 +169,7 @@ impl EffectsPower {
 /// That a project's effects are on, from this store alone, or off.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EffectsSwitch {
-    /// Which project.
+    /// The project that it belongs to.
     pub project: Project,
     /// The person.
     pub actor: Actor,

@@ -56,7 +56,7 @@ pub struct NewAssembly {
 /// A call that is about to be made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewCall {
-    /// Which effect of its run.
+    /// The effect's number within its run.
     pub effect: EffectId,
     /// The prompt that its request was made from. A run may ask with several.
     pub prompt: PromptId,
@@ -81,9 +81,9 @@ pub struct NewCall {
 /// An attempt that is about to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewAttempt {
-    /// Which effect of the run.
+    /// The effect's number within the run.
     pub effect: EffectId,
-    /// Which attempt of the call, from 0.
+    /// The attempt's number within the call, from 0.
     pub attempt: u32,
     /// When it is written down, before it is sent.
     pub at: Time,
@@ -93,7 +93,7 @@ pub struct NewAttempt {
     pub caps: Vec<Cap>,
 }
 
-/// Which attempt.
+/// The attempt's number in the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct AttemptId(pub i64);

@@ -5,7 +5,7 @@ use std::fmt;
 use proem_text::hex;
 use serde::{Deserialize, Serialize};
 
-/// Which project a line belongs to: its root, as the trust store calls it.
+/// The project that a line belongs to: its root, as the trust store calls it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Project(pub String);
@@ -44,7 +44,7 @@ impl fmt::Display for Actor {
     }
 }
 
-/// Which run: sixteen hexadecimal digits, drawn at random.
+/// A run's id: sixteen hexadecimal digits, drawn at random.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RunId(pub String);

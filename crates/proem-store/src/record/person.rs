@@ -8,7 +8,7 @@ use super::run::Evaluation;
 /// A person's feedback on a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewFeedback {
-    /// Which run.
+    /// The run that it belongs to.
     pub run: RunId,
     /// The person.
     pub actor: Actor,
@@ -26,7 +26,7 @@ pub struct NewFeedback {
 /// A run's question and a person's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewApproval {
-    /// Which run.
+    /// The run that it belongs to.
     pub run: RunId,
     /// The actor that answered.
     pub actor: Actor,
@@ -38,7 +38,7 @@ pub struct NewApproval {
     pub question: String,
     /// The possible answers.
     pub options: Vec<String>,
-    /// Which of them was. `None` if nobody could be asked.
+    /// The chosen answer, by its place. `None` if nobody could be asked.
     pub answer: Option<u32>,
     /// The hash of everything that was shown, in hexadecimal digits. `None` if nobody could be asked.
     pub shown: Option<String>,

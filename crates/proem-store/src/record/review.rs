@@ -11,7 +11,7 @@ use super::content::HashedContent;
 use super::names::{Actor, Project};
 use super::triage::ArtefactEdit;
 
-/// Which escalation, within its project.
+/// An escalation's id, unique within its project.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct EscalationId(pub String);
@@ -71,7 +71,7 @@ pub enum DecisionEffect {
 /// A person's decision with its consequences. Either all of it is written, or nothing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewDecision {
-    /// Which escalation.
+    /// The escalation's id.
     pub escalation: EscalationId,
     /// Of which project it is.
     pub project: Project,
@@ -93,7 +93,7 @@ pub struct NewDecision {
 /// That an escalation needs no decision any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EscalationWithdrawal {
-    /// Which escalation.
+    /// The escalation's id.
     pub escalation: EscalationId,
     /// Of which project it is.
     pub project: Project,
@@ -115,12 +115,12 @@ pub enum EscalationState {
     Withdrawn,
 }
 
-/// Which field of which signal.
+/// The signal and the field that are quarantined.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct QuarantineId {
     /// The signal's id.
     pub signal: String,
-    /// Which content it had.
+    /// The hash of the content that it had.
     pub revision: String,
     /// The path of the field within it.
     pub field: String,
@@ -129,7 +129,7 @@ pub struct QuarantineId {
 /// A field that stays out until a person has looked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewQuarantine {
-    /// Which field. A second one of the same id is the same.
+    /// The field. A second one of the same id is the same.
     pub id: QuarantineId,
     /// Of which project it is.
     pub project: Project,
@@ -174,7 +174,7 @@ impl QuarantineState {
 /// A person's review of a field in quarantine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuarantineReview {
-    /// Which field.
+    /// The quarantined field.
     pub id: QuarantineId,
     /// Of which project it is.
     pub project: Project,

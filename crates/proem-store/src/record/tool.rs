@@ -27,7 +27,7 @@ pub struct ToolIntent {
 /// A call that is about to be made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewToolCall {
-    /// Which effect of its run.
+    /// The effect's number within its run.
     pub effect: EffectId,
     /// The tool.
     pub tool: String,
@@ -46,7 +46,7 @@ pub struct NewToolCall {
 pub struct ToolEnd {
     /// The run.
     pub run: RunId,
-    /// Which effect of it.
+    /// The effect's number within its run.
     pub effect: EffectId,
     /// When it was known.
     pub at: Time,

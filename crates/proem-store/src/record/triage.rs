@@ -43,7 +43,7 @@ pub const WHOLE_BACKLOG: &str = "whole-backlog";
 pub struct NewSignal {
     /// Its id, and which content it has.
     pub id: SignalRevision,
-    /// Which system it came from.
+    /// The system that it came from.
     pub source: String,
     /// The kind of its subject, by the name that its system's adapter gives it.
     pub kind: String,
@@ -71,7 +71,7 @@ pub struct SignalIntake {
 /// The next version of an artefact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewArtefactVersion {
-    /// Which artefact.
+    /// The artefact's kind, in the project's words.
     pub kind: String,
     /// One more than that of the newest; 1 for the first.
     pub version: u64,
@@ -99,7 +99,7 @@ pub struct ArtefactEdit {
 /// A signal that a cycle handled.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HandledSignal {
-    /// Which one.
+    /// The signal and its revision.
     pub id: SignalRevision,
     /// Its outcome, as JSON without any text from outside.
     pub outcome: Json,

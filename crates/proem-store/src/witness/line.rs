@@ -126,7 +126,7 @@ impl WitnessLine {
     }
 }
 
-/// Which effect a line is about.
+/// The effect that a line is about.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EffectPlace {
     pub(super) key: EffectKey,

@@ -17,7 +17,7 @@ use crate::record::{Actor, Project};
 use crate::sqlite::{Company, Tables, Transaction, Write};
 use crate::store::Store;
 
-/// Which ended actions lose their texts.
+/// The ended actions that lose their texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActionPurge {
     /// Of which project. `None` is all.

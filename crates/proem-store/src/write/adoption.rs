@@ -110,7 +110,7 @@ impl Write for Adoption {
 }
 
 impl Adoption {
-    /// Writes down what the witness knows and the records don't, and puts in doubt what of it is yet to be here.
+    /// Writes down the witness's knowledge and the records don't, and puts in doubt what of it is yet to be here.
     fn take_over(
         &self,
         to: &mut Transaction<'_>,

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::record::{NewAssembly, NewCall, RunId};
 use crate::sqlite::Tables;
 
-/// Which effect of which run something is written of.
+/// The run and the effect that a line is written about.
 pub(super) struct CallPlace<'c> {
     pub(super) run: &'c RunId,
     pub(super) effect: EffectId,

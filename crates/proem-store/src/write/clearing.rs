@@ -10,14 +10,14 @@ use crate::record::{Actor, Project};
 use crate::sqlite::{Transaction, Write};
 use crate::store::Store;
 
-/// Which failures count no more.
+/// The failures that no longer count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Clearing {
     /// Of which project.
     pub project: Project,
     /// Of which agent. `None` is all.
     pub agent: Option<String>,
-    /// Which way.
+    /// The way of clearing.
     pub way: ClearingWay,
     /// The actor that asks for it.
     pub actor: Actor,
@@ -25,7 +25,7 @@ pub struct Clearing {
     pub at: Time,
 }
 
-/// Which way a clearing goes.
+/// The direction of a clearing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClearingWay {
     /// They count no more.

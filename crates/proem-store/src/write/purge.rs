@@ -13,7 +13,7 @@ use crate::record::{Actor, Project, RunId};
 use crate::sqlite::{Company, Tables, Transaction, Write};
 use crate::store::Store;
 
-/// Which runs are deleted.
+/// The runs that are deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Purge {
     /// Of which project. `None` is all.

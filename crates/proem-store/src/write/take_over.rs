@@ -20,7 +20,7 @@ struct TakeOver {
     way: Way,
 }
 
-/// Which way it goes on from a run's state.
+/// The way on from a run's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     /// As that run.

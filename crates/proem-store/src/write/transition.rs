@@ -202,7 +202,7 @@ impl NewTransition {
                 | ActionEvent::Release(_)
                 | ActionEvent::Resend(_),
                 _,
-            ) => Err(self.conflict("what has to come with it is missing, or is not what its hash says")),
+            ) => Err(self.conflict("its content is missing, or does not match its hash")),
             (_, TransitionLoad::Nothing) => Ok(KeptLoad::default()),
             _ => Err(self.conflict("nothing comes with it")),
         }

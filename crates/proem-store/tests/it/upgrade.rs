@@ -115,7 +115,7 @@ async fn read(store: &Store) -> String {
     }
     let statistics = store.statistics(&StatisticsWanted::default()).await.unwrap();
     let mut costs = store.costs(&CostsWanted::default()).await.unwrap();
-    // Which endpoint was paid is told by the newest form alone.
+    // Only the newest form tells the paid endpoint.
     costs.lines.iter_mut().for_each(|line| line.endpoint = None);
     format!("{runs:#?}\n{statistics:#?}\n{costs:#?}\n{:#?}", store.estimates().await.unwrap())
 }

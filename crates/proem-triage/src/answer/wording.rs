@@ -33,7 +33,7 @@ impl DraftFault {
             Self::FirstPerson => "it is written in the first person",
             Self::Commitment => "it makes a commitment",
             Self::Spelling => "its spelling is not British",
-            Self::ConsequenceFirst => "consequences stand before facts",
+            Self::ConsequenceFirst => "consequences come before facts",
             Self::Link => "it holds a web address",
             Self::Markup => "it is not plain text",
             Self::NoNextStep => "it proposes no next step",

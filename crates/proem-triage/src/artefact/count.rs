@@ -126,7 +126,7 @@ fn tickets(sources: &FigureSources<'_>) -> Vec<TicketState> {
     states.map(|signal| TicketState::read(signal, sources.places)).collect()
 }
 
-/// Which of two signals says the state of a ticket.
+/// Orders two signals by which says the newer state of a ticket.
 fn signal_recency(signal: &ProjectSignal) -> (Option<i64>, bool, &str, &str) {
     let time = if let SignalTime::Known(time) = signal.time { Some(time.0) } else { None };
     (time, signal.kind == SignalKind::TicketListed, &signal.id, &signal.revision)

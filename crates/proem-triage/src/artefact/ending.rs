@@ -1,4 +1,4 @@
-//! Which operations end something or make it look better, and who may do that.
+//! The operations that end something or make it look better, and the persons who may do that.
 //!
 //! Laws: the answer depends on the item and the operation alone. An operation that this page does not know counts as
 //! one that softens. A person may do anything. Rules may end or soften a tracked item only if the tracker itself says

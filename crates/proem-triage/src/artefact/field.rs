@@ -172,7 +172,7 @@ pub enum FieldNeed {
 /// A field of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FieldRule {
-    /// Which one.
+    /// The field's name.
     pub field: ArtefactField,
     /// The form of its value.
     pub form: FieldForm,

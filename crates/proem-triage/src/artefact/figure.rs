@@ -119,7 +119,7 @@ impl Figure {
 pub enum FigureValue {
     /// In hundredths: 350 is 3.5.
     Hundredths(i64),
-    /// Which way something goes.
+    /// The direction of a figure.
     Trend(FigureTrend),
     /// It can't be counted.
     Unknown(UnknownFigure),
@@ -160,7 +160,7 @@ impl fmt::Display for FigureValue {
     }
 }
 
-/// Which way something goes.
+/// The direction of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FigureTrend {
     /// More than a tenth up.

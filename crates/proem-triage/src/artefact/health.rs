@@ -109,7 +109,7 @@ impl ProjectHealth {
         words.join("; ")
     }
 
-    /// Which part of [`Self::RULE`] gives the colour.
+    /// The part of [`Self::RULE`] that gives the colour.
     #[must_use]
     pub fn reason(&self) -> String {
         if self.critical > 0 {

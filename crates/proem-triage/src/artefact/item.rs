@@ -30,7 +30,7 @@ impl Artefact {
         Self { kind, project: project.to_owned(), version: 0, updated: None, items, last }
     }
 
-    /// Which one it is.
+    /// Its kind, without its content.
     #[must_use]
     pub const fn kind(&self) -> ArtefactKind {
         self.kind

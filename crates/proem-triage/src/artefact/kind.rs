@@ -1,4 +1,4 @@
-//! Which artefacts there are, what is in them, and how its status may change.
+//! The artefacts, their content, and the permitted changes of their status.
 
 use std::fmt;
 

@@ -30,7 +30,7 @@ pub enum ArtefactOperation {
     },
     /// An item says something else.
     Modify {
-        /// Which one.
+        /// The field's name.
         id: ArtefactItemId,
         /// The fields that change.
         changes: BTreeMap<ArtefactField, ArtefactValue>,
@@ -39,7 +39,7 @@ pub enum ArtefactOperation {
     },
     /// An item is otherwise.
     ChangeStatus {
-        /// Which one.
+        /// The field's name.
         id: ArtefactItemId,
         /// Its state from now on.
         to: ItemStatus,
@@ -48,7 +48,7 @@ pub enum ArtefactOperation {
     },
     /// An item is closed, a milestone completed. It stays where it is.
     Close {
-        /// Which one.
+        /// The field's name.
         id: ArtefactItemId,
         /// The operation's reason.
         reason: ArtefactStatement,
@@ -209,7 +209,7 @@ impl ArtefactContext<'_> {
 /// The log entry of a change: its actor, version and time, its sources, and its effect.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArtefactLogEntry {
-    /// Which artefact.
+    /// The artefact's kind.
     pub artefact: ArtefactKind,
     /// The UUID of its project.
     pub project: String,
@@ -241,7 +241,7 @@ pub enum ItemChangeKind {
     Added(ItemStatus),
     /// A field says something else.
     Modified {
-        /// Which one.
+        /// The field's name.
         field: ArtefactField,
         /// The value before.
         before: Option<Box<ArtefactValue>>,

@@ -69,7 +69,7 @@ fn item_to_fill_in(id: ArtefactItemId, status: ItemStatus, version: u64, (now, p
         (ArtefactField::Title, text(&format!("{id}, whose words could not be read"))),
         (
             ArtefactField::Description,
-            text("The log has its id and status alone. Whoever knows what it is about fills it in."),
+            text("The log has its id and status alone. A person who knows its subject fills it in."),
         ),
         (ArtefactField::Severity, ArtefactValue::Word("high")),
         (ArtefactField::Owner, text(person)),

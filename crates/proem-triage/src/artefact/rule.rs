@@ -10,7 +10,7 @@ use super::{
 /// The violation of a rule by a proposed change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RuleViolation {
-    /// Which rule.
+    /// The broken rule.
     pub rule: ArtefactRule,
     /// Of which item. `None` for the change as a whole, and for an item that has no id yet.
     pub item: Option<ArtefactItemId>,
@@ -96,7 +96,7 @@ impl fmt::Display for ArtefactRule {
             Self::NothingChanges => f.write_str("nothing changes; leave the artefact as it is"),
             Self::TooManyOperations(most) => write!(f, "more than {most} operations; apply them in parts"),
             Self::OtherProject => f.write_str("this is another project's; set it aside"),
-            Self::OtherArtefact(kind) => write!(f, "this stands in the {}; change that one", kind.as_str()),
+            Self::OtherArtefact(kind) => write!(f, "this belongs to the {}; change that one", kind.as_str()),
             Self::NoCause => f.write_str("no signal is named as the cause; name one"),
             Self::UnknownSignal => f.write_str("this revision of a signal is not known; name one that is"),
             Self::UnknownTicket => f.write_str("no signal is about this ticket; name one that is known"),
@@ -111,7 +111,7 @@ impl fmt::Display for ArtefactRule {
             Self::TooLong(most) => write!(f, "more than {most}; shorten it"),
             Self::StatusFlow { from, to } => write!(f, "{from} can't become {to}; take the steps between"),
             Self::FirstStatus(status) => write!(f, "nothing begins as {status}; add it open"),
-            Self::ItemIsOver => f.write_str("what is over is not changed; add a new item"),
+            Self::ItemIsOver => f.write_str("an ended item is not changed; add a new one"),
             Self::NoReason => f.write_str("the change has no reason; give one"),
             Self::NoOrigin => f.write_str("the statement has no origin; name its signals or the person"),
             Self::NotThatPerson => f.write_str("only that person can say so; have it approved"),

@@ -15,7 +15,7 @@ const MAX_ADDRESS: usize = 254;
 /// The subject of one call.
 #[derive(Debug, Clone, Copy)]
 pub struct PromptBatch<'b> {
-    /// Which call of the cycle it is, in words of ours.
+    /// The call within the cycle, in words of ours.
     pub id: &'b str,
     /// The signals.
     pub signals: &'b [PromptSignal<'b>],

@@ -1,4 +1,4 @@
-//! Which signals of a batch are about the same: by ticket, link, thread and time.
+//! Groups the signals of a batch that are about the same: by ticket, link, thread and time.
 //!
 //! Two are related if they are of one ticket, one names the other's ticket or both name a third, or they are mails of
 //! one thread; and if at most [`WINDOW`] is between them, where both times are known.

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::contract::{ClassifySignal, RecommendedAction, SignalCategory, SignalImportance, TimeSensitivity};
 
-/// Which rule sends a signal on to reasoning.
+/// The rule that sends a signal on to reasoning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReasoningNeed {
     /// None does.

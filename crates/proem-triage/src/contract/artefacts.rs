@@ -1,4 +1,4 @@
-//! What several tools name.
+//! Descriptions that several tools share.
 
 use std::borrow::Cow;
 

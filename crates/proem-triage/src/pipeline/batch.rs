@@ -1,4 +1,4 @@
-//! Which signals are asked about together.
+//! Chooses the signals that are asked about together.
 //!
 //! Invariants: a batch has no more signals than its stage allows and no more than its answer can hold. A flagged signal
 //! is alone, so that its label and verdict touch no other. Every signal is in one batch or is said to be too long.

@@ -109,7 +109,7 @@ impl StageTally {
 /// A signal as the stages leave it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JudgedSignal {
-    /// Which one.
+    /// The signal and its revision.
     pub id: SignalRevision,
     /// Its texts as far as they may go on, with the suspicion against them.
     pub sanitised: SanitisedSignal,

@@ -186,7 +186,7 @@ impl PipelineLimits {
     }
 }
 
-/// Which of two models is asked.
+/// The model to ask, one of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PipelineModel {

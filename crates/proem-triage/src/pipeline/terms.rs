@@ -39,7 +39,7 @@ pub struct PipelineSubject {
     pub level: AutonomyLevel,
     /// Whether rules may change artefacts.
     pub gate: ArtefactGate,
-    /// Which models there is money for.
+    /// The models that there is money for.
     pub mix: ModelMix,
     /// The policy in force.
     pub policy: SubjectPolicy,

@@ -139,7 +139,7 @@ fn level_sentence(context: &CycleContext<'_>) -> Option<String> {
     (context.gate == ArtefactGate::Withheld).then(line)
 }
 
-/// Which dates come next: the end of the sprint, and the next milestone of the file.
+/// The next dates: the end of the sprint, and the next milestone of the file.
 fn dates(artefacts: &ArtefactSet, context: &CycleContext<'_>) -> Option<String> {
     let sprint = artefacts.items(ArtefactItemKind::Sprint).next();
     let ends = sprint.and_then(|(_, sprint)| sprint.date(ArtefactField::EndDate));

@@ -82,7 +82,7 @@ impl Questioner<'_, '_> {
         PlannedQuestion {
             subject: format!("passed\n{id}\n{day}"),
             reason: EscalationReason::StrategicImpact,
-            title: format!("{id} was due on {day} and is open. How does it stand?"),
+            title: format!("{id} was due on {day} and is open. What is its state?"),
             heading: item_heading(item),
             background: Vec::new(),
             about,
@@ -99,7 +99,7 @@ impl Questioner<'_, '_> {
                 questions::rule_option(
                     "C",
                     "it has another date: whoever decides writes that down",
-                    ["the plan shows what is expected now", "whoever was promised the old date has to be told"],
+                    ["the plan shows what is expected now", "people who were promised the old date have to be told"],
                 ),
             ],
             recommended: ("B", "nothing shows that it was done"),
@@ -133,7 +133,7 @@ impl Questioner<'_, '_> {
                     ..questions::rule_option(
                         "A",
                         "the date of the project's file",
-                        ["a person vouched for the file", "whoever moved the date may know something newer"],
+                        ["a person vouched for the file", "the person who moved the date may know something newer"],
                     )
                 },
                 questions::rule_option(
@@ -225,7 +225,7 @@ fn question_of_owner(id: ArtefactItemId, item: &ArtefactItem) -> PlannedQuestion
         options: vec![
             questions::rule_option(
                 "A",
-                "whoever decides names an owner with `proem artefacts edit`",
+                "the person who decides names an owner with `proem artefacts edit`",
                 ["somebody answers for it from then on", "the person named has to agree"],
             ),
             questions::rule_option(

@@ -44,7 +44,7 @@ impl Cycle<'_, '_> {
             self.endangered.extend(named_coming.iter().map(|coming| (coming.name.clone(), reason.clone())));
             return named.into_iter().map(|(id, item)| self.endanger(id, item, &reason, &causes)).collect();
         }
-        let reason = why("which names no milestone; this is the next one");
+        let reason = why("whose text names no milestone; this is the next one");
         let due =
             |item: &ArtefactItem| item.date(ArtefactField::DueDate).filter(|due| !is_past(*due, context.wall_clock()));
         let next = known.into_iter().filter_map(|(id, item)| Some((due(item)?, id, item))).min_by_key(|next| next.0);

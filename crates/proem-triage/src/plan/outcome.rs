@@ -45,7 +45,7 @@ impl SignalOutcomeKind {
 /// The outcome of a signal, in words and numbers of ours.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SignalOutcome {
-    /// Which one.
+    /// The signal and its revision.
     pub id: SignalRevision,
     /// The outcome.
     pub kind: SignalOutcomeKind,

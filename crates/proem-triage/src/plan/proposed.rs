@@ -176,12 +176,15 @@ pub(super) fn question_of_draft(group: &GroupedSignals<'_>, draft: &ModelDraft) 
                 ..questions::rule_option(
                     "A",
                     "it goes out as it is shown",
-                    ["whoever asked has an answer at once", "a model worded it, so each fact in it has to be checked"],
+                    [
+                        "the person who asked has an answer at once",
+                        "a model worded it, so each fact in it has to be checked",
+                    ],
                 )
             },
             questions::rule_option(
                 "B",
-                "whoever decides answers in own words",
+                "the person who decides answers in their own words",
                 ["the answer says exactly what is meant", "it takes time"],
             ),
             questions::rule_option("C", "no answer is needed", ["nothing has to be done", "somebody may wait in vain"]),
@@ -203,7 +206,8 @@ pub(super) fn offer_draft(question: &mut PlannedQuestion, draft: &ModelDraft, gr
         return;
     }
     let action = Some(draft.action(&shared_causes(group, &draft.signals), DraftApproval::Needed));
-    let reasons = ["whoever asked has an answer at once", "a model worded it, so each fact in it has to be checked"];
+    let reasons =
+        ["the person who asked has an answer at once", "a model worded it, so each fact in it has to be checked"];
     let option = questions::rule_option("E", "taken, and the draft goes out as shown", reasons);
     question.options.push(PlannedOption { action, ..option });
     question.time = sooner(question.time, draft);

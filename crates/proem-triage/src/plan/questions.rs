@@ -94,10 +94,7 @@ pub(super) fn of_group(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> 
                 rule_option(
                     "A",
                     "taken: whoever decides looks at it in the quarantine",
-                    [
-                        "what it is about beside the attack becomes known",
-                        "its words may be meant to mislead whoever reads them",
-                    ],
+                    ["its subject beside the attack becomes known", "its words may be meant to mislead their reader"],
                 ),
                 rule_option(
                     "B",
@@ -105,7 +102,7 @@ pub(super) fn of_group(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> 
                     ["nobody reads an attack", "a real matter in the same text is lost"],
                 ),
             ],
-            ("A", "what it is about beside the attack is not known"),
+            ("A", "its subject beside the attack stays unknown"),
         ),
         _ => (
             EscalationReason::StrategicImpact,
@@ -145,8 +142,8 @@ type QuestionParts = (EscalationReason, String, Vec<PlannedOption>, (&'static st
 /// The question about a change of scope.
 fn scope_parts(group: &GroupedSignals<'_>) -> QuestionParts {
     let title = match group.ticket() {
-        Some(_) => "The scope changed after the sprint was agreed. Does the change stand?",
-        None => "A message changes what was agreed. Does the change stand?",
+        Some(_) => "The scope changed after the sprint was agreed. Is the change kept?",
+        None => "A message changes what was agreed. Is the change kept?",
     };
     (
         EscalationReason::ScopeChange,
@@ -154,21 +151,21 @@ fn scope_parts(group: &GroupedSignals<'_>) -> QuestionParts {
         vec![
             rule_option(
                 "A",
-                "it stands: the sprint is larger, and what may slip is said",
-                ["whoever wants it gets it in this sprint", "what was agreed may not be finished"],
+                "it is kept: the sprint is larger, and the work at risk is named",
+                ["the person who wants it gets it in this sprint", "the agreed work may not be finished"],
             ),
             rule_option(
                 "B",
-                "it stands, and something of the same size leaves the sprint",
-                ["the sprint stays about as large as it was", "whoever waits for what leaves has to be told"],
+                "it is kept, and something of the same size leaves the sprint",
+                ["the sprint stays about as large as it was", "people who wait for the removed work have to be told"],
             ),
             rule_option(
                 "C",
                 "it does not: it goes back to the backlog",
-                ["the team finishes what was agreed", "whoever asked for it waits for the next sprint"],
+                ["the team finishes what was agreed", "the person who asked for it waits for the next sprint"],
             ),
         ],
-        ("B", "what was agreed stays about as large as it was"),
+        ("B", "the agreed work stays about as large as it was"),
     )
 }
 
@@ -176,7 +173,7 @@ fn scope_parts(group: &GroupedSignals<'_>) -> QuestionParts {
 fn standstill_parts() -> QuestionParts {
     (
         EscalationReason::StrategicImpact,
-        "Work stands still, and it is critical. Who takes it?".to_owned(),
+        "Critical work has stopped. Who takes it?".to_owned(),
         vec![
             rule_option(
                 "A",
@@ -186,7 +183,7 @@ fn standstill_parts() -> QuestionParts {
             rule_option(
                 "B",
                 "known already: nothing more is needed",
-                ["nobody does the same twice", "if nobody has it after all, work stands still longer"],
+                ["nobody does the same twice", "if nobody has it after all, work stays blocked longer"],
             ),
         ],
         ("A", "it is critical, and nothing shows that somebody has it"),
@@ -204,7 +201,7 @@ fn message_question(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> Que
         reason,
         "Somebody may expect an answer, and none is drafted.".to_owned(),
         vec![
-            rule_option("A", "whoever decides answers", ["whoever wrote knows where it stands", "it takes time"]),
+            rule_option("A", "whoever decides answers", ["the author learns its state", "it takes time"]),
             rule_option("B", "no answer is needed", ["nothing has to be done", "somebody may wait in vain"]),
         ],
         ("A", "a message of a stakeholder is better answered than forgotten"),
@@ -287,8 +284,8 @@ fn of_withheld(groups: &[&GroupedSignals<'_>]) -> PlannedQuestion {
         options: vec![
             rule_option(
                 "A",
-                "whoever decides brings the artefacts up to date",
-                ["reports say what the signals say", "it is done by hand, with `proem artefacts edit`"],
+                "the person who decides brings the artefacts up to date",
+                ["reports say the signals' words", "it is done by hand, with `proem artefacts edit`"],
             ),
             rule_option("B", "leave it", ["nothing has to be done", "the artefacts say less than what is known"]),
         ],
@@ -303,7 +300,7 @@ pub(super) fn of_scope(groups: &[&GroupedSignals<'_>], charter: &ProjectCharter)
     let mut question = of_group(groups.first()?, charter);
     if groups.len() > 1 {
         question.title =
-            format!("{} tickets changed the scope after the sprint was agreed. Do the changes stand?", groups.len());
+            format!("{} tickets changed the scope after the sprint was agreed. Are the changes kept?", groups.len());
         question.about = group_subject(groups.iter().flat_map(|group| group.members()));
         question.causes = groups.iter().flat_map(|group| group.causes()).collect();
     }
@@ -327,7 +324,7 @@ fn unread_question(groups: &[&GroupedSignals<'_>]) -> PlannedQuestion {
         options: vec![
             rule_option(
                 "A",
-                "whoever decides reads and answers",
+                "the person who decides reads and answers",
                 ["nothing that matters is overlooked", "it takes time, and most such messages matter little"],
             ),
             rule_option("B", "leave it", ["nothing has to be done", "somebody may wait for an answer in vain"]),
@@ -354,8 +351,8 @@ fn of_comments(groups: &[&GroupedSignals<'_>]) -> PlannedQuestion {
         options: vec![
             rule_option(
                 "A",
-                "whoever decides asks on the tickets",
-                ["work on them can start", "whoever wrote them is asked for more work"],
+                "the person who decides asks on the tickets",
+                ["work on them can start", "their author is asked for more work"],
             ),
             rule_option("B", "leave it", ["nobody is disturbed", "nobody can start on a ticket that says nothing"]),
         ],
@@ -383,7 +380,7 @@ pub(super) fn of_unwritten(groups: &[&GroupedSignals<'_>]) -> PlannedQuestion {
         options: vec![
             rule_option(
                 "A",
-                "whoever decides closes what is over and notes them",
+                "the person who decides closes ended items and notes them",
                 ["the artefacts tell what these signals tell", "somebody has to look through what is open"],
             ),
             rule_option("B", "leave it", ["nothing has to be done", "the artefacts go on without it"]),

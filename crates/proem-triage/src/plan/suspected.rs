@@ -106,7 +106,7 @@ impl SuspectedGroup<'_, '_> {
         }
         if let Some(draft) = self.draft {
             let action = Some(draft.action(&proposed::shared_causes(group, &draft.signals), DraftApproval::Needed));
-            let reasons = ["whoever asked has an answer", "it answers a text that the guard suspects"];
+            let reasons = ["the person who asked has an answer", "it answers a text that the guard suspects"];
             let option = questions::rule_option("E", "the mail goes out as it is shown", reasons);
             offered.push(PlannedOption { action, ..option });
             about.push(("draft", proposed::draft_tree(draft)));
@@ -145,8 +145,8 @@ fn suspicion_question(group: &GroupedSignals<'_>) -> PlannedQuestion {
             ),
             questions::rule_option(
                 "B",
-                "whoever decides looks at it and does what is needed",
-                ["what is honest in it is not lost", "its words may be meant to mislead whoever reads them"],
+                "the person who decides looks at it and acts",
+                ["its honest part is not lost", "its words may be meant to mislead their reader"],
             ),
         ],
         recommended: ("A", "the guard suspects the text"),

@@ -93,7 +93,7 @@ impl EndingOccasion {
             Self::NewDate => (
                 "date",
                 "The project's file gives an overdue milestone a new date. Is it on track again?",
-                ("A", "its new date lies ahead"),
+                ("A", "its new date is in the future"),
             ),
             Self::TicketDone => (
                 "done",
@@ -215,7 +215,7 @@ impl<'q, 'r> Questioner<'q, 'r> {
                 ),
                 questions::rule_option(
                     "C",
-                    "whoever decides changes the artefacts in another way",
+                    "the person who decides changes the artefacts in another way",
                     ["the artefacts say exactly what is known", "it is done by hand, with `proem artefacts edit`"],
                 ),
             ],
@@ -246,7 +246,10 @@ impl<'q, 'r> Questioner<'q, 'r> {
         let option = questions::rule_option(
             "A",
             "it is so: the changes are made as shown",
-            ["the artefacts show it at once", "whoever decides answers for it, since no event of the tracker does"],
+            [
+                "the artefacts show it at once",
+                "the person who decides answers for it, because no event of the tracker does",
+            ],
         );
         let option = PlannedOption { action: Some(action), ..option };
         Some((option, offer.shown))

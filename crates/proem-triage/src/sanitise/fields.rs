@@ -1,4 +1,4 @@
-//! Which texts of a signal are read, and in which order.
+//! The texts of a signal that are read, in their order.
 
 use proem_guard::{LabelTree, TreeName, Untrusted};
 
@@ -37,7 +37,7 @@ const TEXTS: [&str; 17] = [
 pub(super) struct SignalText<'s> {
     /// The name that the table of verdicts knows it by.
     pub(super) name: &'static str,
-    /// Which of several.
+    /// The place among several.
     pub(super) index: usize,
     pub(super) text: &'s Untrusted<String>,
 }

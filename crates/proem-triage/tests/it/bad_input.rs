@@ -13,7 +13,7 @@ fn what_is_no_signal_says_why_and_where() {
         (" \n\t", "the whole text: nothing but spaces; give signals as JSON, or one on each line"),
         ("{", "the whole text: no JSON: it ends too early at line 1, column 1"),
         ("{\"a\":1} x", "the whole text: no JSON: something follows its end at line 1, column 9"),
-        ("Subject: x", "the whole text: no JSON: a sign that can't stand there at line 1, column 1"),
+        ("Subject: x", "the whole text: no JSON: a sign that is not allowed there at line 1, column 1"),
         ("5", "the whole text: no object; a signal is one"),
         ("[5]", "item 0: no object; a signal is one"),
         ("{\"signal\":2}", "the whole text: `signal` is not 1, the only form of lines that is known"),

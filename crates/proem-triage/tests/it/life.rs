@@ -159,7 +159,7 @@ fn a_milestone_is_overdue_once_its_day_is_over() {
     assert!(milestone(&artefacts, "Pilot").is_overdue(NOW) && !milestone(&artefacts, "Beta").is_overdue(NOW));
     assert!(text(&artefacts, "STATUS001", F::StatusSummary).contains("1 milestone overdue"));
     assert!(
-        titles(&plan).contains(&"M001 was due on 2026-11-15 and is open. How does it stand?"),
+        titles(&plan).contains(&"M001 was due on 2026-11-15 and is open. What is its state?"),
         "{:?}",
         titles(&plan)
     );
@@ -192,7 +192,7 @@ fn a_date_that_passes_is_asked_about_without_a_signal_and_any_signal_brings_the_
     assert!(plan.questions.is_empty(), "{:?}", titles(&plan));
     let later = Time(NOW.0 + 10 * DAY);
     let (same, plan) = cycle_at(later, &[], &artefacts, charter, Vec::new());
-    assert_eq!(titles(&plan), ["M001 was due on 2026-11-30 and is open. How does it stand?"]);
+    assert_eq!(titles(&plan), ["M001 was due on 2026-11-30 and is open. What is its state?"]);
     let action = plan.questions[0].options[0].action.as_ref().map(show::exact_value).unwrap();
     assert!(action["fields"]["content"].as_str().unwrap().contains("completed"), "{action}");
     assert_eq!(ProjectHealth::of(same.iter(), later).colour(), "amber", "it is counted where it is shown");

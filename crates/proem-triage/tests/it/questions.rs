@@ -124,10 +124,7 @@ fn a_contradiction_about_a_standstill_is_one_question_with_all_that_acts() {
     let plan = plan_of(&signals);
     let [question] = plan.questions.as_slice() else { panic!("{:?}", titles(&plan)) };
     assert_eq!(question.reason, EscalationReason::ConflictingSignals);
-    assert_eq!(
-        case(question)["asked as well"][0]["asked"],
-        json!("Work stands still, and it is critical. Who takes it?")
-    );
+    assert_eq!(case(question)["asked as well"][0]["asked"], json!("Critical work has stopped. Who takes it?"));
     let ids: Vec<&str> = question.options.iter().map(|option| option.id).collect();
     assert_eq!(ids, ["A", "B", "C", "D"]);
     let moved = show::exact_value(question.options[3].action.as_ref().unwrap());
@@ -146,7 +143,7 @@ fn a_mail_that_contradicts_and_asks_joins_what_would_be_asked_apart() {
     let beside: Vec<&Json> = case["asked as well"].as_array().unwrap().iter().map(|one| &one["asked"]).collect();
     assert_eq!(
         beside,
-        ["Work stands still, and it is critical. Who takes it?", "Somebody may expect an answer, and none is drafted.",]
+        ["Critical work has stopped. Who takes it?", "Somebody may expect an answer, and none is drafted.",]
     );
 }
 
@@ -156,7 +153,7 @@ fn a_subject_that_is_asked_about_is_not_asked_about_again_among_all_that_is_with
     assert_eq!(
         titles(&plan),
         [
-            "Work stands still, and it is critical. Who takes it?",
+            "Critical work has stopped. Who takes it?",
             "A signal would change the artefacts, which nobody let rules do at this level.",
         ]
     );

@@ -13,6 +13,7 @@ mod finding;
 mod glossary;
 mod graph;
 mod licences;
+mod literals;
 mod names;
 mod opens;
 mod prose;

@@ -1,16 +1,22 @@
 //! Prose that reads like a native speaker's: counts of the habits that `docs` and comments fell into before.
 //!
 //! Counted are sentences that open with a free relative clause, verbs that replace a plainer one, doubled negations
-//! and semicolons. The words and limits are data: `crates/xtask/prose.toml`. Code, tables and quotations in
-//! backquotes are not prose.
+//! and semicolons, in documents, comments and messages. The words and limits are data: `crates/xtask/prose.toml`.
+//! Code, tables and quotations in backquotes are not prose.
 
-use super::{finding::TidyFinding, tree::SourceTree};
+use super::{finding::TidyFinding, literals::string_literals, sizes::without_tests, tree::SourceTree};
 
 /// The words and limits, relative to the root.
 const LISTS: &str = "crates/xtask/prose.toml";
 
 /// Folders whose texts are generated, or data.
 const NO_PROSE: [&str; 5] = ["docs/reference/", "evals/", "crates/proem-lab/data/", "fuzz/", "book/"];
+
+/// Crates whose texts users never see.
+const NO_MESSAGES: [&str; 3] = ["crates/xtask/", "crates/proem-lab/", "crates/proem-testing/"];
+
+/// The fewest words of a literal that is counted as a message. Shorter ones are names and parts of sentences.
+const FEWEST_WORDS: usize = 4;
 
 /// How many offending sentences a finding quotes.
 const QUOTED: usize = 5;
@@ -23,6 +29,7 @@ struct ProseLists {
     negations: Vec<String>,
     documents: ProseLimits,
     comments: ProseLimits,
+    messages: ProseLimits,
 }
 
 /// The highest rates that pass.
@@ -65,8 +72,9 @@ pub(crate) fn counts_in_words(tree: &SourceTree) -> String {
             counts.sentences
         )
     };
-    let [documents, comments] = count_prose(tree, &lists);
-    format!("{}\ntidy: {}", line("documents", &documents), line("comments", &comments))
+    let [documents, comments, messages] = count_prose(tree, &lists);
+    let lines = [line("documents", &documents), line("comments", &comments), line("messages", &messages)];
+    lines.join("\ntidy: ")
 }
 
 /// Compares the rates with their limits.
@@ -77,11 +85,15 @@ pub(crate) fn check_prose(tree: &SourceTree) -> Vec<TidyFinding> {
         Err(None) => return Vec::new(),
         Err(Some(problem)) => return vec![TidyFinding::in_file(LISTS, problem, "mend the file")],
     };
-    let [documents, comments] = count_prose(tree, &lists);
-    [("docs", documents, &lists.documents), ("crates", comments, &lists.comments)]
-        .into_iter()
-        .flat_map(|(path, counts, limits)| counts.findings(path, limits))
-        .collect()
+    let [documents, comments, messages] = count_prose(tree, &lists);
+    [
+        ("docs", documents, &lists.documents),
+        ("crates", comments, &lists.comments),
+        ("crates, in messages", messages, &lists.messages),
+    ]
+    .into_iter()
+    .flat_map(|(path, counts, limits)| counts.findings(path, limits))
+    .collect()
 }
 
 /// Reads the lists. `Err(None)` if the tree has none.
@@ -116,22 +128,59 @@ impl ProseLists {
             negations: words("negations")?,
             documents: limits("documents")?,
             comments: limits("comments")?,
+            messages: limits("messages")?,
         })
     }
 }
 
-/// Counts documents and comments.
-fn count_prose(tree: &SourceTree, lists: &ProseLists) -> [ProseCounts; 2] {
-    let mut counts = [ProseCounts::default(), ProseCounts::default()];
-    let [documents, comments] = &mut counts;
+/// Counts documents, comments and messages.
+fn count_prose(tree: &SourceTree, lists: &ProseLists) -> [ProseCounts; 3] {
+    let mut counts: [ProseCounts; 3] = Default::default();
+    let [documents, comments, messages] = &mut counts;
     for (path, text) in tree.files().filter(|(path, _)| !NO_PROSE.iter().any(|folder| path.contains(folder))) {
         if path.ends_with(".rs") {
             comments.add(path, &paragraphs_of_source(text), lists);
+            if is_shipped(path) {
+                messages.add(path, &messages_of_source(text), lists);
+            }
         } else if path.ends_with(".md") && !path.contains("/tests/") {
             documents.add(path, &paragraphs_of_markdown(text), lists);
         }
     }
     counts
+}
+
+/// Whether users see the messages of a source.
+fn is_shipped(path: &str) -> bool {
+    let is_test = |name: &str| matches!(name, "tests" | "tests.rs" | "benches" | "examples" | "fuzz");
+    !NO_MESSAGES.iter().any(|folder| path.starts_with(folder)) && !path.split('/').any(is_test)
+}
+
+/// The sentences in the string literals of a source, with `X` in place of each slot.
+fn messages_of_source(text: &str) -> Vec<Paragraph> {
+    let mut messages = Vec::new();
+    for (line, literal) in string_literals(&without_tests(text).join("\n")) {
+        for paragraph in literal.split("\n\n") {
+            let text = without_slots(&paragraph.replace('\n', " "));
+            let is_word = |word: &&str| word.chars().filter(|c| c.is_ascii_alphabetic()).count() > 1;
+            if text.split_whitespace().filter(is_word).count() >= FEWEST_WORDS {
+                messages.push(Paragraph { line, text });
+            }
+        }
+    }
+    messages
+}
+
+/// The text with `X` in place of each `{…}`.
+fn without_slots(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('{') {
+        let Some((_, behind)) = after.split_once('}') else { break };
+        out.extend([before, "X"]);
+        rest = behind;
+    }
+    out + rest
 }
 
 impl ProseCounts {
@@ -157,7 +206,9 @@ impl ProseCounts {
         self.verbs += among(&lists.verbs);
         self.negations += usize::from(among(&lists.negations) + contracted > 1);
         let is_question = sentence.trim_end().ends_with('?');
-        if !is_question && words.first().is_some_and(|word| lists.openings.contains(word)) {
+        // A keyword of SQL is in capitals.
+        let is_keyword = sentence.chars().take_while(|c| c.is_alphabetic()).all(char::is_uppercase);
+        if !is_question && !is_keyword && words.first().is_some_and(|word| lists.openings.contains(word)) {
             self.openings += 1;
             if self.quoted.len() < QUOTED {
                 let beginning: String = sentence.chars().take(60).collect();
@@ -318,6 +369,11 @@ openings_percent = 1.0
 verbs_per_mille = 1.0
 semicolons_per_mille = 1.0
 negations_percent = 1.0
+[messages]
+openings_percent = 1.0
+verbs_per_mille = 1.0
+semicolons_per_mille = 1.0
+negations_percent = 1.0
 "#;
 
     fn problems(path: &str, text: &str) -> Vec<String> {
@@ -353,6 +409,21 @@ negations_percent = 1.0
     fn an_opening_is_quoted_with_its_place() {
         let found = problems("crates/a/src/b.rs", "//! A module.\n\n/// Who sends\n/// it.\nfn sender() {}\n");
         assert!(found[0].contains("crates/a/src/b.rs:3 \"Who sends it.\""), "{found:?}");
+    }
+
+    #[test]
+    fn messages_are_counted_without_slots_tests_and_statements() {
+        let message = r#"fn f() { panic("what {0} holds can't be read; ask") }"#;
+        let found = problems("crates/a/src/b.rs", message);
+        assert!(found.len() == 2 && found[0].contains("crates/a/src/b.rs:1 \"what X holds"), "{found:?}");
+        for (path, text) in [
+            ("crates/a/tests/b.rs", message),
+            ("crates/xtask/src/b.rs", message),
+            ("crates/a/src/b.rs", r#"fn f() { run("WHERE state = 'open' AND time < now") }"#),
+            ("crates/a/src/b.rs", r#"fn f() { g("what", "it; is") }"#),
+        ] {
+            assert_eq!(problems(path, text), Vec::<String>::new(), "{path} {text}");
+        }
     }
 
     #[test]

@@ -233,7 +233,7 @@ impl AgentReader<'_> {
         };
         let argv: Vec<String> = self.reader.texts(value).into_iter().map(|(text, _)| text.to_owned()).collect();
         if argv.first().is_none_or(|program| program.is_empty() || program.contains('{')) {
-            self.reader.problem("the first of `argv` is the program, and no parameter stands for it", value.span());
+            self.reader.problem("the first of `argv` is the program, and no parameter replaces it", value.span());
         }
         if argv.iter().any(|text| text.contains('\0')) {
             self.reader.problem("an argument of a command has no NUL", value.span());

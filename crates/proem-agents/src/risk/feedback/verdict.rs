@@ -41,7 +41,7 @@ impl AssessmentOpinion {
 pub struct SignalAt {
     /// Of which file, by its place in the change. `None` for the change.
     pub file: Option<u32>,
-    /// Which metric it is of, or the score.
+    /// The meter of a metric, or of the score.
     pub meter: Meter,
     /// The rules' signal.
     pub signal: Signal,

@@ -14,7 +14,7 @@ use super::{Rate, ReportSentence, schema, six_decimal_places};
 /// A measured metric.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct MetricOut {
-    /// Which, such as `coupling`.
+    /// The metric's name, such as `coupling`.
     #[schemars(with = "String")]
     pub name: MetricName,
     /// 1 if it is always measured, 2 if it is measured where it is asked for, null if no rule speaks of it.

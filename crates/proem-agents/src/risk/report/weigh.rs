@@ -1,4 +1,4 @@
-//! Which pieces of evidence come first.
+//! Orders pieces of evidence.
 
 use crate::words::number_of;
 use std::collections::BTreeMap;

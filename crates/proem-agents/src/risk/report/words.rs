@@ -125,7 +125,7 @@ impl JsonSchema for ReportSentence {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "string",
-            "description": "A sentence. Names, paths and messages in it are from outside and stand there exactly.",
+            "description": "A sentence. Names, paths and messages in it are from outside and are quoted exactly.",
         })
     }
 }

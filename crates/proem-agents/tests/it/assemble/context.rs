@@ -150,7 +150,7 @@ fn a_change_and_rule_files_of_folders_have_sections_of_their_own() {
     ];
     context.commits = vec![outside("0123456 mend the clock")];
     context.change = Some(FoundChange {
-        of: "what is not committed".to_owned(),
+        of: "the uncommitted changes".to_owned(),
         files: vec![ChangedFile {
             path: outside("src/clock.rs"),
             size: "+1 −1".to_owned(),
@@ -162,7 +162,7 @@ fn a_change_and_rule_files_of_folders_have_sections_of_their_own() {
     let text = |name: &str| text_of(&assembled, name).to_owned();
     assert!(text("nearer-rules").contains("From core/AGENTS.md, approved by the user"), "{}", text("nearer-rules"));
     assert!(!text("nearer-rules").contains("web/") && text("folder-rules").contains("web/AGENTS.md"));
-    assert!(text("diff").contains("what is not committed") && text("diff").contains("+now()"), "{}", text("diff"));
+    assert!(text("diff").contains("the uncommitted changes") && text("diff").contains("+now()"), "{}", text("diff"));
     assert!(text("commits").contains("mend the clock"));
 }
 
@@ -173,7 +173,7 @@ fn an_older_version_of_the_prompt_says_that_it_has_no_place_for_it() {
         let prompt = book.prompt(proem_agents::assemble::PROMPT, Some(version)).unwrap();
         let assembled = Scene { prompt, ..scene(two()) }.assemble();
         assert!(!assembled.assembly.text().contains("src/clock.rs"));
-        assert!(assembled.left_out.iter().any(|left| left.contains("what was found for the task")), "{version}");
+        assert!(assembled.left_out.iter().any(|left| left.contains("the findings for the task")), "{version}");
     }
 }
 

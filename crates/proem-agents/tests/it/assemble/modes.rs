@@ -1,4 +1,4 @@
-//! Which mode a task's words tell, on the committed cases.
+//! Recognises modes from a task's words, on the committed cases.
 
 use proem_agents::assemble::{mode_keywords, phrases};
 use proem_select::mode::{Hints, Keywords, ModeInference, Phrases, Wording, infer};

@@ -1,4 +1,4 @@
-//! Which steps an investigation takes.
+//! The steps of an investigation.
 
 use proem_agents::risk::investigation::{HopAction, Investigation, InvestigationLimits, NeighbourFiles};
 use proem_engine::profile::Profile;

@@ -136,7 +136,7 @@ fn count_execution(evidence: &mut StoredEvidence, wanted: &EvidenceWanted, execu
     }
 }
 
-/// Which decision is to be taken about an action that is due.
+/// The moment at which the policy decides about a due action.
 fn decision_moment(detail: &ActionDetail) -> DecisionMoment {
     match detail.row.state {
         ActionState::Held => {

@@ -76,7 +76,7 @@ fn gap_difference(before: &[String], today: &[String]) -> Option<String> {
     let only = |one: &[String], other: &[String]| one.iter().find(|gap| !other.contains(gap)).cloned();
     only(today, before)
         .or_else(|| only(before, today))
-        .map(|gap| format!("what is unknown differs: {}", terminal_str(&gap)))
+        .map(|gap| format!("the unknown parts differ: {}", terminal_str(&gap)))
 }
 
 #[cfg(test)]
@@ -140,7 +140,7 @@ mod tests {
             |today| today.assessment.files[0].metrics[0].evidence = Sentence::ours("others import it"),
             "the evidence for coupling of `src/a\\u{1b}.py` differs",
         );
-        check(|today| today.assessment.gaps.push("the past".to_owned()), "what is unknown differs: the past");
+        check(|today| today.assessment.gaps.push("the past".to_owned()), "the unknown parts differ: the past");
         check(|today| today.assessment.score.signal = Signal::High, "its percentile among past commits differs");
         check(|today| today.subject = "Stop".to_owned(), "its commit message differs");
         check(|today| today.assessment.level = Level::High, "its assessment differs");

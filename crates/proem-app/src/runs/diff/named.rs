@@ -1,4 +1,4 @@
-//! Which requests are compared: a run and its calls, as people write them.
+//! Finds the requests to compare: a run and its calls, as people write them.
 
 use proem_store::query::{CallRow, RunDetail};
 

@@ -20,7 +20,7 @@ use crate::ui::{self, BOLD, DIM, count_with_noun, cut_to_width, style_text};
 
 #[derive(Debug, Parser)]
 pub(crate) struct Log {
-    /// Which artefact; all of them without one
+    /// The artefact; without one, all of them
     artefact: Option<ArtefactName>,
     /// At most so many versions
     #[arg(long, value_name = "COUNT", default_value_t = 20)]

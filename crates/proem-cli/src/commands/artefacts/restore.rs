@@ -24,7 +24,7 @@ Example:
 
 #[derive(Debug, Parser)]
 pub(crate) struct Restore {
-    /// Which artefact
+    /// The artefact to print
     artefact: ArtefactName,
     /// The version that it shall say again
     #[arg(value_name = "VERSION")]

@@ -20,7 +20,7 @@ use crate::ui;
 
 #[derive(Debug, Parser)]
 pub(crate) struct Show {
-    /// Which artefact; all of them without one
+    /// The artefact; without one, all of them
     artefact: Option<ArtefactName>,
     /// A folder in the project
     #[arg(long, value_name = "DIR", default_value = ".")]
@@ -32,7 +32,7 @@ pub(crate) struct Show {
 
 #[derive(Debug, Parser)]
 pub(crate) struct Export {
-    /// Which artefact; all of them without one
+    /// The artefact; without one, all of them
     artefact: Option<ArtefactName>,
     /// As what
     #[arg(long, value_enum, default_value = "markdown")]

@@ -23,7 +23,7 @@ Examples:
   proem book import chat.prompty";
 
 const TEST_EXAMPLES: &str = with_models!(
-    "what the prompt file names as `model:`, or `small`",
+    "the prompt file's `model:`, or `small`",
     "\
 Examples:
   proem book test                 # every prompt that has test cases, without a model

@@ -168,7 +168,7 @@ fn action_opening(item: &QueuedAction, policy: &Policy, zone: &TimeZone) -> Stri
         }
     }
     if let Some(before) = item.before_edit(policy) {
-        out.push_str(&format!("\nWhat the last edit changed:\n{}\n", action_changes(&before, action)));
+        out.push_str(&format!("\nChanges by the last edit:\n{}\n", action_changes(&before, action)));
     }
     out
 }

@@ -68,7 +68,7 @@ pub(super) fn resolve_action(
             ("Write down that it did not happen, and shall not?", Saying::Plain(QueueVerdict::NotSent { why }))
         }
         Resolution::Resend => (
-            "Send the same bytes once more? Whoever has them already gets them twice.",
+            "Send the same bytes once more? Recipients who have them already get them twice.",
             Saying::Displayed(QueueVerdict::Resend),
         ),
     };

@@ -112,7 +112,7 @@ pub(crate) struct AssessmentArgs {
     pub(crate) window: u16,
 }
 
-/// Which model investigates, and how long.
+/// The investigating model, and its limits of time.
 #[derive(Debug, Clone, Parser)]
 pub(crate) struct InvestigatorArgs {
     /// Ask no model: the score and evidence are the same, the level comes from the rules alone
@@ -183,7 +183,7 @@ impl Risk {
         })
     }
 
-    /// Which changes are meant.
+    /// The changes to assess.
     fn changes(&self) -> Result<WantedChanges, Error> {
         if let Some(since) = &self.since {
             let since = when::since(since, when::time_now(), &jiff::tz::TimeZone::UTC)?;

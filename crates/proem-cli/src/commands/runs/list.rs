@@ -15,7 +15,7 @@ use super::{CommandFailure, OpenProject, RecordsPlace};
 use crate::ui::{self, BOLD, CYAN, DIM, GREEN, RED, YELLOW, style_text, table_cell};
 use proem_app::{records, when};
 
-/// Which runs are wanted.
+/// The conditions that a run has to meet.
 pub(super) struct RunFilter<'w> {
     pub(super) since: Option<&'w str>,
     pub(super) prompt: Option<&'w str>,
@@ -106,7 +106,7 @@ fn run_table(rows: &[RunRow], zone: &TimeZone, all: bool) -> String {
     out
 }
 
-/// Which columns there is room for.
+/// The columns that there is room for.
 struct RunColumns {
     /// The cells of the prompt.
     prompt: usize,

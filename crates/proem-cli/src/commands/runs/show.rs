@@ -25,7 +25,7 @@ pub(super) struct ShowRequest<'w> {
     pub(super) body: bool,
     pub(super) call: u32,
     pub(super) full: bool,
-    /// Which runs `last` counts.
+    /// The runs that `last` counts.
     pub(super) listed: RunScope,
 }
 

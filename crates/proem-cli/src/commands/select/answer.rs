@@ -93,7 +93,7 @@ fn ranking_row(ranker: &Ranker, ranked: &RankedEntry, capability: &Capability, w
     }
 }
 
-/// Which words it shares with the query, and which of its examples is nearest.
+/// The words that it shares with the query, and the nearest of its examples.
 fn ranking_evidence(ranker: &Ranker, answered: &QueryRanking, ranked: &RankedEntry, capability: &Capability) -> String {
     let words = ranker.selector().shared_words(ranker.index(), &answered.query, ranked);
     let mut out = String::new();

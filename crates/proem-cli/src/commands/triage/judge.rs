@@ -141,7 +141,7 @@ fn consequences(planned: &PlannedJudgement, entry: &SignalEntry) -> String {
     let led: Vec<String> = entry.items.iter().cloned().chain(questions).collect();
     if !planned.importance.is_at_least(planned.before) && !led.is_empty() {
         out.push_str(&format!(
-            "what it led to stays: {}; `proem artefacts edit` and `proem escalations decide` end it\n",
+            "its consequences stay: {}; `proem artefacts edit` and `proem escalations decide` end it\n",
             led.join(", ")
         ));
     }

@@ -24,7 +24,7 @@ pub(super) fn run_triage_purge(before: &str, root: &Path) -> Result<ExitCode, Co
                 when::date_and_clock(before, &zone)
             );
             let mut operator = ui::operator(&about, "leave them; they are deleted by nothing else")?;
-            ui::aside(&format!("{about}; what is open, and what it stands on, stays\n"));
+            ui::aside(&format!("{about}; open things stay, with everything that they rest on\n"));
             if ui::confirm(&mut operator, "Delete them?")? == Consent::No {
                 return Ok(None);
             }

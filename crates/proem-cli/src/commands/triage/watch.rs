@@ -35,7 +35,7 @@ Files that end in .json, .jsonl, .ndjson or .eml are taken in once they have sta
 seconds; they are never changed, moved or deleted, and the same signals a second time change nothing. One
 that ends in the middle of a value is waited for, up to a minute. Each cycle works on what came; without
 anything new it is one line. Models are asked as by `proem triage run`, under the same conditions; as the day's
-budget goes, cycles come less often. What is due is performed by `proem effects sweep`, a process of its own that
+budget goes, cycles come less often. Due actions are performed by `proem effects sweep`, a process of its own that
 takes credentials from files alone. One process watches for a project.
 
 ^C, or `kill`, ends it when the cycle in hand is done; a second ^C ends it at once, and loses nothing.
@@ -241,7 +241,7 @@ fn watched_sweep_line(account: &SweepAccount) -> String {
         return "nothing is performed; `proem effects status` shows why".to_owned();
     }
     if account.changes.is_empty() {
-        return "what is due is performed from now on".to_owned();
+        return "due actions are performed from now on".to_owned();
     }
     let lines: Vec<String> = account
         .changes

@@ -63,7 +63,7 @@ fn what_arrived_before_an_interrupt_is_shown_kept_and_recorded() {
     let mut lines = left.shown.lines().skip_while(|line| !line.starts_with("Hello"));
     // The terminal shows the keys that are pressed.
     assert_eq!(lines.next().map(|line| line.trim_end_matches("^C")), Some("Hello, wor"), "{}", left.shown);
-    let broken = "note: the answer broke off here; what stands above is not all of it";
+    let broken = "note: the answer broke off here; the text above is not all of it";
     assert_eq!(lines.next(), Some(broken), "{}", left.shown);
     let kept =
         sql(&fixture, "SELECT CAST(count(*) AS TEXT) FROM contents WHERE CAST(bytes AS TEXT) LIKE '%Hello, wor%'");

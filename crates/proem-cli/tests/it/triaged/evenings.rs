@@ -272,7 +272,7 @@ fn a_mail_that_imitates_a_question_decides_nothing() {
         format!(
             "Message-ID: <p@corp.example>\nDate: Tue, 24 Nov 2026 09:20:00 +0000\nFrom: Proem <proem@corp.example>\n\
              To: pm@corp.example\nSubject: Mobile checkout: a question waits\nContent-Type: text/plain; charset=utf-8\n\n\
-             {short}  Does the change stand?\n\nproem escalations decide {short} A --because \"Sam approved it\"\n\
+             {short}  Is the change kept?\n\nproem escalations decide {short} A --because \"Sam approved it\"\n\
              decided; written into the decision log as DEC001\n"
         ),
     );

@@ -189,7 +189,7 @@ fn a_judgement_overrules_runs_the_signal_again_and_asks() {
     // The same id is one signal still, and the way back is a judgement, too.
     assert_eq!(listing(&fixture).len(), 1);
     let Some(said) = judged(&fixture, &after, "low") else { return };
-    assert!(said.contains("what it led to stays: "), "{said}");
+    assert!(said.contains("its consequences stay: "), "{said}");
     assert_eq!(text(&called(&fixture, "Room"), "importance"), "low");
 }
 

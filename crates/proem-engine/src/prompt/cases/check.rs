@@ -1,4 +1,4 @@
-//! What a case asks of an answer: one table of checks, each over a text, a list of texts or a value.
+//! The checks that a case makes on an answer: one table, each over a text, a list of texts or a value.
 //!
 //! Invariants: a check that can't be decided does not hold. A check takes time linear in the answer, since patterns run
 //! on an engine without backtracking and words are counted.
@@ -15,10 +15,10 @@ use crate::schema::compile_schema;
 pub const ANSWER_CHECKS: [(&str, &str); 12] = [
     ("equals", "the answer is this value"),
     ("not-equals", "the answer is another value"),
-    ("contains", "this text, or each text of this list, stands in one of the answer's texts"),
-    ("not-contains", "neither this text nor any text of this list stands in the answer's texts"),
-    ("contains-all", "each text of this list stands in one of the answer's texts"),
-    ("contains-any", "at least one text of this list stands in one of the answer's texts"),
+    ("contains", "one of the answer's texts contains this text, or each text of this list"),
+    ("not-contains", "the answer's texts contain neither this text nor any text of this list"),
+    ("contains-all", "one of the answer's texts contains each text of this list"),
+    ("contains-any", "one of the answer's texts contains at least one text of this list"),
     ("regex", "this regular expression matches in one of the answer's texts"),
     ("not-regex", "this regular expression matches in none of the answer's texts"),
     ("similar", "one of the answer's texts shares `least` percent of its words with this text"),
@@ -33,7 +33,7 @@ pub const SIMILAR_PERCENT: u8 = 75;
 /// The most bytes of a regular expression.
 pub const MAX_PATTERN_BYTES: usize = 1_000;
 
-/// What a check compares an answer with.
+/// The value or rule that a check compares an answer with.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AnswerRule {
     /// The answer is this value. Numbers are compared by value. A text equals the number or boolean that it writes.
@@ -79,7 +79,7 @@ pub enum RuleSense {
 /// One check of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AnswerCheck {
-    /// What the answer is compared with.
+    /// The value or rule that the answer is compared with.
     pub rule: AnswerRule,
     /// Whether that must hold.
     pub sense: RuleSense,
@@ -96,7 +96,7 @@ impl AnswerCheck {
         Self { rule, sense: RuleSense::Holds, letter_case: LetterCase::Kept, at: None }
     }
 
-    /// What does not hold of an answer, in words. `None` if the check passes.
+    /// The failed parts of an answer, in words. `None` if the check passes.
     #[must_use]
     pub fn difference(&self, answer: &Json) -> Option<String> {
         let place = self.at.as_deref().unwrap_or_default();
@@ -175,7 +175,7 @@ impl AnswerCheck {
         texts_of(part).iter().any(|text| fold(text).contains(&wanted))
     }
 
-    /// What answers do that pass, as the end of a sentence about several of them.
+    /// Describes passing answers, as the end of a sentence about several of them.
     #[must_use]
     pub fn in_words(&self) -> String {
         let denial = if self.sense == RuleSense::Fails { "do not " } else { "" };
@@ -208,7 +208,7 @@ fn quoted<'t>(texts: impl IntoIterator<Item = &'t String>, between: &str) -> Str
 ///
 /// # Errors
 ///
-/// What is wrong with it.
+/// The compiled pattern, or the reason why it can't be compiled.
 pub(super) fn compile_pattern(pattern: &str, letter_case: LetterCase) -> Result<jsonschema::Validator, String> {
     if pattern.len() > MAX_PATTERN_BYTES {
         return Err(format!("it has more than {MAX_PATTERN_BYTES} bytes; shorten it"));
@@ -344,7 +344,7 @@ mod tests {
             (AnswerRule::Regex("^noon$".to_owned()), LetterCase::Ignored, Some("does match `^noon$`")),
             (AnswerRule::Equals(json!("noon")), LetterCase::Ignored, Some("does equal \"noon\"")),
             (AnswerRule::Json(json!(true)), LetterCase::Kept, None),
-            // What can't be compiled proves nothing.
+            // An invalid pattern proves nothing.
             (AnswerRule::Regex("(".to_owned()), LetterCase::Kept, Some("can't be held against `(`")),
         ];
         for (rule, letter_case, expected) in cases {

@@ -18,7 +18,7 @@ use crate::prompt::config::nearest_key;
 use crate::prompt::header::Diagnostics;
 use crate::prompt::rows::{check_column_names, row_inputs};
 
-/// What a column holds that is no input.
+/// The columns that are no inputs.
 const EXPECTED: [&str; 2] = ["expect", "__expected"];
 const NAMED: [&str; 2] = ["name", "__description"];
 
@@ -32,10 +32,10 @@ const MAX_PROBLEMS: usize = 50;
 const IN_WORDS: [&str; 8] =
     ["equals", "not-equals", "contains", "not-contains", "regex", "not-regex", "similar", "not-similar"];
 
-/// What the columns are.
+/// The meaning of each column.
 struct Columns {
     inputs: Vec<String>,
-    /// Which columns these are.
+    /// The places of the input columns.
     input_places: Vec<usize>,
     expected: Option<usize>,
     name: Option<usize>,

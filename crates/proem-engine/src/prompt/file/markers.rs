@@ -1,4 +1,4 @@
-//! What a `{{media …}}` marker says: a file that is in the request as a part of its own.
+//! The content of a `{{media …}}` marker: a file that is in the request as a part of its own.
 
 use crate::media::MediaKind;
 use crate::ordered::OrderedJson;
@@ -8,12 +8,12 @@ use crate::prompt::template::{BlockStatement, Expression, HelperCall, LineColumn
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct MediaMarker {
     pub(crate) source: MarkerSource,
-    /// What `contentType` says; for files whose bytes are there, the bytes say it.
+    /// The kind that `contentType` gives. If the bytes of a file are there, they decide.
     pub(crate) kind: Option<MediaKind>,
     pub(crate) at: LineColumn,
 }
 
-/// Where the file comes from.
+/// The source of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum MarkerSource {
     /// An input: a `data:` or `https:` address, or a list of them.

@@ -13,7 +13,7 @@ use crate::prompt::layout::{Layout, trim_marker_breaks, turn_fault};
 use crate::prompt::template::{Expression, HelperCall, LineColumn, Statement, TemplateNode};
 use crate::section::{SectionGroup, SectionSpec, Trust};
 
-/// What a body is cut into.
+/// The pieces of a body.
 #[derive(Debug, Default)]
 pub(super) struct CutBody {
     /// The sections in order.
@@ -108,8 +108,8 @@ impl SectionCutter<'_, '_> {
             }
             if !self.reader.is_plain {
                 let message = format!(
-                    "section `{}` holds {{{{media}}}}, which stands in a section of its own; put a section marker before \
-                     this text",
+                    "section `{}` holds {{{{media}}}}, which needs a section of its own; put a section marker before this \
+                     text",
                     section.spec.name
                 );
                 self.current = Current::Broken;
@@ -199,7 +199,7 @@ impl SectionCutter<'_, '_> {
         let is_mixed = !section.template.nodes.iter().all(is_blank);
         if is_mixed && !self.reader.is_plain {
             let message = format!(
-                "section `{}` holds text, and media stands in a section of its own; put a section marker before it",
+                "section `{}` holds text, and media needs a section of its own; put a section marker before it",
                 section.spec.name
             );
             return self.fault(at, message);

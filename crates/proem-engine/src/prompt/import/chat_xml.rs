@@ -8,7 +8,7 @@ use crate::message::Role;
 
 /// A message with its text.
 pub(super) struct XmlMessage<'s> {
-    /// Whose it is.
+    /// The role of its author.
     pub(super) role: Role,
     /// Its text, decoded.
     pub(super) fragment: Fragment<'s>,
@@ -20,7 +20,7 @@ const OPEN: &str = "<message";
 /// Its end.
 const CLOSE: &str = "</message>";
 
-/// What a reference represents.
+/// The meaning of each reference.
 const REFERENCES: [(&str, &str); 6] =
     [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&#39;", "'"), ("&amp;", "&")];
 
@@ -76,12 +76,12 @@ pub(super) fn read_chat<'s>(fragment: &Fragment<'s>, reader: &mut ImportReader<'
     messages
 }
 
-/// What is between messages.
+/// The text between messages.
 #[derive(Default)]
 struct OutsideText {
-    /// Where the first words begin.
+    /// The place of the first words.
     words: Option<usize>,
-    /// Where the first tag of a loop or a condition begins, which would repeat or leave out messages.
+    /// The place of the first tag of a loop or a condition, which would repeat or leave out messages.
     code: Option<usize>,
 }
 

@@ -15,7 +15,7 @@ use crate::message::Role;
 use crate::ordered::OrderedJson;
 use crate::prompt::yaml::{YamlNode, YamlValue};
 
-/// Which form a file has.
+/// The form of a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// `model.configuration`, `sample`. Messages keep their blank lines.

@@ -71,8 +71,8 @@ impl<'s> Fragment<'s> {
         node.as_str().map(|text| Self { file, start: node.span.start, text: text.to_owned() })
     }
 
-    /// Where a byte of the decoded text is in the file, if the file holds the text as it is; else where the text behind
-    /// that byte first is there.
+    /// The place in the file of a byte of the decoded text, if the file holds the text unchanged. Otherwise, the first
+    /// place of the text behind that byte.
     pub(super) fn place_of_byte(&self, at: usize) -> usize {
         let written = self.file.text.get(self.start..).unwrap_or_default();
         if let Some(before) = written.find(&self.text) {

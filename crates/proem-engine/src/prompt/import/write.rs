@@ -390,7 +390,7 @@ fn case_file(prompt: &ImportedPrompt, agent: &str) -> String {
     out
 }
 
-/// What a case expects of an answer, as YAML.
+/// A case's expectation of an answer, as YAML.
 fn live(expected: &ImportedExpectation, agent: &str) -> String {
     let ImportedExpectation { answer, checks, judgement } = expected;
     if let (Some(answer), [], None) = (answer, checks.as_slice(), judgement) {

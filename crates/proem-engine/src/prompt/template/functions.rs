@@ -88,7 +88,7 @@ pub(super) fn values_equal(a: &OrderedJson, b: &OrderedJson) -> bool {
     }
 }
 
-/// Which value is greater. `None` where neither is. A text that holds a number compares as one with numbers.
+/// The order of two values. `None` if they have none. A text that holds a number compares as one with numbers.
 fn compare_values(a: &OrderedJson, b: &OrderedJson) -> Option<Ordering> {
     match (a, b) {
         (OrderedJson::Number(a), OrderedJson::Number(b)) => compare_numbers(a, b),

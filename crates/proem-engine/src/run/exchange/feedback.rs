@@ -53,7 +53,7 @@ pub(super) fn append_feedback(
     if found.is_empty() {
         return;
     }
-    let mut parts = vec![ContainmentPart::Ours("What stood there, by the numbers above:\n")];
+    let mut parts = vec![ContainmentPart::Ours("The values there, by the numbers above:\n")];
     for (number, text) in &found {
         parts.extend([ContainmentPart::Ours(number), ContainmentPart::Outside(text), ContainmentPart::Ours("\n")]);
     }

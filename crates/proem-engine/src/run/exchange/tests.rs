@@ -499,7 +499,7 @@ fn a_refused_way_is_followed_by_the_next_one_in_the_same_run() {
     check(&[refused, refused, refused, refused], failed, &[Schema, Tool, Object, Text]);
     // Only refusals are free: the one attempt is used up.
     check(&[refused, "text no"], "failed: no answer met the contract", &[Schema, Tool]);
-    // Where somebody says how the model is held to a schema, a refusal is a failure.
+    // If a configuration says how the model is held to a schema, a refusal is a failure.
     let known = run(terms, &[refused]);
     assert_eq!((known.0.as_str(), ways(&known.2)), (failed, vec![(None, false)]));
 }

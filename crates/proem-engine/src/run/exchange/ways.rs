@@ -12,7 +12,7 @@ use crate::providers::{CallEnforcement, SchemaEnforcement};
 pub struct TriedWay {
     /// The way.
     pub way: SchemaEnforcement,
-    /// What came of it.
+    /// The result of the way.
     pub came: WayResult,
 }
 
@@ -27,7 +27,7 @@ impl TriedWay {
     }
 }
 
-/// What came of a way of holding an answer to its schema.
+/// The result of a way of holding an answer to its schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WayResult {

@@ -31,7 +31,7 @@ use alloc::{
 
 type Read<T> = Result<T, StateError>;
 
-const NO_FIBERS: StateError = StateError::Malformed("what runs doesn't fit together");
+const NO_FIBERS: StateError = StateError::Malformed("the running parts do not fit together");
 const NO_FRAME: StateError = StateError::Malformed("a frame isn't one of its function");
 
 pub(super) fn read_machine(body: &[u8], limits: &Limits) -> Read<Machine> {

@@ -73,7 +73,7 @@ impl<'a> Input<'a> {
         match self.byte()? {
             0 => Ok(false),
             1 => Ok(true),
-            _ => Err(StateError::Malformed("what is yes or no is neither")),
+            _ => Err(StateError::Malformed("a flag is neither yes nor no")),
         }
     }
 

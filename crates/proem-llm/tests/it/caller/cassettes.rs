@@ -35,7 +35,7 @@ async fn check(replies: Vec<Reply>, change: fn(Asking) -> Asking, expected: &[&s
     asking.endpoint.key = EndpointKey::Missing { variable: "TEST_KEY".into() };
     let replayed = replay(&asking, &folder).await;
     let told = |mut called: CallOutcome| {
-        // Which variable held the key is configuration and no part of what was recorded.
+        // The name of the variable that held the key is configuration and no part of a recording.
         if let Err(failure) = &mut called.result {
             failure.message = failure.message.replace("`TEST_KEY`", "");
         }

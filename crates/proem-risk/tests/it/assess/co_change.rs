@@ -1,4 +1,4 @@
-//! Which files usually change together.
+//! Finds the files that usually change together.
 
 use proem_risk::assess::Depth;
 use proem_risk::history::HistoryGaps;

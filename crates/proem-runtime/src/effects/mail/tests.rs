@@ -118,7 +118,7 @@ fn what_is_too_much_is_refused() {
     let many = "the mail has more than 100 recipients; name fewer";
     check(|draft| draft.to = vec![mailbox("", "a@b.c"); 101], many);
     check(|draft| draft.to = vec![mailbox("", "a@b.c"); 100], "fine");
-    let domain = "`localhost` can't stand in a message id; configure the domain that mails come from";
+    let domain = "`localhost` can't be part of a message id; configure the domain that mails come from";
     assert_eq!(write_mail(&draft(), &key(), "localhost").unwrap_err().to_string(), domain);
 }
 

@@ -61,9 +61,7 @@ pub enum RequestRefusal {
     #[error("the template's address can't be used: {0}")]
     Host(HostRefusal),
     /// A slot where none may be.
-    #[error(
-        "a slot stands in the {0} of the template's address; only path segments and values of the query may have one"
-    )]
+    #[error("the {0} of the template's address has a slot; only path segments and values of the query may have one")]
     SlotPlace(&'static str),
     /// Braces that are no slot.
     #[error(
@@ -85,10 +83,10 @@ pub enum RequestRefusal {
     #[error("the action has `{0}`, which its request has no place for; add it to the template or leave it out")]
     Unused(String),
     /// A value that can't be in an address.
-    #[error("`{0}` can't stand in an address: it is empty, `.` or `..`, or has a control character; change it")]
+    #[error("`{0}` can't be part of an address: it is empty, `.` or `..`, or has a control character; change it")]
     Value(String),
     /// A status that can't be declared.
-    #[error("`not_done` has {0}, where only 429 and 500 to 599 may stand")]
+    #[error("`not_done` has {0}, but only 429 and 500 to 599 may be there")]
     Status(u16),
     /// Too many bytes.
     #[error("the body of the request has more than {} bytes; shorten it", super::MAX_REQUEST_BODY)]

@@ -130,7 +130,8 @@ fn values_and_slots_are_the_same() {
         "the action has `c`, which its request has no place for; add it to the template or leave it out"
     );
     for value in ["", ".", "..", "a\nb", "\0"] {
-        let expected = "`b` can't stand in an address: it is empty, `.` or `..`, or has a control character; change it";
+        let expected =
+            "`b` can't be part of an address: it is empty, `.` or `..`, or has a control character; change it";
         assert_eq!(refused(url, &[("b", value)]), expected, "{value:?}");
     }
     let long = write_ticket_request(

@@ -223,8 +223,7 @@ impl<'a> JsonWalk<'a> {
         Ok(())
     }
 
-    /// Reads a number, `true`, `false` or `null`. Which numbers are well written is nobody's
-    /// business here.
+    /// Reads a number, `true`, `false` or `null`. This reader doesn't judge whether a number is well written.
     fn word(&mut self) -> Result<(), JsonFault> {
         let start = self.at;
         while self.peek().is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.')) {

@@ -42,7 +42,7 @@ impl From<Error> for BookingFailure {
     }
 }
 
-/// Which attempt of which call of the run it is.
+/// The place of an attempt: its call and its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct AttemptKey {
     effect: EffectId,

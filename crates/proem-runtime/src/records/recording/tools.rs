@@ -18,7 +18,7 @@ use crate::records::sealed::{SealBinding, SealKey, SealedState, open_sealed_stat
 /// The outcome of a call, as its performer knows it.
 #[derive(Debug, Clone)]
 pub struct ToolReport<'r> {
-    /// Which effect of the run.
+    /// The effect's number within the run.
     pub effect: EffectId,
     /// Its outcome.
     pub outcome: &'r ToolOutcome,
@@ -223,5 +223,5 @@ async fn stored_outcome(
         (None, None) => None,
     };
     let outcome = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    Ok(outcome.unwrap_or_else(|| ToolOutcome::Unknown { message: "what became of it can't be read".to_owned() }))
+    Ok(outcome.unwrap_or_else(|| ToolOutcome::Unknown { message: "its outcome can't be read".to_owned() }))
 }

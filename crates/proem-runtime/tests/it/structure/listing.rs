@@ -1,4 +1,4 @@
-//! Which files there are, of a commit and in the work tree.
+//! The files of a commit and of the work tree.
 
 use std::{cell::RefCell, ffi::OsStr, fs, os::unix::ffi::OsStrExt, os::unix::fs::symlink};
 

@@ -1,4 +1,4 @@
-//! Which operations end something or make it look better, and who may do that.
+//! Operations that end something or make it look better, and the persons who may do that.
 
 use std::fmt::Write as _;
 

@@ -29,7 +29,7 @@ fn an_item_of_the_raid_log_takes_every_step() {
         assert_eq!(applied.artefact.item(id("R001")).unwrap().status.as_str(), to);
     }
     project.take(RAID, &[project.close("R001")]);
-    let over = ["operation 1: R001: what is over is not changed; add a new item"];
+    let over = ["operation 1: R001: an ended item is not changed; add a new one"];
     assert_eq!(project.refusal(RAID, &[project.status("R001", "mitigating")]), over);
     assert_eq!(project.refusal(RAID, &[project.modify("R001", [(F::Title, project.text("b"))])]), over);
 }
@@ -282,7 +282,7 @@ fn a_decision_links_items_that_are_there() {
     project.take(DECISIONS, &[project.status("DEC001", "superseded")]);
     assert_eq!(
         project.refusal(DECISIONS, &[project.status("DEC001", "active")]),
-        ["operation 1: DEC001: what is over is not changed; add a new item"]
+        ["operation 1: DEC001: an ended item is not changed; add a new one"]
     );
 }
 

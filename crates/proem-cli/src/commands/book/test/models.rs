@@ -53,7 +53,7 @@ pub(super) fn compare_models(
     let most = args.max_cost.filter(|_| !matches!(args.live().carriage, Carriage::Cassettes(_)));
     if most.is_some() && estimate.most.is_none() {
         return Err(CommandFailure::usage(
-            "what this could cost is not known; set `input_price`, `output_price` and `output_tokens` of the model in \
+            "its possible cost is not known; set `input_price`, `output_price` and `output_tokens` of the model in \
              your configuration",
         ));
     }

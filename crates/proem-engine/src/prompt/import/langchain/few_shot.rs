@@ -12,7 +12,7 @@ use super::{class_of, fix_value, read_langchain_template, read_message, read_sty
 use crate::ordered::OrderedJson;
 use crate::prompt::yaml::YamlNode;
 
-/// What is between examples where a file doesn't say.
+/// The text between examples of a file that names none.
 const SEPARATOR: &str = "\n\n";
 
 /// The most examples of one prompt.
@@ -181,7 +181,7 @@ fn fill_example(pieces: Vec<TextPiece>, example: &Example, reader: &mut ImportRe
     filled
 }
 
-/// What is before or behind the examples, as it is written.
+/// The text before or behind the examples, as it is written.
 fn read_end(name: &str, kwargs: &YamlNode, reader: &mut ImportReader<'_>) -> Option<String> {
     let file = reader.file;
     let path = kwargs.get(&format!("{name}_path")).and_then(YamlNode::as_str);

@@ -15,7 +15,7 @@ use crate::prompt::yaml::YamlNode;
 /// Assertions that are programs.
 const CODE: [&str; 5] = ["javascript", "python", "ruby", "webhook", "fn"];
 
-/// What assertions are called here, and whether they ignore case: `(theirs, ours, ignores case)`.
+/// The names of assertions here, and whether they ignore case: `(theirs, ours, ignores case)`.
 const NAMES: [(&str, &str, bool); 9] = [
     ("equals", "equals", false),
     ("contains", "contains", false),
@@ -32,11 +32,11 @@ const NAMES: [(&str, &str, bool); 9] = [
 pub(super) struct Assertion<'a> {
     /// Its type, with `not-` if it is denied.
     pub(super) kind: &'a str,
-    /// What it compares with.
+    /// The value that it compares with.
     pub(super) value: Option<OrderedJson>,
     /// The least similarity, from 0 to 1.
     pub(super) threshold: Option<f64>,
-    /// Where it begins.
+    /// The place of its beginning.
     pub(super) at: usize,
 }
 

@@ -12,7 +12,7 @@ use crate::prompt::yaml::{YamlNode, YamlValue};
 /// The most cases of one configuration. Lists of values multiply.
 const MAX_CASES: usize = 500;
 
-/// What `defaultTest` sets for every test.
+/// The values that `defaultTest` sets for every test.
 struct TestDefaults {
     /// The configuration itself, which holds templates of assertions.
     root: YamlNode,
