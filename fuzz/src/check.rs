@@ -32,7 +32,7 @@ pub fn feed(text: &str) {
         others.map(|failure| (failure.field.clone(), failure.span)).collect()
     };
     assert_eq!(places(&checked), places(&run(trusted, "", answer)));
-    // Without a trusted text no address passes.
+    // Every address needs a trusted text.
     for field in ["recipient", "host", "url", "amount", "id", "number"] {
         assert!(run("", outside, answer).failures.iter().any(|failure| failure.field == field), "{field}");
     }

@@ -1,7 +1,7 @@
 //! The lessons that prompts take from another program's files: a history of failures, signals, and names that may be
 //! shown.
 //!
-//! Invariants: everything that is wrong with a file is listed at once; what is not known counts as bad, so a failure is
+//! Invariants: everything that is wrong with a file is listed at once; what is unknown counts as bad, so a failure is
 //! never taken for a success. No text of a file reaches a message but escaped and cut.
 
 mod found;

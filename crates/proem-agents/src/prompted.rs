@@ -235,7 +235,7 @@ fn prompt_call_inputs(ask: &PromptCall<'_>) -> Result<(Inputs, Vec<ScreeningNote
     let mut order = 0;
     let mut values = Inputs::new();
     for (name, value) in fields.iter() {
-        // A file is no text: nothing prints it, and what a model sees in it no guard can read.
+        // A file is no text: it is never printed, and the guard can't read what a model sees in it.
         let value = match (is_vouched(ask, name), value) {
             (true, OrderedJson::List(turns)) if ask.prompt.file.is_history(name) => {
                 LabelTree::list(turns.iter().map(|turn| match is_users_own(turn) {
@@ -267,8 +267,8 @@ fn is_vouched(ask: &PromptCall<'_>, name: &str) -> bool {
     ask.given == InputAuthor::ByCaller && declared.is_some_and(|(_, trust)| *trust == InputTrust::Trusted)
 }
 
-/// The parts of an input that the guard looks at: none that the caller vouches for, and no file. Of a history a caller
-/// vouches for the user's own turns alone.
+/// The parts of an input that the guard looks at: those that the caller doesn't vouch for, without files. Of a history
+/// a caller vouches for the user's own turns alone.
 fn screened_parts<'v>(ask: &PromptCall<'_>, name: &str, value: &'v OrderedJson) -> Vec<&'v OrderedJson> {
     match (is_vouched(ask, name), value) {
         (true, OrderedJson::List(turns)) if ask.prompt.file.is_history(name) => {
@@ -280,7 +280,7 @@ fn screened_parts<'v>(ask: &PromptCall<'_>, name: &str, value: &'v OrderedJson) 
     }
 }
 
-/// Whether a turn of a history has nothing but texts of the user's: no result of a tool.
+/// Whether a turn of a history has only texts of the user's, and so no result of a tool.
 fn is_users_own(turn: &OrderedJson) -> bool {
     let field = |value: &OrderedJson, name: &str| value.fields().and_then(|fields| fields.get(name)).cloned();
     let is_text = |value: &OrderedJson| matches!(value, OrderedJson::Text(_));

@@ -158,7 +158,7 @@ pub(crate) struct Screen<'r, P> {
 /// The parts that are an attack only together.
 #[derive(Debug)]
 pub(crate) struct JoinedAttack<P> {
-    /// The places of its parts. None if there is no such attack.
+    /// The places of its parts. Empty without such an attack.
     places: BTreeSet<P>,
     /// The rules that decided, sorted.
     rules: Vec<&'static str>,

@@ -46,7 +46,7 @@ pub type ReadText<'r> = &'r (dyn Fn(&Path) -> Result<String, Error> + Sync);
 ///
 /// # Errors
 ///
-/// If a file is not what it should be, or the records can't be read.
+/// If a file is not what it should be, or the records are unreadable.
 pub async fn derive_adaptation(
     options: &AdaptOptions,
     project: &OpenProject,
@@ -125,7 +125,7 @@ async fn recorded_results(
 ///
 /// # Errors
 ///
-/// If it can't be read, is too long or is not UTF-8.
+/// If it is unreadable, too long or is not UTF-8.
 pub fn read_history_file(file: &Path) -> Result<String, Error> {
     history_text(file, proem_runtime::files::open_regular(file).and_then(read_capped_text))
 }
@@ -134,7 +134,7 @@ pub fn read_history_file(file: &Path) -> Result<String, Error> {
 ///
 /// # Errors
 ///
-/// If it can't be read, is too long or is not UTF-8.
+/// If it is unreadable, too long or is not UTF-8.
 pub fn read_history_stream(file: &Path, from: impl Read) -> Result<String, Error> {
     history_text(file, read_capped_text(from))
 }

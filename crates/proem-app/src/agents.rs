@@ -64,7 +64,7 @@ pub trait Agent: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// In words that go on after "can't be replayed:", if something isn't kept or is not what it was.
+    /// In words that go on after "can't be replayed:", if something is missing or has changed.
     fn read_back<'r>(&'r self, record: &'r RunRecord<'r>) -> BoxFuture<'r, Result<ReadBack, Message>> {
         Box::pin(async move {
             let (base, changed) = RunBase::recorded(record, self.prompts()).await?;
@@ -113,7 +113,7 @@ pub trait AgentRun: Any + fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// In words that go on after "can't go on:", if it is not.
+    /// In words that go on after "can't go on:", if it is missing.
     fn renew(&mut self, today: &Today<'_>) -> Result<(), Message> {
         _ = today;
         Ok(())
@@ -287,7 +287,7 @@ impl fmt::Debug for Today<'_> {
 pub struct ReadBack {
     /// The run.
     pub run: Box<dyn AgentRun>,
-    /// Why this is not what it was made from, in words, if it isn't: its record was changed.
+    /// The change of its record since it was made, in words.
     pub changed: Option<String>,
 }
 
@@ -320,7 +320,7 @@ impl Agents {
     ///
     /// # Errors
     ///
-    /// In words that go on after "can't be replayed:", if it can't be.
+    /// In words that go on after "can't be replayed:", if something prevents it.
     pub async fn read_back(&self, record: &RunRecord<'_>) -> Result<ReadBack, Message> {
         if record.detail.settings.is_null() {
             return Err("only its hashes are kept (see `records.keep`)".to_owned().into());

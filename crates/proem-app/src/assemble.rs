@@ -142,7 +142,7 @@ impl AssemblyChoice {
             prompt: prompt.file.header.model.as_deref(),
         };
         let role = wanted.name(&project.config).to_owned();
-        // Nothing is sent, so a missing key doesn't matter.
+        // Nothing is sent, so a key is not needed.
         let ModelEndpoint { model, endpoint, .. } =
             calling::wanted_endpoint(&project.config, &providers, &wanted, &Environment::inherited())?;
         Ok(Self { prompt, model, role, endpoint, providers })
@@ -242,7 +242,8 @@ impl AssemblyRecord {
         project: &OpenProject,
         notes: &mut Vec<Note>,
     ) -> Result<Self, Error> {
-        // Texts are sent where a provider embeds them, which no budget lets happen away from this machine: no cap binds.
+        // Texts are sent where a provider embeds them, and a budget keeps them on this machine: caps have nothing to
+        // bind.
         let asking = project.config.embedding.provider.is_some().then(CallTerms::free);
         let records = OpenRecords::begin(project, options.record, asking).await?.collect(notes);
         let history = OpenRecords::history(records.as_ref(), options.record, project);
@@ -391,7 +392,7 @@ impl MadeAssembly {
         self.records.take()?.end().await
     }
 
-    /// Records it, if that is wanted; that it could not be is only noted, since nothing depends on it.
+    /// Records it, if that is wanted. A failure is only noted, since nothing depends on it.
     pub async fn record(&mut self, options: &AssembleOptions, project: &OpenProject) -> Vec<Note> {
         let Some(records) = self.records.take() else { return Vec::new() };
         let mut notes = Vec::new();

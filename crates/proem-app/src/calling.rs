@@ -196,7 +196,7 @@ pub fn model_at_endpoint(
 ///
 /// # Errors
 ///
-/// If no such provider is known, or its address or key can't be used.
+/// If no such provider is known, or its address or key is unusable.
 pub fn locate_provider(config: &Config, provider: &str, environment: &Environment) -> Result<Endpoint, Error> {
     let file = config.providers.get(provider).cloned().unwrap_or_default();
     let built_in = BUILT_IN.iter().find(|built_in| built_in.name == provider);

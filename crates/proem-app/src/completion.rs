@@ -64,7 +64,7 @@ impl<'p> NamePlace<'p> {
             own.files.retain(|path, text| self.covers(&format!("{BOOK}/{path}"), text.as_str().as_bytes()));
             layers.push(own);
         }
-        // A layer that can't be read hides no other.
+        // A layer that is unreadable hides no other.
         let names = layers.into_iter().filter_map(|layer| Book::new(vec![layer]).ok());
         let all: BTreeSet<String> = match begun.split_once('@') {
             None => names.flat_map(|book| book.prompts()).collect(),
@@ -102,7 +102,7 @@ impl<'p> NamePlace<'p> {
         )
     }
 
-    /// The answer of the records. Nothing if there are none, or they can't be read.
+    /// The answer of the records. Nothing if there are none, or they are unreadable.
     fn recorded<T>(&self, ask: impl AsyncFnOnce(&Store) -> Result<Vec<T>, StoreError>) -> Vec<T> {
         let path = self.places.records();
         let key = self.places.key();

@@ -86,8 +86,8 @@ pub struct ProviderFile {
     pub protocol: Option<ServerProtocol>,
     /// The base URL of the API, to which every path is added, such as `http://127.0.0.1:11434/v1`.
     pub base_url: Option<String>,
-    /// The name of the environment variable that holds its key; without it, no key is sent. Never
-    /// the key itself.
+    /// The name of the environment variable that holds its key. If unset, the server gets no key. The key itself is
+    /// never here.
     pub key: Option<String>,
     /// How the answers of its models are constrained to a schema: `tool`, `schema`, `object` or `text`.
     pub answers: Option<SchemaEnforcement>,
@@ -160,7 +160,7 @@ pub struct EmbeddingFile {
     /// How many numbers its vectors are to have, for models that can shorten them. At most 4,096.
     pub dimensions: Option<NonZeroU32>,
     /// A file with weights for the model, which `cargo lab train select` makes. Below the folder of your `config.toml`,
-    /// or absolute. Without it words decide, and nothing is sent.
+    /// or absolute. If unset, words decide and nothing is sent.
     pub calibration: Option<String>,
     /// How long embedding the texts of one step may take, in seconds.
     pub seconds: Option<NonZeroU32>,
@@ -193,7 +193,7 @@ impl GitFile {
     }
 }
 
-/// The keys of `[budget]`: a limit that is not set does not apply.
+/// The keys of `[budget]`: a limit that is unset does not apply.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BudgetFile {

@@ -74,7 +74,7 @@ pub struct ContextFile {
     pub ranked: Vec<usize>,
     /// Lines of it that the task names.
     pub named_lines: Vec<u32>,
-    /// Its content. `None` if it is no text, too large or not among those that were looked into.
+    /// Its content. `None` if it is too large, not text, or outside the examined files.
     pub content: Option<Untrusted<String>>,
 }
 

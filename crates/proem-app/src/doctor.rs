@@ -85,7 +85,7 @@ impl CheckupSubject {
 pub enum CheckupState {
     /// As it should be.
     Good,
-    /// Not there; what doesn't need it works.
+    /// It is missing. Everything that doesn't need it works.
     Missing,
     /// Not looked at, because of something else.
     Unknown,

@@ -44,7 +44,7 @@ impl Default for Factors {
 }
 
 impl Factors {
-    /// Reads the file. No factors if it isn't there.
+    /// Reads the file. No factors if it is missing.
     ///
     /// # Errors
     ///

@@ -45,7 +45,7 @@ impl GuardFiles {
     /// The policy on the guard's findings.
     fn policy(&self, places: &Places) -> Result<Policy, Error> {
         match &self.verdicts {
-            // A table that can't be read fails closed: nobody knows what it was to allow.
+            // A table that is unreadable fails closed: nobody knows what it was to allow.
             Some(text) => Policy::parse(text)
                 .map_err(|error| Error::invalid(format!("{}: {error}", verdicts_file(places).display()))),
             None => Policy::shipped().map_err(damaged_guard_data),
@@ -79,7 +79,7 @@ impl GuardSetup {
     ///
     /// # Errors
     ///
-    /// If the user's files can't be read, or the table of verdicts can't be parsed.
+    /// If the user's files are unreadable, or the table of verdicts can't be parsed.
     pub fn load(places: &Places, tools: &[ToolVocabulary]) -> Result<Self, Error> {
         Self::of(GuardFiles::load(places)?, places, tools)
     }

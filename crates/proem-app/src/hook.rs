@@ -79,7 +79,7 @@ pub struct PromptEvent {
     pub prompt: String,
     /// The folder that it is about.
     pub cwd: PathBuf,
-    /// The session that it belongs to, by the agent's own id; without one, nothing is remembered.
+    /// The session that it belongs to, by the agent's own id. If unset, nothing is remembered.
     #[serde(default)]
     pub session_id: Option<String>,
     #[serde(rename = "hook_event_name")]

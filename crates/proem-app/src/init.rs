@@ -1,7 +1,7 @@
 //! Writes what a project lacks.
 //!
-//! Invariants: what is there is never changed and no link is followed. Everything that could be in the way is looked at
-//! before the first file is written; what was written is trusted, and what was there already is not.
+//! Invariants: existing files stay as they are and links are not followed. Everything that could be in the way is
+//! looked at before the first file is written; what was written is trusted, and what was there already is not.
 
 pub mod import;
 
@@ -104,7 +104,7 @@ pub fn init(folder: &Path, from: Option<&Path>, places: &Places) -> Result<Initi
             format!("`{shown}` is in a bare repository, which has no work tree; run this in a clone that has one");
         return Err(Error::invalid(problem));
     };
-    // The store is opened first: if it can't be read, nothing should have been written.
+    // The store is opened first: if it is unreadable, nothing should have been written.
     let store = TrustStore::new(places.state.clone());
     store.check()?;
     let mut import = from.map(import_prompt).transpose()?;

@@ -1,7 +1,7 @@
 //! Programs of PTC-Lisp for people: checked, run and looked up, without a model.
 //!
-//! Invariants: a program reads nothing but its input and its memory, and changes nothing but its memory, unless it runs
-//! with an agent's tools ([`running`]). One that fails or is stopped leaves the memory as it was.
+//! Invariants: a program reads its input and its memory, and changes its memory alone, unless it runs with an agent's
+//! tools ([`running`]). One that fails or is stopped leaves the memory as it was.
 
 pub mod agent;
 mod files;

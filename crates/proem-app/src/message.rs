@@ -110,7 +110,7 @@ pub enum Hint {
     ReadAssessmentId,
     /// Assess the change again.
     AssessAnew,
-    /// Name no model and no provider, and do without one.
+    /// Name neither a model nor a provider, and do without one.
     DoWithoutModel,
     /// List the runs, or all of them with those that asked no model.
     ListRuns {

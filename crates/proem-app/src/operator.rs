@@ -74,7 +74,7 @@ pub struct Operator {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OperatorAbsence {
-    /// There is no controlling terminal, or input or notes are not on it.
+    /// There is no controlling terminal, or input or notes go elsewhere.
     NoTerminal,
     /// The terminal's foreground is another process's.
     Background,

@@ -108,7 +108,7 @@ pub struct OpenProject {
     pub catalogue: [CatalogueFiles; 2],
     /// The layers of the book, lowest first.
     pub layers: Vec<BookLayer>,
-    /// Why the project's own book could not be read, if it is there and could not.
+    /// The reason why the project's own book could not be read, if it exists.
     pub unread: Option<String>,
     /// Files that were not trusted, and what that changed.
     pub untrusted: Vec<UntrustedFile>,
@@ -124,14 +124,14 @@ pub struct OpenProject {
 ///
 /// # Errors
 ///
-/// If there is no git that can be run safely, or the user's configuration can't be read.
+/// If there is no git that can be run safely, or the user's configuration is unreadable.
 pub fn find_git(places: &Places) -> Result<GitProgram, Error> {
     let user = Config::of_user(&places.config_file())?;
     Ok(GitProgram::find(&Environment::inherited())?.within(user.git.limits()))
 }
 
-/// The configuration that counts in a folder; without git, the user's own. Notes about the project go to `said`. If
-/// neither the folder nor one above it has a configuration, git isn't asked for the root.
+/// The configuration that counts in a folder; without git, the user's own. Notes about the project go to `said`. Git is
+/// asked for the root only if the folder or one above it has a configuration.
 ///
 /// # Errors
 ///
@@ -151,7 +151,7 @@ pub fn settings_in(folder: &Path, places: &Places, said: &mut Vec<Note>) -> Resu
 ///
 /// # Errors
 ///
-/// If it is no folder, or git can't be asked.
+/// If it is another kind of file, or git can't be asked.
 pub fn locate_project(folder: &Path, git: &GitProgram) -> Result<(Option<PathBuf>, String), Error> {
     let shown = show::terminal_str(&folder.display().to_string());
     let folder = std::fs::canonicalize(folder).map_err(|e| Error::invalid(format!("could not open `{shown}`: {e}")))?;
@@ -266,8 +266,8 @@ impl OpenProject {
         Ok(Book::new(self.layers.clone())?)
     }
 
-    /// The book to look at, for which nobody has to trust anything: a project's book whose own files can't
-    /// be read stands aside with a note.
+    /// The book to look at, for which nobody has to trust anything: a project's book whose own files are unreadable
+    /// stands aside with a note.
     ///
     /// # Errors
     ///
@@ -494,7 +494,7 @@ impl OpenProject {
     ///
     /// # Errors
     ///
-    /// If the key that is there can't be used, or the system gives no random bytes.
+    /// If the key that is there is unusable, or the system gives no random bytes.
     pub(crate) fn delimiting_key(&self, notes: &mut Vec<Note>) -> Result<InstallationKey, Error> {
         let (key, unkept) = delimiting_key(&self.places.key())?;
         notes.extend(unkept.map(|why| {

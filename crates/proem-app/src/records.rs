@@ -154,7 +154,7 @@ pub fn agent_caps(budget: &BudgetFile, agent: &str) -> Result<Vec<Cap>, Error> {
 ///
 /// # Errors
 ///
-/// If the steps that are configured are none, or the records can't be read.
+/// If the steps that are configured are none, or the records are unreadable.
 pub async fn ladder_place(store: &Store, project: &OpenProject, agent: &str, now: Time) -> Result<LadderPlace, Error> {
     let budget = agent_budget(&project.config.budget, agent)?;
     let steps = budget.steps.iter().flatten().map(|step| LadderStep {
@@ -183,7 +183,7 @@ pub(crate) const fn run_cap(most: NanoDollars) -> Cap {
 ///
 /// # Errors
 ///
-/// If they can't be used: locked, damaged, of another installation, or without a key.
+/// If they are unusable: locked, damaged, of another installation, or without a key.
 pub async fn open_records(project: &OpenProject, access: StoreAccess) -> Result<OpenedStore, proem_store::Error> {
     let environment = Environment::inherited();
     let unusable = |why: String| {

@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::project::OpenProject;
 use crate::records::Whose;
 
-/// The versions that a run's requests were made with. `None` where that is not kept, or in a form that is not known.
+/// The versions that a run's requests were made with. `None` where that is not kept, or in a form that is unknown.
 #[must_use]
 pub fn versions(run: &RunDetail) -> Option<Versions> {
     let settings = run.settings.as_object()?;

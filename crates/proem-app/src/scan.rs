@@ -1,7 +1,7 @@
 //! Looks for attacks in files, and says where, why, and what was not looked at.
 //!
-//! A file that can't be read never stops the others. A part that was not looked at is at least a flag. In a folder it
-//! is counted.
+//! An unreadable file never stops the others. A part that was not looked at is at least a flag. In a folder it is
+//! counted.
 
 pub mod calibrate;
 pub mod examine;
@@ -43,7 +43,7 @@ impl ScanOptions {
     ///
     /// # Errors
     ///
-    /// [`ReadError`] if there is no file, or it can't be read.
+    /// [`ReadError`] if there is no file, or it is unreadable.
     pub fn read(&self, path: &Path) -> Result<Document, ReadError> {
         read_named_document(path, &self.ask())
     }
@@ -71,8 +71,8 @@ impl ScanOptions {
 
 /// The guard as this user configured it, knowing the tools of the project around `root`.
 ///
-/// Without a project it knows the usual ones, and so it does where the catalogue can't be read:
-/// scanning must not depend on a repository's files.
+/// Without a project it knows the usual ones, and so it does where the catalogue is unreadable: scanning must not
+/// depend on a repository's files.
 ///
 /// # Errors
 ///

@@ -234,7 +234,7 @@ fn entries_file(project: &OpenProject) -> PathBuf {
     PathBuf::from("entries").join(format!("{}.json", Sha256Hash::of(root.as_os_str().as_encoded_bytes()).short(32)))
 }
 
-/// The stored vectors. Nothing if they can't be read, because they can be rebuilt.
+/// The stored vectors. Nothing if they are unreadable, because they can be rebuilt.
 fn read_entries(cache: &Path, path: &Path) -> Manifest {
     match files::read_beneath(cache, path, MAX_MANIFEST_BYTES) {
         Ok(Some(FileContent::Whole(bytes))) => Manifest::read(&String::from_utf8_lossy(&bytes)).unwrap_or_default(),

@@ -64,7 +64,7 @@ enum CountBasis {
 ///
 /// # Errors
 ///
-/// If the model can't be told, or the configuration can't be read.
+/// If the model can't be told, or the configuration is unreadable.
 pub fn token_columns(
     options: &TokensOptions,
     places: &Places,
@@ -197,7 +197,7 @@ fn text_beneath(folder: &Path, path: &Path) -> Option<String> {
 ///
 /// # Errors
 ///
-/// In words, if it can't be read, is too long or is no text.
+/// In words, if it is unreadable, too long or not text.
 pub fn read_counted_file(path: &Path) -> Result<String, String> {
     decode_counted_text(files::open_regular(path).and_then(read_capped_bytes))
 }
@@ -206,7 +206,7 @@ pub fn read_counted_file(path: &Path) -> Result<String, String> {
 ///
 /// # Errors
 ///
-/// In words, if it can't be read, is too long or is no text.
+/// In words, if it is unreadable, too long or not text.
 pub fn read_counted_stream(from: impl Read) -> Result<String, String> {
     decode_counted_text(read_capped_bytes(from))
 }

@@ -4,8 +4,8 @@
 //! switching branches asks nothing again. A copy of the last trusted bytes is kept, so that a
 //! review can show what changed since.
 //!
-//! Invariants: a store that can't be read is never overwritten; whoever changes it holds its lock,
-//! so of several processes none loses what another wrote.
+//! Invariants: a store that is unreadable is never overwritten; whoever changes it holds its lock, so of several
+//! processes none loses what another wrote.
 
 pub mod candidates;
 pub mod pinned;

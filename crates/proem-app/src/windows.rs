@@ -39,7 +39,7 @@ impl Default for ContextWindows {
 }
 
 impl ContextWindows {
-    /// Reads the file. No windows if it isn't there.
+    /// Reads the file. No windows if it is missing.
     ///
     /// # Errors
     ///

@@ -295,14 +295,14 @@ impl Embedder for StaticModel<'_> {
 }
 
 impl From<Error> for EngineError {
-    /// A table that can't be used is an embedder that can't be asked.
+    /// A table that is unusable is an embedder that can't be asked.
     fn from(error: Error) -> Self {
         Self::new(EngineErrorKind::Embedding, error.to_string())
     }
 }
 
-/// A row without its scale, which its direction doesn't depend on, in integers of 16 bits, which
-/// processors multiply and add by eight. A row that doesn't exist has none.
+/// A row without its scale, which its direction doesn't depend on, in integers of 16 bits, which processors multiply
+/// and add by eight. A row that is missing has none.
 #[derive(Default)]
 struct Wide {
     integers: Vec<i16>,

@@ -274,7 +274,7 @@ fn hull(unit: &FitUnit) -> Vec<(u64, u64)> {
     points.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
     let mut hull: Vec<(u64, u64)> = Vec::new();
     for (tokens, value) in points {
-        // Nobody takes a choice that costs more and is worth no more.
+        // Choices that cost more and are worth less are dropped.
         if hull.last().is_some_and(|(_, best)| value <= *best) {
             continue;
         }

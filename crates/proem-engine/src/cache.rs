@@ -64,7 +64,7 @@ pub enum CachePrediction {
         /// The shortest prefix that is cached, in tokens.
         minimum: usize,
     },
-    /// It is too short. A provider doesn't say so, it just caches nothing.
+    /// It is too short. Providers skip the cache silently.
     TooShort {
         /// How long it is.
         tokens: usize,

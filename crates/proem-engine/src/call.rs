@@ -195,7 +195,7 @@ pub enum ResponsePart {
         /// The text.
         text: Untrusted<String>,
     },
-    /// Something that is not asked for and not kept, such as thinking.
+    /// Something outside the request and the record, such as thinking.
     Other {
         /// The provider's word for it.
         #[serde(with = "outside")]
@@ -203,7 +203,7 @@ pub enum ResponsePart {
     },
 }
 
-/// A call of a tool, as the model wrote it: neither its name nor its arguments are checked.
+/// A call of a tool, as the model wrote it: its name and arguments are unchecked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
     /// The call's id. Empty where the provider gave none.
@@ -232,6 +232,6 @@ pub enum FinishReason {
     Refusal,
     /// We stopped it: all that was asked for had come.
     Complete,
-    /// The provider gave a reason that is not known here, or none.
+    /// The provider gave a reason that is unknown here, or none.
     Unknown,
 }

@@ -23,7 +23,7 @@ pub enum ErrorKind {
     BudgetTooSmall,
     /// No model or role of that name.
     UnknownModel,
-    /// A vector is not finite, has no length, or comes from another model than its peer.
+    /// A vector is infinite, has no length, or comes from another model than its peer.
     InvalidVector,
     /// An embedding model could not be asked.
     Embedding,

@@ -118,7 +118,7 @@ pub enum EffectResult {
         /// It, in a form that the machine and the performer share.
         value: Json,
     },
-    /// No model answered, or nothing could be computed.
+    /// The model's answer, or the computed result, is missing.
     Failed {
         /// Why not.
         failure: CallFailure,

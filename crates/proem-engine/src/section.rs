@@ -113,7 +113,7 @@ impl Layer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SectionPriority {
-    /// It stays whatever the budget: where it does not fit there is no prompt.
+    /// It stays whatever the budget: a prompt needs room for it.
     Required,
     /// When the budget asks for it, at this priority (0 to 100).
     Priority(u8),
@@ -137,7 +137,7 @@ pub enum Rung {
     Named,
     /// Only how much there is.
     Count,
-    /// The input is not shown, and no line says that it was there.
+    /// The input is hidden, and so is its place.
     Omitted,
 }
 

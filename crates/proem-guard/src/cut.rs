@@ -85,7 +85,7 @@ struct Remainder {
 }
 
 impl Remainder {
-    /// Without these spans, which are in order and don't overlap.
+    /// The rest behind these spans, which are in order and apart.
     fn without(&self, spans: &[Span]) -> Self {
         let (mut text, mut map) = (String::with_capacity(self.text.len()), OffsetMap::new());
         let mut position = 0;

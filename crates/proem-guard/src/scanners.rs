@@ -39,7 +39,7 @@ const RULES: &str = include_str!("../data/rules.txt");
 ///
 /// # Errors
 ///
-/// [`RuleError`] if a data file can't be read, or a tool has a word without letters.
+/// [`RuleError`] if a data file is unreadable, or a tool has a word without letters.
 pub fn shipped_scanners(tools: &[ToolVocabulary]) -> Result<(Lexicon, Vec<Box<dyn Scanner + Send + Sync>>), RuleError> {
     let lexicon = lexicon(tools)?;
     let rules = rules::parse_rules(RULES, &lexicon)?;

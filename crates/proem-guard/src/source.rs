@@ -26,7 +26,7 @@ pub use syntax::LanguageFamily;
 /// The fewest words of a string that are a phrase.
 const PHRASE: usize = 3;
 
-/// The fewest words of a line that is neither comment nor string and may be a sentence.
+/// The fewest words of a line that may be a sentence, outside comments and strings.
 const SENTENCE: usize = 7;
 
 /// The most bytes of marks between two lines of one comment.

@@ -22,7 +22,7 @@ pub(crate) struct EvalCredentials {
 struct FolderCount {
     files: usize,
     bytes: usize,
-    /// Neither UTF-8 nor short enough.
+    /// It is too long, or not UTF-8.
     skipped: usize,
     places: Vec<String>,
 }

@@ -145,7 +145,7 @@ impl Replayer {
     ///
     /// # Errors
     ///
-    /// If there are none or one can't be read.
+    /// If there are none or one is unreadable.
     pub fn open(folder: &Path) -> Result<Self, CassetteError> {
         let mut cassettes = BTreeMap::new();
         for name in cassette_names(folder)? {

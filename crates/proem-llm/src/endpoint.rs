@@ -122,7 +122,7 @@ impl Default for EndpointLimits {
 pub(crate) enum HostLocation {
     /// It is: `localhost`, `127.0.0.0/8` or `::1`.
     Loopback,
-    /// It isn't, or nobody knows.
+    /// It isn't, or it is unknown.
     Elsewhere,
 }
 

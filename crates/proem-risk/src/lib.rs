@@ -8,7 +8,7 @@
 //! tests reach. [`metrics`] turns these into [`metric::Metric`]s, [`score`] into one probability, and
 //! [`assess`](fn@assess::assess_change) into a [`level::Level`] with its reasons.
 //!
-//! Invariants: no git, file, clock or model in here. The same facts give the same bits; what is not known is
+//! Invariants: no git, file, clock or model in here. The same facts give the same bits; what is unknown is
 //! [`metric::Signal::Unknown`] with a reason, never zero and never low. Names, messages and persons stay apart from our
 //! own words in every sentence ([`metric::Sentence`]).
 #![cfg_attr(not(test), no_std)]

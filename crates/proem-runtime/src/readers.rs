@@ -184,7 +184,7 @@ pub enum ReadError {
 ///
 /// # Errors
 ///
-/// [`ReadError`] if there is no file, or it can't be read. The contents are never an error.
+/// [`ReadError`] if there is no file, or it is unreadable. The contents are never an error.
 pub fn read_named_document(path: &Path, ask: &DocumentOptions<'_>) -> Result<Document, ReadError> {
     let file = open_document(path)?;
     let length = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
@@ -197,7 +197,7 @@ pub fn read_named_document(path: &Path, ask: &DocumentOptions<'_>) -> Result<Doc
 ///
 /// # Errors
 ///
-/// [`ReadError`] if there is no file, or it may not be read.
+/// [`ReadError`] if the file is missing, or it may not be read.
 pub fn open_document(path: &Path) -> Result<File, ReadError> {
     let of = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => ReadError::Missing,

@@ -173,7 +173,7 @@ impl Isotonic {
     /// # Errors
     ///
     /// [`ErrorKind::Shape`] if there are none, or scores don't rise, or a probability falls. [`ErrorKind::NotFinite`]
-    /// if a number is not finite or a probability not within 0 to 1.
+    /// if a number is infinite or a probability not within 0 to 1.
     pub fn from_knots(knots: Vec<Knot>) -> Result<Self, Error> {
         if knots.is_empty() {
             return Err(Error::new(ErrorKind::Shape, "a curve needs at least one knot"));

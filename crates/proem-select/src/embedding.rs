@@ -55,8 +55,7 @@ impl Vector {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidVector`] if it has no dimension, a number that is not finite, or no
-    /// length.
+    /// [`ErrorKind::InvalidVector`] if it has no dimension, a number that is infinite, or no length.
     pub fn new(model: &ModelId, mut values: Vec<f32>) -> Result<Self, Error> {
         let wrong = |why: &str| Error::new(ErrorKind::InvalidVector, format!("model `{model}` gave a vector {why}"));
         if values.is_empty() {

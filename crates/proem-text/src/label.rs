@@ -126,7 +126,7 @@ pub struct Label {
 }
 
 impl Label {
-    /// No untrusted source, not secret, fit for anyone: the identity of [`Label::join`].
+    /// No untrusted source, public, fit for anyone: the identity of [`Label::join`].
     #[must_use]
     pub const fn trusted() -> Self {
         Self { sources: Sources::Named(BTreeSet::new()), secrecy: Secrecy::Open, audience: Audience::Public }

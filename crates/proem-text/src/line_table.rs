@@ -8,8 +8,7 @@ use core::cmp::Ordering;
 
 /// Lines of a key and what is said of it, apart at the first tab, in the order of the keys' bytes. Each key once.
 ///
-/// Neither has a line break, and a key has no tab. Of lines in another order some keys are not found. Nothing else
-/// happens.
+/// Neither has a line break, and keys have no tab. Lines in another order only hide some keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LineTable(Cow<'static, str>);
 

@@ -1,4 +1,4 @@
-//! One spelling for matching: never shown, never sent, always mapped back.
+//! One spelling for matching. It is never shown or sent, and always mapped back.
 
 use crate::span::{OffsetMap, Span};
 use alloc::string::String;

@@ -47,7 +47,7 @@ pub const MAX_TOKEN_BYTES: usize = 128;
 pub(crate) const MAX_TOKENS: u32 = (1 << 18) - 1;
 /// The most nodes: places have 20 bits, and all ones are none.
 pub(crate) const MAX_NODES: u32 = (1 << 20) - 1;
-/// No token, and no node.
+/// Neither a token nor a node.
 pub(crate) const NO_TOKEN: u32 = MAX_TOKENS;
 pub(crate) const NO_NODE: u32 = MAX_NODES;
 /// A slot without a pair.

@@ -53,7 +53,7 @@ impl Vocabulary {
         ranks
     }
 
-    /// The bytes of a token, which need not be whole characters. None if there is no such token.
+    /// The bytes of a token, which need not be whole characters. None if the token is missing.
     #[must_use]
     pub fn bytes(self, rank: Rank) -> Option<Vec<u8>> {
         self.table().bytes(rank)

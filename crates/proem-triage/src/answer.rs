@@ -154,7 +154,7 @@ pub enum AnswerRemark {
     UnknownRecipient,
     /// It names a ticket that none of its signals is about.
     UnknownTicket,
-    /// The options of a question don't have ids of their own, or none is the recommended one.
+    /// The options of a question lack ids of their own, or a recommended one.
     OptionsUnclear,
     /// An option's action is aimed at something unknown, or lacks what it needs.
     OptionAction,

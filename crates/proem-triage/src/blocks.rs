@@ -3,7 +3,7 @@
 //!
 //! Invariants: what the same project, artefacts and actions make is the same from call to call, whatever the signals
 //! are. No time of day is above the signals' own section, only days. Text from a signal is never a text of ours,
-//! wherever it was kept in between; what isn't known is said to be.
+//! wherever it was kept in between; what is unknown is said to be.
 
 mod actions;
 mod artefacts;

@@ -34,7 +34,7 @@ pub enum SignalTime {
 /// The fault of a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TimeFault {
-    /// It is no time, or is written in a way that is not known.
+    /// It is no time, or is written in a way that is unknown.
     Unreadable,
     /// It names no zone.
     NoZone,

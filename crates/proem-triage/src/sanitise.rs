@@ -32,7 +32,7 @@ const MAX_CONTENT: usize = 65_536;
 /// Below this share of a text that is left, a person should look at it.
 const LITTLE_LEFT: f64 = 0.5;
 
-/// A signal without what may not go on.
+/// A signal that may go on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SanitisedSignal {
     /// The signal's id.
@@ -76,7 +76,7 @@ pub struct SanitisedField {
     pub preserved: f64,
     /// The rules that gave the verdict, sorted.
     pub rules: Vec<&'static str>,
-    /// The rest without the attacks, for questions whose answer is no text.
+    /// The rest without the attacks, for questions whose answer is a number or a name.
     rest: Untrusted<String>,
     score: f64,
 }

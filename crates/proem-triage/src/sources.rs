@@ -77,7 +77,7 @@ pub enum AnswerEnd {
 pub struct MalformedSignal {
     /// Its place.
     pub place: SignalPlace,
-    /// Why it could not be read, in words of ours: lower case, no full stop.
+    /// The reason why it could not be read, in words of ours: lower case, without a full stop.
     pub reason: String,
     /// The text there.
     pub text: Untrusted<String>,
@@ -120,7 +120,7 @@ pub fn normalise_signals(text: &str, context: &SourceContext<'_>) -> NormalisedS
 #[must_use]
 pub fn normalise_parts<'t>(text: &'t str, context: SourceContext<'t>) -> SignalParts<'t> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    // Without space at its end a rest is over when it is empty: nobody looks through it for more at each part.
+    // A rest without space at its end is over when it is empty, so no part of it is searched for more.
     let rest =
         if is_lines(text) { UnreadText::Lines { text: text.trim_end(), next: 1 } } else { UnreadText::Value(text) };
     SignalParts { rest, context, end: AnswerEnd::Whole, search: None }

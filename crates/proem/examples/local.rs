@@ -30,7 +30,7 @@ proem:
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    // A server that takes neither schemas nor tools, as some on one's own machine do.
+    // A server that takes neither schemas nor tools, like some local ones.
     let server = ScriptedServer::answering(|request| {
         let body = request.json().unwrap_or_default();
         let is_schema = body.pointer("/response_format/type").is_some_and(|kind| kind == "json_schema");

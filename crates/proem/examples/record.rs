@@ -32,7 +32,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let replayed =
         Client::of_server(&url, "scripted")?.replay_from(folder.path()).ask::<String>(&prompt, &inputs).await?;
     println!("{} {}", asked.value, asked.value == replayed.value);
-    // A request that was not recorded has no answer.
+    // A request that was unrecorded has no answer.
     let other = serde_json::json!({ "question": "Who made it?" });
     let unknown = Client::of_server(&url, "scripted")?.replay_from(folder.path()).ask::<String>(&prompt, &other).await;
     println!("{}", unknown.is_err());

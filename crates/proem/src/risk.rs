@@ -38,7 +38,7 @@ pub struct RiskReport {
 
 /// Assesses a change: a revision such as `HEAD`, or a range such as `main..topic`.
 ///
-/// Git answers. Nothing of the repository is run, and nothing is kept.
+/// Git answers. Nothing of the repository is run or kept.
 ///
 /// ```no_run
 /// let report = proem::risk::assess(".", "HEAD")?;

@@ -56,7 +56,7 @@ impl Toolbox {
         Ok(Self { catalogue, selector, index, model })
     }
 
-    /// All tools, the likeliest first. A task that needs none of them has none that fits.
+    /// All tools, the likeliest first. For a task that needs none of them, none fits.
     ///
     /// # Errors
     ///

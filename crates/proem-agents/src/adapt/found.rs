@@ -29,7 +29,7 @@ impl FileRemarks {
         }
     }
 
-    /// A list of texts. Null and nothing are none.
+    /// A list of texts. Null counts as an empty list.
     pub(super) fn texts(&mut self, fields: &Map<String, Json>, key: &str, place: &str) -> Option<Vec<String>> {
         let items = match fields.get(key)? {
             Json::Null => return None,

@@ -110,7 +110,7 @@ pub fn change_wanted(task: &str, mode: Mode, is_dirty: IsDirty) -> Option<Change
 pub enum IsDirty {
     /// It has.
     Yes,
-    /// It hasn't, or nobody knows.
+    /// It hasn't, or it is unknown.
     No,
 }
 

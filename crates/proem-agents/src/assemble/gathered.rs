@@ -88,7 +88,7 @@ pub struct WorkTree {
     pub staged: Option<DiffStat>,
     /// The unstaged changes.
     pub unstaged: Option<DiffStat>,
-    /// Files that git neither tracks nor ignores.
+    /// Untracked files that git doesn't ignore.
     pub untracked: Option<u64>,
     /// The changed and untracked paths, sorted by bytes. Capped, with a gap that says so.
     pub changes: Option<Vec<ChangedPath>>,
@@ -133,7 +133,7 @@ pub enum PathStatus {
     TypeChanged,
     /// In conflict: a merge left it to be resolved.
     Unmerged,
-    /// Git doesn't track it, and no ignore rule covers it.
+    /// Git doesn't track it, although it may.
     Untracked,
 }
 
@@ -170,7 +170,7 @@ pub struct RuleFile {
 pub enum RuleText {
     /// This user approved exactly these bytes.
     Approved(String),
-    /// Nobody did: context, not rules.
+    /// Nobody did: it is context.
     Outside(Untrusted<String>),
 }
 

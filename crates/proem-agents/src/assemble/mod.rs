@@ -469,7 +469,7 @@ fn name_set(names: &[String]) -> BTreeSet<&str> {
     names.iter().map(String::as_str).collect()
 }
 
-/// Whether only meaning could still choose a mode: neither the caller does nor the task's words.
+/// Whether only meaning could still choose a mode, because the caller and the task's words leave it open.
 ///
 /// # Errors
 ///

@@ -1,7 +1,7 @@
 //! The outline of a repository: its folders with how many files of which languages are below each.
 //!
-//! Invariants: what it says depends on nothing but the paths, not on their order. At most [`MAX_LINES`] lines. Every
-//! file is below exactly one line.
+//! Invariants: its text depends on the set of paths alone. At most [`MAX_LINES`] lines. Every file is below exactly one
+//! line.
 
 use std::collections::{BTreeMap, BTreeSet};
 

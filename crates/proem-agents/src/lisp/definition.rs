@@ -181,7 +181,7 @@ pub struct HttpTool {
     pub method: HttpMethod,
     /// The address. `{name}` represents a parameter, in path segments and values of the query only.
     pub url: String,
-    /// Headers without parameters and without credentials.
+    /// Headers, without their parameters and credentials.
     pub headers: BTreeMap<String, String>,
     /// The place of the result in the answer, as a JSON pointer. The whole answer without one.
     pub result: Option<String>,

@@ -74,7 +74,7 @@ pub struct PromptEvidence {
     pub items: Vec<NumberedEvidence>,
     /// The first level of detail: the change as a whole, and then its files, a line each.
     pub change: Vec<String>,
-    /// The facts that are counted and not shown, and those that could not be known.
+    /// The facts that are only counted, and those that could not be known.
     pub left_out: Vec<String>,
     /// More about pieces that are HIGH, by their number.
     pub details: Vec<String>,

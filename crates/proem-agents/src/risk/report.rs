@@ -1,6 +1,6 @@
 //! The report of a change: the keys of `proem risk --json`, and the source of every other form.
 //!
-//! Invariants: the level is the rules', or higher where an investigation raised it; what is not known is null or named
+//! Invariants: the level is the rules', or higher where an investigation raised it; what is unknown is null or named
 //! under `unknown`, never zero. Names, messages and a model's words are kept apart from ours in every sentence
 //! ([`ReportSentence`]), so that each form can show them safely.
 
@@ -97,7 +97,7 @@ pub enum AssessmentMode {
     Investigated,
     /// A model was there, and the rules needed none.
     Rules,
-    /// No model was there, or it gave no usable summary: the same score and evidence, by the rules.
+    /// There was no model, or its summary was unusable: the same score and evidence, by the rules.
     Degraded,
 }
 

@@ -161,7 +161,7 @@ impl ModelAccess {
     ///
     /// # Errors
     ///
-    /// If the guard or a cassette can't be read, or there is no key of the installation.
+    /// If the guard or a cassette is unreadable, or there is no key of the installation.
     pub fn new(
         (mut asked, role): (ModelEndpoint, String),
         options: &AccessOptions<'_>,
@@ -335,7 +335,7 @@ impl ModelAccess {
     ///
     /// # Errors
     ///
-    /// If nothing is to be sent, or something would be sent that is not booked. Both are bugs.
+    /// If nothing is to be sent, or a request would be sent unbooked. Both are bugs.
     pub(crate) fn calls<'c>(
         &'c self,
         place: u32,
@@ -367,8 +367,8 @@ impl ModelAccess {
         Screening { guard: &self.guarding.guard, policy: &self.guarding.policy }
     }
 
-    /// Books runs that ask this model, under the caps of the configuration and the given ones. If nothing goes over the
-    /// network, nothing is recorded. Messages go to `notes`.
+    /// Books runs that ask this model, under the caps of the configuration and the given ones. A run without network is
+    /// not recorded. Messages go to `notes`.
     ///
     /// # Errors
     ///
@@ -404,7 +404,7 @@ impl ModelAccess {
     ) -> FailureHistory<'r> {
         match self.carriage {
             Carriage::Recorder(_) | Carriage::Cassettes(_) => FailureHistory::Fixed,
-            // Nothing is opened where nothing is sent.
+            // Opened only to send.
             Carriage::Nobody => OpenRecords::history(None, RecordChoice::No, project),
             Carriage::Network => OpenRecords::history(records, record, project),
         }
@@ -427,7 +427,7 @@ impl ContractedPrompt {
     ///
     /// # Errors
     ///
-    /// If it declares no schema of its output, or one that can't be used.
+    /// If it declares no schema of its output, or one that is unusable.
     pub fn new(prompt: Prompt, whose: &str) -> Result<Self, Error> {
         let contract = prompt.contract()?;
         if matches!(contract, AnswerContract::Text) {

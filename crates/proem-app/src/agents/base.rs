@@ -165,7 +165,7 @@ impl RunBase {
     ///
     /// # Errors
     ///
-    /// If they are not what the prompt takes, or the request can't be made of them.
+    /// If they don't suit the prompt, or the request can't be made of them.
     pub fn request(
         &self,
         asked: &ContractedPrompt,

@@ -302,7 +302,8 @@ impl RecordedTexts {
 pub struct RecordedPrompt {
     /// It, under the id that it had.
     pub prompt: Prompt,
-    /// Why it is not the one that the run was made from, if it isn't: its files were changed in the record.
+    /// The reason why it differs from the one that the run was made from, if it does: its files were changed in the
+    /// record.
     pub changed: Option<String>,
 }
 

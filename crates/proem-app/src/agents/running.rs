@@ -112,8 +112,8 @@ impl Resumption {
     ///
     /// # Errors
     ///
-    /// If it can't go on: its record was changed, it has ended, its endpoint is no longer known or has no key, or
-    /// what it is about is not what it was.
+    /// If it can't go on: its record was changed, it has ended, its endpoint is forgotten or has no key, or what it is
+    /// about is not what it was.
     pub fn new(
         project: &OpenProject,
         detail: RunDetail,

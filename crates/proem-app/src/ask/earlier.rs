@@ -26,7 +26,7 @@ pub struct EarlierAnswer {
 ///
 /// # Errors
 ///
-/// If there is none, its texts are not kept, or the records can't be read.
+/// If there is none, its texts are not kept, or the records are unreadable.
 pub async fn last_answer(project: &OpenProject) -> Result<WithNotes<EarlierAnswer>, Error> {
     let looked = records::look_at_records(project).await?;
     let wanted = RunsWanted {

@@ -18,7 +18,7 @@ const UNSAID: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 ///
-/// If it has not ended within `most`, is too long, or is no text.
+/// If it is unfinished within `most`, too long, or not text.
 pub fn read_pipe(
     from: impl Read + Send + 'static,
     most: Duration,

@@ -113,7 +113,7 @@ fn relative_need(file: &ContextFile) -> f32 {
     file.probability * share
 }
 
-/// The text without what is a credential by its shape: nobody asked for that to be sent.
+/// The text without its credentials, known by their shapes: nobody asked for them to be sent.
 fn without_credentials(text: &Untrusted<String>) -> Untrusted<String> {
     text.clone().map(|text| credential::redact_credentials(&text).unwrap_or(text))
 }

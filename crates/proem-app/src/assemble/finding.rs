@@ -87,7 +87,8 @@ pub(super) fn gather_and_find<T>(
     Ok(Gathering { gathered, finding: Some(finding), beside })
 }
 
-/// The change that the task is about. A task from outside chooses none: nobody else says what is sent.
+/// The change that the task is about. A task from outside chooses none, because only the person decides on what is
+/// sent.
 fn wanted_change(options: &AssembleOptions, gathered: &PlaceFacts) -> Result<Option<ChangeWanted>, Error> {
     let Task::Caller(text) = &options.task else { return Ok(None) };
     let tree = gathered.git.as_ref().and_then(|git| git.work_tree.as_ref());

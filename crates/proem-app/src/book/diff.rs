@@ -76,7 +76,7 @@ pub struct FileDifference {
 ///
 /// # Errors
 ///
-/// If one is not there, or can't be read.
+/// If one is not there, or is unreadable.
 pub fn compare_versions(book: &Book, first: &str, second: &str) -> Result<BookDifference, Error> {
     let (first_prompt, first_version) = prompt_and_version(book, first, first)?;
     let (second_prompt, second_version) = prompt_and_version(book, second, &first_prompt)?;

@@ -1,7 +1,7 @@
 //! Imports prompts of other tools into a book.
 //!
 //! Invariants: nothing is written if anything is refused. No file that exists is changed. No file outside the folder of
-//! a source is read, and no link is followed below it; what is written is not trusted.
+//! a source is read, and no link is followed below it; what is written is untrusted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};

@@ -40,7 +40,7 @@ impl ChosenJudges {
     ///
     /// # Errors
     ///
-    /// If one is not there, can't be asked, takes no `answer`, or gives no verdict of a closed list.
+    /// If one is missing, can't be asked, takes no `answer`, or gives no verdict of a closed list.
     pub(super) fn new(options: &LiveOptions, suite: &Suite, project: &mut OpenProject) -> Result<Self, Error> {
         let expected = suite.cases.cases.iter().filter_map(|case| case.live.as_ref()?.judge.as_ref());
         let mut chosen: Vec<(String, RunOptions, RunSetting)> = Vec::new();

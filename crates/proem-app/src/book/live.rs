@@ -148,7 +148,7 @@ impl<'a> Asking<'a> {
     ///
     /// # Errors
     ///
-    /// If the project can't be read, or nobody can be asked.
+    /// If the project is unreadable, or nobody can be asked.
     pub fn new(options: &LiveOptions, suite: &'a Suite, places: &Places, notes: &mut Vec<Note>) -> Result<Self, Error> {
         let mut project = OpenProject::open(&options.root, places, BookReading::Trusted)?;
         // Failures on this machine must not change a test's requests.
@@ -236,7 +236,7 @@ impl OpenSuite<'_> {
         Ok(unmade)
     }
 
-    /// The case's judge's objections to an answer, in words. `None` if there is no judge or no objection.
+    /// The case's judge's objections to an answer, in words. `None` if there are none.
     async fn judged(
         &self,
         live: &AnswerExpectation,
@@ -335,7 +335,7 @@ impl LiveAnswers {
 
     fn judge(mut self, case: &Case, tested: &mut BookCaseResult) {
         let LiveCounts { times, expected, .. } = self.heard;
-        // Of what was not asked nothing can be said.
+        // A part that was not asked about is left out.
         if times == 0 {
             return;
         }

@@ -40,7 +40,7 @@ impl LockTarget {
     ///
     /// # Errors
     ///
-    /// If it is none, or can't be read.
+    /// If it is none, or is unreadable.
     pub fn alone(folder: &Path) -> Result<Self, Error> {
         let layer = read_book(folder, Origin::Project)?;
         let layer = layer.ok_or_else(|| Error::invalid(format!("`{}` is not a folder", folder.display())))?;

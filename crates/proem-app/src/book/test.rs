@@ -112,7 +112,7 @@ pub struct UntestedPrompt {
 ///
 /// # Errors
 ///
-/// If the one that is wanted is not there, or there are no cases.
+/// If the one that is wanted is missing, or there are no cases.
 pub fn suites(book: &Book, wanted: Option<&str>) -> Result<(Vec<Suite>, Vec<UntestedPrompt>), Error> {
     let names = match wanted {
         Some(name) => vec![name.to_owned()],

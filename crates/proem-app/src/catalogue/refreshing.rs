@@ -27,7 +27,7 @@ pub struct CatalogueRefresh {
 ///
 /// # Errors
 ///
-/// If the configuration can't be read, or the manifest can't be written.
+/// If the configuration is unreadable, or the manifest can't be written.
 pub fn refresh(
     project: &OpenProject,
     catalogue: &Catalogue,

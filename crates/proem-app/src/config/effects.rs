@@ -29,7 +29,7 @@ pub struct EffectsFile {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MailFile {
-    /// The address that mails come from, such as `projects@example.org`. No mail is made without it.
+    /// The address that mails come from, such as `projects@example.org`. If unset, mails are not made.
     pub from: Option<String>,
     /// The name beside that address.
     pub name: Option<String>,
@@ -52,7 +52,7 @@ pub struct MailServerFile {
     /// A file in PEM form with certificate authorities that count beside those of the system. Relative to this file, or
     /// absolute.
     pub authorities: Option<String>,
-    /// The name to log in with; without it, nobody logs in.
+    /// The name to log in with. If unset, the connection stays anonymous.
     pub user: Option<String>,
     /// The name of the credential to log in with, one of `effects.credentials`.
     pub credential: Option<String>,

@@ -1,7 +1,7 @@
 //! Reads and keeps the whole of a repository after a first look, in a process of its own.
 //!
-//! Invariants: one process at a time reads a repository for this. Nothing is started where nothing can be kept, or
-//! shortly after it failed. How it failed is kept for `doctor`.
+//! Invariants: one process at a time reads a repository for this. It starts only if its results can be kept, and some
+//! time after a failure. The reason for a failure is kept for `doctor`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ pub enum IndexStart {
     Started,
     /// One is at it already.
     UnderWay,
-    /// None was started, for nothing can be kept, or it failed a short time ago.
+    /// None was started: results can't be kept, or it failed a short time ago.
     NotStarted,
 }
 
@@ -79,7 +79,7 @@ fn failed_lately(failure: &Path) -> bool {
 ///
 /// # Errors
 ///
-/// If the repository can't be read or what was read can't be kept. `doctor` says so, too.
+/// If the repository is unreadable or what was read can't be kept. `doctor` says so, too.
 pub fn index_repository(root: &Path, project: &OpenProject) -> Result<(), Error> {
     let folder = cache_folder(project);
     let failed = |error: &dyn std::fmt::Display| Error::outside(format!("`{}`: {error}", folder.display()));

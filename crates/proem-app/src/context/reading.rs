@@ -129,7 +129,7 @@ impl RepositoryReading {
         if unread == 0 { 1.0 } else { all.saturating_sub(unread) as f32 / all.max(1) as f32 }
     }
 
-    /// A history that can't be read costs some of the evidence, not the answer.
+    /// A history that is unreadable costs some of the evidence, not the answer.
     fn add_past(&mut self, (past, notes): (Result<Option<ContextPast>, proem_runtime::Error>, Vec<String>)) {
         self.gaps.extend(notes);
         self.past = past.unwrap_or_else(|error| {

@@ -55,7 +55,7 @@ impl SettingOrigin {
 pub struct ConfigSetting {
     /// Its name, with the tables that it is in.
     pub key: String,
-    /// Its value. Nothing where it is not set and code decides.
+    /// Its value. Nothing where it is unset and code decides.
     pub value: Option<Json>,
     /// The origin of the value.
     pub origin: SettingOrigin,

@@ -64,7 +64,7 @@ pub enum ProposalFate {
 ///
 /// # Errors
 ///
-/// If it can't be read, is too large or is no JSON.
+/// If it is unreadable, too large or is no JSON.
 pub fn read_action(path: &Path) -> Result<Untrusted<Json>, Error> {
     let shown = proem_guard::show::terminal_str(&path.display().to_string()).into_string();
     let bytes = match files::read_regular(path, MAX_ACTION)? {

@@ -102,7 +102,7 @@ impl ActionDesk<'_> {
         Ok(causes)
     }
 
-    /// Actions by the time at which something is due, one line of each. Those that have not ended, if no states are
+    /// Actions by the time at which something is due, one line of each. Those that are unfinished, if no states are
     /// named.
     ///
     /// # Errors
@@ -150,7 +150,7 @@ impl ActionDesk<'_> {
     ///
     /// # Errors
     ///
-    /// If there is none with that key, or the records can't be read.
+    /// If there is none with that key, or the records are unreadable.
     pub async fn item(&self, key: &EffectKey) -> Result<QueuedAction, Error> {
         let detail = self.store.action(&self.owner, key).await?;
         let action = detail.row.form.as_deref().map(|form| ProposedAction::stored(form, &self.policy)).transpose()?;

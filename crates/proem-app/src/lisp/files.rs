@@ -35,7 +35,7 @@ impl LispSource {
     ///
     /// # Errors
     ///
-    /// If the file can't be read, is no text or too long, or has no form in it.
+    /// If the file is unreadable, is no text or too long, or has no form in it.
     pub fn of_file(path: &Path, limits: &Limits) -> Result<Self, Error> {
         let name = path.display().to_string();
         let file = files::open_regular(path)
@@ -90,7 +90,7 @@ impl LispSource {
 ///
 /// # Errors
 ///
-/// If the file can't be read, or holds no JSON object within the limits.
+/// If the file is unreadable, or holds no JSON object within the limits.
 pub fn read_input(path: &Path, limits: &Limits) -> Result<Value, Error> {
     let (name, text) = read_named_text(path, limits)?;
     match read_json(&text, &mut Meter::new(*limits)) {
@@ -109,7 +109,7 @@ pub fn read_input(path: &Path, limits: &Limits) -> Result<Value, Error> {
 ///
 /// # Errors
 ///
-/// If the file can't be read, or holds no JSON within the limits. The message doesn't show what is in a file.
+/// If the file is unreadable, or holds no JSON within the limits. The message doesn't show what is in a file.
 pub fn read_value(path: &Path, limits: &Limits) -> Result<Value, Error> {
     let (name, text) = read_named_text(path, limits)?;
     read_json(&text, &mut Meter::new(*limits)).map_err(|problem| {
@@ -157,7 +157,7 @@ impl MemoryFile {
     ///
     /// # Errors
     ///
-    /// If it can't be read, or isn't the source of a map.
+    /// If it is unreadable, or isn't the source of a map.
     pub fn open(path: &Path, limits: &Limits) -> Result<(Self, Value), Error> {
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let shown = show::terminal_str(&path.display().to_string()).into_string();

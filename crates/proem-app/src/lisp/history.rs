@@ -33,7 +33,7 @@ impl LineHistory {
     ///
     /// # Errors
     ///
-    /// If the file is there and can't be read, or is no regular file.
+    /// If the file is there and is unreadable, or is no regular file.
     pub fn entries(&self) -> Result<Vec<String>, Error> {
         let bytes = match files::read_regular(&self.state.join(FILE), MOST_BYTES)? {
             None => return Ok(Vec::new()),

@@ -289,7 +289,7 @@ pub struct RecordedProgram {
 ///
 /// # Errors
 ///
-/// If something of it isn't kept or can't be read.
+/// If something of it isn't kept or is unreadable.
 pub async fn read_back(store: &Store, project: &OpenProject, detail: &RunDetail) -> Result<RecordedProgram, Error> {
     let refused = |why: String| Error::negative(format!("run {} can't be read back: {why}", detail.row.id.short()));
     let texts = RecordedTexts::read(store, detail).await.map_err(refused)?;

@@ -84,7 +84,7 @@ impl AssessedRepository {
     ///
     /// # Errors
     ///
-    /// In words, with what could be done about it where that is known, if it isn't there, or something that it was
+    /// In words, with what could be done about it where that is known, if it is missing, or something that it was
     /// assessed from is not what it was.
     pub(super) fn again(
         assessed: &AssessmentRecord,

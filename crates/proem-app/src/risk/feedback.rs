@@ -100,7 +100,7 @@ fn verdicts(rows: &[JudgedRow]) -> Vec<FeedbackVerdict> {
 ///
 /// # Errors
 ///
-/// If `since` is no time, or the records or the project's thresholds can't be read.
+/// If `since` is no time, or the records or the project's thresholds are unreadable.
 pub async fn count_feedback(project: &OpenProject, since: &str) -> Result<WithNotes<FeedbackSummary>, Error> {
     let zone = records::booking_zone(&project.config.budget)?;
     let since = when::since(since, when::time_now(), &zone)?;
@@ -165,7 +165,7 @@ async fn find_assessment(store: &Store, project: &OpenProject, id: &str) -> Resu
 ///
 /// # Errors
 ///
-/// If what was taken over before can't be used, or the file can't be written.
+/// If what was taken over before is unusable, or the file can't be written.
 pub fn apply_thresholds(project: &OpenProject, suggestions: &[Suggestion]) -> Result<(), Error> {
     let mut kept = ThresholdsFile::load(project)?;
     let new = apply_suggestions(&kept.in_force()?, suggestions);
@@ -178,7 +178,7 @@ pub fn apply_thresholds(project: &OpenProject, suggestions: &[Suggestion]) -> Re
 ///
 /// # Errors
 ///
-/// If nothing was taken over, what was can't be used, or the file can't be written.
+/// If nothing was taken over, what was is unusable, or the file can't be written.
 pub fn undo_thresholds(project: &OpenProject) -> Result<TakenBack, Error> {
     let mut kept = ThresholdsFile::load(project)?;
     let before = kept.in_force()?;

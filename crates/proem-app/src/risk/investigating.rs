@@ -33,7 +33,7 @@ struct Reported {
     unbooked: Option<String>,
     /// The notes on its prompts' lessons.
     learned: Vec<Note>,
-    /// Why it is not recorded, if nobody was asked about it and it could not be.
+    /// Why it is unrecorded, if nobody was asked about it and it could not be.
     unrecorded: Option<Note>,
 }
 
@@ -52,7 +52,7 @@ impl OpenInvestigations {
     ///
     /// # Errors
     ///
-    /// If what a change is on can't be read, or an investigation can't be recorded as begun.
+    /// If what a change is on is unreadable, or an investigation can't be recorded as begun.
     pub async fn reports(
         &self,
         assessing: &AssessedRepository,

@@ -167,7 +167,7 @@ impl InputForm {
     ///
     /// # Errors
     ///
-    /// If it can't be read, is too long, is no text where one is wanted or no picture where that is, or the input was
+    /// If it is unreadable, too long, is no text where one is wanted or no picture where that is, or the input was
     /// given before.
     pub fn add_file(
         &self,
@@ -196,7 +196,7 @@ impl InputForm {
     ///
     /// # Errors
     ///
-    /// If the prompt takes none, or the source can't be read or is something else.
+    /// If the prompt takes none, or the source is unreadable or is something else.
     pub fn history(&self, source: Source<'_>) -> Result<OrderedJson, Error> {
         if self.schema(history::INPUT).is_none() {
             return Err(Error::invalid(
@@ -311,7 +311,7 @@ impl<'de> Deserialize<'de> for UniqueNames {
 ///
 /// # Errors
 ///
-/// If they can't be read, are not an object of JSON where one is wanted, or an input is given twice.
+/// If they are unreadable, are not an object of JSON where one is wanted, or an input is given twice.
 pub fn single_run_inputs(
     source: Option<Source<'_>>,
     form: &InputForm,
@@ -330,7 +330,7 @@ pub fn single_run_inputs(
 ///
 /// # Errors
 ///
-/// If it can't be read, is too long, or is no text.
+/// If it is unreadable, too long, or is no text.
 pub fn verbatim_input(source: Source<'_>) -> Result<String, Error> {
     let shown = source.shown();
     read_input(source, &shown)
@@ -340,7 +340,7 @@ pub fn verbatim_input(source: Source<'_>) -> Result<String, Error> {
 ///
 /// # Errors
 ///
-/// If it can't be read, is too long, or is no picture or file that providers take.
+/// If it is unreadable, too long, or is no picture or file that providers take.
 pub fn file_address(source: Source<'_>) -> Result<String, Error> {
     let shown = source.shown();
     let bytes = read_bytes(source, &shown, MediaFacts::MAX_BYTES as u64, "a provider takes no more")?;

@@ -138,7 +138,7 @@ impl BatchJournal {
     }
 }
 
-/// The answered results of a file. None if it isn't there.
+/// The answered results of a file. None if it is missing.
 fn answered_results(path: &Path, same: &BatchKey) -> Result<Vec<String>, Error> {
     let shown = input::input_path(path);
     let failed = |error: std::io::Error| Error::outside(format!("could not read {shown}: {error}"));

@@ -29,7 +29,7 @@ pub(super) struct ChosenPrompt {
 ///
 /// # Errors
 ///
-/// If there is none, or it can't be read.
+/// If there is none, or it is unreadable.
 pub(super) fn chosen_prompt(meant: &str, project: &OpenProject) -> Result<ChosenPrompt, Error> {
     let book = project.book()?;
     if is_file(meant) {
@@ -45,7 +45,7 @@ pub(super) fn chosen_prompt(meant: &str, project: &OpenProject) -> Result<Chosen
     }
 }
 
-/// Why a prompt can't be read, where a partial that it names is there and nobody trusted it.
+/// Why a prompt is unreadable, where a partial that it names is there and nobody trusted it.
 fn explain_missing_partial(error: proem_engine::Error, name: &str, project: &OpenProject) -> Error {
     let problem = error.to_string();
     let Some((agent, _)) = name.split_once('/') else { return error.into() };

@@ -39,7 +39,7 @@ impl<'r> BatchRows<'r> {
     ///
     /// # Errors
     ///
-    /// If the source can't be read, or is no table of comma-separated values.
+    /// If the source is unreadable, or is no table of comma-separated values.
     pub(super) fn open(from: Source<'r>, reading: RowReading<'r>) -> Result<Self, Error> {
         if matches!(&from, Source::File(path) if is_csv(path)) {
             return table_rows(from, reading);

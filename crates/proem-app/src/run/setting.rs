@@ -290,7 +290,7 @@ impl RunSetting {
     ///
     /// # Errors
     ///
-    /// If they are not what the prompt takes, or the request can't be made of them.
+    /// If they don't suit the prompt, or the request can't be made of them.
     pub fn prepare(&self, inputs: &OrderedJson) -> Result<PreparedRequest, Error> {
         self.prepare_for(&self.access.asked.model, inputs)
     }
@@ -429,7 +429,7 @@ pub fn setting_notes(dropped: &[Omission]) -> impl Iterator<Item = Note> {
         .map(|dropped| format!("`{}` of the prompt file: {}", dropped.path.trim_start_matches('/'), dropped.why).into())
 }
 
-/// Why a contract can't be read, where a file that it needs is there and nobody trusted it.
+/// Why a contract is unreadable, where a file that it needs is there and nobody trusted it.
 fn explain_missing_schema(error: proem_engine::Error, prompt: &Prompt, project: &OpenProject) -> Error {
     if error.kind() != ErrorKind::NotFound {
         return error.into();

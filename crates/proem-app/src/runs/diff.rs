@@ -69,7 +69,7 @@ impl<'w> Runs<'w> {
     ///
     /// # Errors
     ///
-    /// If one is not there, or can't be read.
+    /// If one is not there, or is unreadable.
     pub async fn look(project: &OpenProject, options: &DiffOptions<'w>, notes: &mut Vec<Note>) -> Result<Self, Error> {
         let (first, second) =
             (CallReference::parse(options.first)?, options.second.map(CallReference::parse).transpose()?);
@@ -95,7 +95,7 @@ impl<'w> Runs<'w> {
     ///
     /// # Errors
     ///
-    /// If there is no such call, or its texts can't be read.
+    /// If there is no such call, or its texts are unreadable.
     pub async fn pairs(&self, notes: &mut Vec<Note>) -> Result<Vec<Pair<'_>>, Error> {
         let (first, former) = (&self.first, &self.former);
         let calls = match (&self.second, &self.latter, first.call) {

@@ -26,7 +26,7 @@ impl StoppedRun {
     ///
     /// # Errors
     ///
-    /// If there is no such run, or the records can't be read.
+    /// If there is no such run, or the records are unreadable.
     pub async fn find(
         agents: &Agents,
         project: &OpenProject,

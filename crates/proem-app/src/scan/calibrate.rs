@@ -85,7 +85,7 @@ impl Calibrating {
     ///
     /// # Errors
     ///
-    /// If the file can't be read, or a line has no text.
+    /// If the file is unreadable, or a line has no text.
     pub fn rows(&mut self, path: &Path) -> Result<(), Error> {
         let name = path.to_string_lossy();
         let shown = show::terminal_str(&name).to_string();

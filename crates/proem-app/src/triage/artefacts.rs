@@ -97,7 +97,7 @@ impl TriageDesk<'_> {
     ///
     /// # Errors
     ///
-    /// If there is no such version, its text is gone, or the records can't be read.
+    /// If there is no such version, its text is gone, or the records are unreadable.
     pub async fn version(&self, kind: ArtefactKind, version: Option<u64>) -> Result<Artefact, Error> {
         let name = kind.as_str();
         let row = self.desk.store.artefact(&self.desk.owner, kind.as_str(), version).await?;

@@ -118,7 +118,7 @@ impl TriageDesk<'_> {
     ///
     /// # Errors
     ///
-    /// If the configured steps are none, or the records can't be read.
+    /// If the configured steps are none, or the records are unreadable.
     pub async fn ladder(&self) -> Result<LadderPlace, Error> {
         records::ladder_place(&self.desk.store, self.desk.project, KIND, when::time_now()).await
     }

@@ -30,11 +30,11 @@ const RECENT: u32 = 20;
 impl TriageDesk<'_> {
     /// The result of the last run of triage, if its cycle broke off: all its signals are still open as they were asked
     /// about. A run that has ended gives its recorded result. One whose process is gone goes on first, if `may_ask`. A
-    /// run that a person broke off, or that can't be read back or resumed, gives none.
+    /// run that a person broke off, or that is unreadable back or resumed, gives none.
     ///
     /// # Errors
     ///
-    /// If the records can't be read, or a run that goes on can't be recorded.
+    /// If the records are unreadable, or a run that goes on can't be recorded.
     pub(super) async fn broken_off(
         &self,
         asking: &AskingTerms<'_>,
@@ -144,7 +144,7 @@ impl TriageDesk<'_> {
     }
 }
 
-/// No cycle of a run that can't be read or gone on with, with a note that says why.
+/// No cycle of a run that is unreadable or gone on with, with a note that says why.
 fn given_up(why: &dyn std::fmt::Display, notes: &mut Vec<Note>) -> Option<AskedCycle> {
     notes.push(anew(why).into());
     None

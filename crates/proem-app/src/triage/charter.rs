@@ -101,7 +101,7 @@ fn is_zone(name: &str) -> bool {
 }
 
 /// The level of autonomy in force: the file's if this user vouched for it, else the policy's. A file that nobody
-/// vouched for only lowers it, and one that can't be read lowers it to the lowest.
+/// vouched for only lowers it, and one that is unreadable lowers it to the lowest.
 #[must_use]
 pub fn autonomy_in_force(project: &OpenProject, policy: &Policy) -> AutonomyLevel {
     match project.read(CHARTER) {

@@ -69,7 +69,7 @@ pub fn keep_consent(places: &Places, consent: ModelConsent) -> Result<(), Error>
     };
     let is_given = consent == ModelConsent::Given;
     let written = with_answer(&text, is_given);
-    // Text that can't be read afterwards is not written.
+    // Text that is unreadable afterwards is not written.
     let read = Config::parse(&path.display().to_string(), &written)?;
     if read.triage.models != Some(is_given) {
         return Err(Error::invalid(

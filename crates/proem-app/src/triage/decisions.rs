@@ -31,7 +31,7 @@ impl ActionDesk<'_> {
     ///
     /// # Errors
     ///
-    /// If the records can't be read, or the log can't have it.
+    /// If the records are unreadable, or the log can't have it.
     pub(crate) async fn decision_log_entry(
         &self,
         operator: &Operator,
@@ -89,7 +89,7 @@ impl ActionDesk<'_> {
     /// # Errors
     ///
     /// If the project is not triaged, something has changed since the offer was made, a rule is broken, or the records
-    /// can't be read.
+    /// are unreadable.
     pub(crate) async fn chosen_changes(
         &self,
         operator: &Operator,

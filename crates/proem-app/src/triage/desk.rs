@@ -88,7 +88,7 @@ impl<'p> TriageDesk<'p> {
     ///
     /// # Errors
     ///
-    /// If its file is missing, not trusted or wrong, records keep no texts, or the records can't be used.
+    /// If its file is missing, not trusted or wrong, records keep no texts, or the records are unusable.
     pub async fn open(project: &'p OpenProject, access: StoreAccess) -> Result<WithNotes<Self>, Error> {
         let charter = charter::read_charter(project)?;
         if project.config.records.keep != KeepRecords::Content {

@@ -71,7 +71,7 @@ impl TriageDesk<'_> {
     ///
     /// # Errors
     ///
-    /// If what was typed does not fit its field, a rule is broken, or the records can't be read.
+    /// If what was typed does not fit its field, a rule is broken, or the records are unreadable.
     pub async fn plan_edit(&self, operator: &Operator, request: &EditRequest) -> Result<PlannedEdit, Error> {
         let kind = match request.item {
             EditedItem::Known(id) => id.kind,

@@ -121,7 +121,7 @@ impl TriageDesk<'_> {
     ///
     /// # Errors
     ///
-    /// If no signal has the id, several have it, its text is gone, no cycle works on it, or the records can't be read.
+    /// If no signal has the id, several have it, its text is gone, no cycle works on it, or the records are unreadable.
     pub async fn plan_judgement(&self, id: &str, importance: SignalImportance) -> Result<PlannedJudgement, Error> {
         let row = self.signal_row(id).await?;
         let shown = short_signal_id(&row.id);

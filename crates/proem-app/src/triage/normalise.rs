@@ -45,7 +45,7 @@ impl NormaliseOptions {
     ///
     /// # Errors
     ///
-    /// If there is no file, or it can't be read or is too large. The contents are never an error.
+    /// If there is no file, or it is unreadable or is too large. The contents are never an error.
     pub fn read(&self, path: &Path) -> Result<NormalisedSignals, Error> {
         let file = readers::open_document(path).map_err(|error| Error::outside(error.to_string()))?;
         self.read_named(file, Some(path))

@@ -232,7 +232,7 @@ impl TriageDesk<'_> {
     ///
     /// # Errors
     ///
-    /// If there is none, or more than one, or the records can't be read.
+    /// If there is none, or more than one, or the records are unreadable.
     pub async fn signal_entry(&self, id: &str) -> Result<SignalEntry, Error> {
         let row = self.signal_row(id).await?;
         self.entry(&row, &self.entry_context().await?)

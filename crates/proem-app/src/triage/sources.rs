@@ -131,7 +131,7 @@ impl TriageDesk<'_> {
 ///
 /// # Errors
 ///
-/// If the file can't be read or is too large, or nothing in it names a project.
+/// If the file is unreadable or is too large, or nothing in it names a project.
 pub fn find_asana_projects(given: &str) -> Result<Vec<AsanaProject>, Error> {
     let shown = show::terminal_str(given).into_string();
     let is_address = given.trim().starts_with("https://");

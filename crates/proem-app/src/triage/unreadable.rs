@@ -1,6 +1,6 @@
 //! Artefacts whose newest version can't be read: they are set aside with a question, and the others go on.
 //!
-//! Invariants: nothing is written over what can't be read, and no version is deleted. The newest version that can be
+//! Invariants: nothing is written over what is unreadable, and no version is deleted. The newest version that can be
 //! read is shown in its place and changed by nobody but a person who restores it.
 
 use std::collections::BTreeSet;
@@ -121,7 +121,7 @@ impl TriageDesk<'_> {
     ///
     /// # Errors
     ///
-    /// If there is no such version, it can't be read, or the records can't be read.
+    /// If there is no such version, it is unreadable, or the records are unreadable.
     pub async fn plan_restoring(
         &self,
         operator: &Operator,

@@ -231,7 +231,7 @@ impl CycleWork {
 ///
 /// # Errors
 ///
-/// If the project can't be triaged, the folder can't be read, or another process watches for the project.
+/// If the project can't be triaged, the folder is unreadable, or another process watches for the project.
 pub async fn watch(
     options: &WatchOptions,
     places: &Places,

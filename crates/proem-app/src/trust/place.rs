@@ -85,7 +85,7 @@ impl TrustPlace {
     ///
     /// # Errors
     ///
-    /// If it has no work tree, or the trust store can't be read.
+    /// If it has no work tree, or the trust store is unreadable.
     pub fn open(folder: &Path, places: &Places) -> Result<Self, Error> {
         let git = find_git(places)?;
         let (root, key) = locate_project(folder, &git)?;
@@ -243,7 +243,7 @@ impl TrustPlace {
     ///
     /// # Errors
     ///
-    /// If a file that was named is not trusted, or the trust store can't be changed.
+    /// If a file that was named is untrusted, or the trust store can't be changed.
     pub fn revoke(&self, files: &[PathBuf], scope: RevokeScope) -> Result<Option<Revocation>, Error> {
         let stored = &self.vouched;
         let paths =

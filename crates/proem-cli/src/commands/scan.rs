@@ -1,7 +1,7 @@
 //! `proem scan`: looks for attacks in files, and says where, why, and what was not looked at.
 //!
-//! A file that can't be read never stops the others. A part that was not looked at is at least a flag. In a folder it
-//! is counted.
+//! An unreadable file never stops the others. A part that was not looked at is at least a flag. In a folder it is
+//! counted.
 
 pub(crate) mod args;
 mod calibrate;

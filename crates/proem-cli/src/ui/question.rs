@@ -29,7 +29,7 @@ pub(crate) struct TerminalQuestions<'t> {
     pub(crate) stop: &'t CancellationToken,
 }
 
-/// The person who can answer the questions of `run`, by its id in short. None represents a run that is not recorded.
+/// The person who can answer the questions of `run`, by its id in short. None represents a run that is unrecorded.
 ///
 /// # Errors
 ///

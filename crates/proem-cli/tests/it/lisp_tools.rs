@@ -130,7 +130,7 @@ fn a_kill_around_any_call_that_may_not_be_made_twice_makes_none_twice() {
             let run = gone_on_with(&fixture, &format!("{place}#{time}"));
             let counts = oracle.counts();
             assert!(counts.iter().all(|count| *count == (1, 1)), "{place}#{time}: {counts:?}");
-            // Between intent and outcome nobody knows, and nobody is there to ask.
+            // Between intent and outcome it is unknown, and nobody is there to ask.
             let is_doubtful = !matches!(place, "before-tool-intent" | "after-tool-outcome");
             if is_doubtful {
                 assert_eq!(run.code(), 1, "{place}#{time}: {}", run.stderr());

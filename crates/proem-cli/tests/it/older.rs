@@ -202,7 +202,7 @@ fn a_replay_that_differs_names_the_version_that_made_the_record() {
     let json = fixture.proem(&["runs", "replay", &id, "--json"]);
     assert_eq!((human.code(), json.code()), (1, 1));
     snapshot!("older_replayed", format!("{}\n{}", said(&human), said(&json)));
-    // A record that says its versions in a form that is not known is not compared with anything.
+    // A record that says its versions in a form that is unknown is not compared with anything.
     made_by(&json!("new"));
     let run = fixture.proem(&["runs", "replay", &id]);
     assert_eq!((run.code(), run.stdout()), (1, ""));

@@ -330,7 +330,7 @@ fn a_failure_changes_the_next_request_until_it_is_too_old() {
         fixture.proem(&[&["risk", "HEAD", "--json"], more].concat()).json();
     };
     assess(&[]);
-    // A run that is not recorded ends nothing.
+    // A run that is unrecorded ends nothing.
     assess(&["--no-record"]);
     guide::older(&fixture, 8 * 24 * 60 * 60);
     assess(&[]);

@@ -468,7 +468,7 @@ fn droppable(section: &Section) -> bool {
         && section.spec.ladders.iter().all(|ladder| last_rung(&ladder.rungs) == Rung::Omitted)
 }
 
-// No ladder is without rungs: the file's header refuses one.
+// Every ladder has rungs: the file's header refuses an empty one.
 
 fn best_rung(rungs: &[Rung]) -> Rung {
     rungs.first().copied().unwrap_or(Rung::Full)

@@ -187,7 +187,7 @@ pub enum CacheSkipReason {
     NotSent,
     /// It was made from another prompt, and both differ from the start.
     OtherPrompt,
-    /// It has no breakpoint, or the provider says that it wrote nothing.
+    /// It has no breakpoint, or the provider says that it wrote to no cache.
     NothingKept,
     /// Nothing is cached for its model.
     NoCache,
@@ -347,7 +347,7 @@ fn miss_verdict(
     }
 }
 
-/// Whether the provider reported that a request neither wrote to its cache nor read from it.
+/// Whether the provider reported that a request left its cache alone.
 fn wrote_nothing(seen: &CacheRequest<'_>) -> bool {
     seen.usage.is_some_and(|usage| usage.cache_read == Some(0) && usage.cache_written() == 0)
 }

@@ -72,7 +72,7 @@ pub enum FailureKind {
     NotBooked,
     /// The provider failed.
     Server,
-    /// Nobody could be reached, so nothing was sent.
+    /// The connection failed, so nothing was sent.
     Unreachable,
     /// The server can't prove who it is, or doesn't encrypt, so nothing was sent.
     Insecure,
@@ -134,7 +134,7 @@ impl FailureKind {
         }
     }
 
-    /// Whether nothing can have reached a model, so that nothing was paid for.
+    /// Whether the request certainly stayed here, so that nothing was paid for.
     #[must_use]
     pub const fn is_unsent(self) -> bool {
         matches!(

@@ -1,7 +1,7 @@
 //! The tools that an answer calls, and the one object that says the same where a server has no tools.
 //!
 //! Invariants: the tools are in the order of their names, whatever order they were given in. The object accepts exactly
-//! lists of calls that the tools accept, none of them twice, and no more than [`ToolContracts::MAX_CALLS`].
+//! lists of calls that the tools accept, none of them twice, and at most [`ToolContracts::MAX_CALLS`].
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};

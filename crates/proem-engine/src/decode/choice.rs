@@ -1,4 +1,4 @@
-//! Takes one of the values in a text, or none if the text doesn't say which.
+//! Takes one of the values in a text, if the text says which.
 
 use serde_json::Value as Json;
 

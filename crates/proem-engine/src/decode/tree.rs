@@ -83,7 +83,7 @@ impl JsonTree {
         self.node(id).map_or(Span::default(), |node| node.span)
     }
 
-    /// The value with its edits, and all repairs. No value if the root can't be read.
+    /// The value with its edits, and all repairs. No value if the root is unreadable.
     pub(super) fn into_value(mut self, mut edits: BTreeMap<Id, Coercion>) -> (Option<Json>, Repairs) {
         let value = self.take(self.root, &mut edits);
         (value, self.repairs)

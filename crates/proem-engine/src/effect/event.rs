@@ -153,7 +153,7 @@ pub enum ActionEvent {
     Sent,
     /// The receiver finally refused it.
     Fail,
-    /// Nothing was handed over: no connection, or an end before the receiver had to take anything.
+    /// The receiver got nothing: the connection failed, or ended before the receiver had to take anything.
     NotSent,
     /// It was handed over, and no answer came.
     Lose,
@@ -161,7 +161,7 @@ pub enum ActionEvent {
     Die,
     /// A person looked: it happened.
     ResolveSent,
-    /// A person looked: it did not happen, and shall not.
+    /// A person looked: it did not happen, and is over.
     ResolveNotSent,
     /// A person wants the same bytes to go once more.
     Resend(StandingApproval),

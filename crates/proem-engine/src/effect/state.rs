@@ -18,7 +18,7 @@ pub enum ActionState {
     Executing,
     /// It happened.
     Executed,
-    /// It did not happen, and will not.
+    /// It did not happen, and is over.
     Failed,
     /// It may have happened, and nobody saw.
     Unknown,

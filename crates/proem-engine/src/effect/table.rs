@@ -7,7 +7,7 @@ use super::{
 /// A transition's effect on the approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ApprovalChange {
-    /// Nothing: there is none, before and after.
+    /// Absent before and after.
     Absent,
     /// One is given.
     Given,
@@ -62,7 +62,7 @@ const TROUBLE: &str = "where it ended";
 const NOTHING: &str = "nothing else";
 const WITNESSED: &str = "the witness's knowledge";
 
-/// A line without requirements that touches no approval.
+/// A line without requirements, which leaves approvals alone.
 const fn plain_transition(from: State, on: Event, to: State, records: &'static str) -> TransitionRule {
     TransitionRule { from, on, to, requires: &[], approval: ApprovalChange::Absent, records }
 }

@@ -58,7 +58,7 @@ pub enum MediaSupport {
     Known(MediaRules),
     /// It takes none.
     Refused,
-    /// Nobody knows: it is not listed.
+    /// Unknown: it is not listed.
     Unknown,
 }
 

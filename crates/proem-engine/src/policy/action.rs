@@ -219,8 +219,7 @@ impl ProposedAction {
         self.causes.iter().map(revision).collect()
     }
 
-    /// The proposer's note to the person who decides. It is shown with the action, never leaves with it, and decides
-    /// nothing.
+    /// The proposer's note to the person who decides. It is shown with the action, stays here, and has no weight.
     #[must_use]
     pub fn note(&self) -> Option<&LabelTree> {
         let LabelTree::Map(root) = &self.tree else { return None };

@@ -46,7 +46,7 @@ impl Policy {
     /// With what is derived from its lists.
     pub(super) fn finish(mut self) -> Self {
         let mut allowlist = Allowlist::new();
-        // Every entry was read before. One without a canonical form matches nothing and changes nothing.
+        // Every entry was read before. One without a canonical form is passed over.
         for (key, kind) in ALLOW {
             for entry in self.allow.get(key).into_iter().flatten() {
                 _ = allowlist.allow(kind, entry);

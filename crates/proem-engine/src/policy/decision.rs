@@ -21,7 +21,7 @@ use crate::effect::{ActionHash, HoldCondition, PolicyHash, key::EffectKey};
 pub enum EffectSwitch {
     /// They do.
     On,
-    /// They are not enabled for this store, or nothing is recorded.
+    /// They are not enabled for this store, or records are off.
     Off,
     /// Somebody stopped all of them.
     Killed,

@@ -131,7 +131,7 @@ pub(crate) struct PathExpression {
     pub(crate) up: usize,
     /// Whether it starts with `@`.
     pub(crate) is_data: bool,
-    /// Whether it starts at `.` or `this`, and so names neither a helper nor a block's parameter.
+    /// Whether it starts at `.` or `this`, and so can't name a helper or a block's parameter.
     pub(crate) is_scoped: bool,
     pub(crate) names: Vec<String>,
 }

@@ -35,7 +35,7 @@ pub enum CacheControl {
     Explicit,
     /// The provider, by the longest prefix it has seen.
     Implicit,
-    /// Nobody: nothing is cached.
+    /// Caches are off.
     Never,
 }
 

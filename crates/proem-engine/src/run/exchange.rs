@@ -144,7 +144,7 @@ impl Outcome {
     #[must_use]
     pub fn cost(&self, price: impl Fn(&Usage) -> Option<NanoDollars>) -> Option<NanoDollars> {
         self.attempts.iter().try_fold(NanoDollars::default(), |sum, attempt| {
-            // A call that never reached a model costs nothing.
+            // A call that stayed here costs nothing.
             if attempt.usage.is_none() && attempt.failure.as_ref().is_some_and(|failure| failure.kind.is_unsent()) {
                 return Some(sum);
             }
@@ -170,7 +170,7 @@ pub enum ExchangeEnd {
         /// The reason that there is no value of the model's.
         because: FallbackReason,
     },
-    /// There is no value: none of the model's, and no fallback.
+    /// There is no value from the model, and no fallback.
     Failed {
         /// The reason that there is no value of the model's.
         because: FallbackReason,

@@ -143,7 +143,7 @@ pub enum ToolOutcome {
         /// The result, as the text of a JSON value.
         result: String,
     },
-    /// It gave none, and nothing of it is to be expected.
+    /// It gave none, and is not expected to.
     Failed {
         /// Why, in our words.
         message: String,

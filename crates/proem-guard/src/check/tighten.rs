@@ -106,7 +106,7 @@ pub fn reach(recipient: &Untrusted<String>, internal: &[&str]) -> Reach {
 pub struct InternalDomains(BTreeSet<String>);
 
 impl InternalDomains {
-    /// Reads domains; what is none has no addresses.
+    /// Reads domains. Other texts have no addresses.
     pub fn new<'a>(domains: impl IntoIterator<Item = &'a str>) -> Self {
         Self(domains.into_iter().filter_map(host::domain).collect())
     }

@@ -146,7 +146,7 @@ pub enum TreeFault {
     Form,
     /// It was written by another version.
     Version,
-    /// It is no label: a source, an audience or a field of it is none.
+    /// It is no label: a source, an audience or a field of it is invalid.
     Label,
     /// It names a label that isn't in the table.
     LabelIndex,

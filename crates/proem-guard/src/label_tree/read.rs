@@ -54,7 +54,7 @@ impl LabelTree {
         let labels: Vec<Label> = labels.collect::<Result<_, _>>()?;
         let trail = Trail::Name(&Trail::Root, "tree", None);
         let read = TreeReader { labels: &labels }.value(tree, trail)?;
-        // Each label at its place, no field twice, no other order and no space.
+        // Each label at its place, each field once, in order and without spaces.
         let canonical = read.write_as(version)?;
         match canonical.bytes().zip(written.bytes()).position(|(a, b)| a != b) {
             Some(byte) => Err(root(TreeFault::Canonical(byte))),

@@ -124,7 +124,7 @@ impl<'a> FoldedViewBuilder<'a> {
     /// Folds the characters from the one at `at`, which is beyond ASCII, to the next that nothing
     /// before it changes.
     ///
-    /// No mark that stays composes with an ASCII letter, so those never belong to what follows.
+    /// Marks that stay never compose with an ASCII letter, so those always begin anew.
     fn beyond(&mut self, at: usize) -> usize {
         let rest = self.text.get(at..).unwrap_or_default();
         let mut chars = rest.char_indices();

@@ -110,7 +110,7 @@ impl Manifests {
         matches!(name, b"Cargo.toml" | b"go.mod" | b"package.json") || is_paths(name)
     }
 
-    /// Reads a project file. A path that isn't [`Self::wanted`] says nothing.
+    /// Reads a project file. A path that isn't [`Self::wanted`] is passed over.
     ///
     /// # Errors
     ///

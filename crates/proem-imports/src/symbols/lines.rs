@@ -25,7 +25,7 @@ struct OpenDefinition {
 struct CodeLine<'s> {
     number: u32,
     indent: usize,
-    /// Without strings and comments, and without blanks around it.
+    /// The line's code, trimmed, with strings and comments removed.
     masked: &'s [u8],
     /// The same, as it is written.
     text: &'s [u8],

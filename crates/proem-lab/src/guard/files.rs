@@ -192,7 +192,7 @@ fn read_known_files(root: &Path) -> Result<ClonedRepository, String> {
     let revision = String::from_utf8_lossy(&git(&["rev-parse", "--short=12", "HEAD"])?).trim().to_owned();
     let listing = git(&["ls-files", "-z"])?;
     let paths = listing.split(|byte| *byte == 0).filter_map(|path| std::str::from_utf8(path).ok());
-    // Neither source nor documentation. Among the others they would change which files are drawn.
+    // Files beside sources and documentation. Among the others they would change which files are drawn.
     let is_drawn =
         |path: &&str| ![".json", ".html", ".htm", ".xhtml", ".diff", ".patch"].iter().any(|end| path.ends_with(end));
     let paths = paths.filter(is_drawn);

@@ -110,7 +110,7 @@ impl Complaint {
         }
     }
 
-    /// Whether it says nothing of a model, so that the path may be what is not there.
+    /// Whether it says nothing of a model, so that the path may be what is missing.
     fn is_about_path(&self) -> bool {
         !self.is_one_of(&["model_not_found"]) && !self.mentions(&["model"])
     }

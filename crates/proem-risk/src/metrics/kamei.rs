@@ -242,7 +242,7 @@ fn with_experience(past: &Past<'_>, made: &KameiInputs<'_>, experience: &Experie
     }
 }
 
-/// LA, LD, LT and entropy. A file without lines is a binary one, unless blobs are missing: then nobody knows.
+/// LA, LD, LT and entropy. A file without lines is a binary one, unless blobs are missing: then it is unknown.
 fn line_features(past: &Past<'_>, made: &KameiInputs<'_>) -> ChangeFeatures {
     let is_partial = past.history().missing().partial;
     let of = |file: &KameiFile<'_>| file.lines.or_else(|| (!is_partial).then(LineCounts::default));

@@ -128,8 +128,8 @@ impl RiskModel {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Shape`] if the numbers of a tree don't belong together,
-    /// [`ErrorKind::Number`] if one is not finite or out of its range.
+    /// [`ErrorKind::Shape`] if the numbers of a tree don't belong together, [`ErrorKind::Number`] if one is infinite or
+    /// out of its range.
     pub fn new(parts: RiskModelParts) -> Result<Self, Error> {
         let out_of_range = |what: &str| Err(Error::new(ErrorKind::Number, format!("the {what} is out of range")));
         if !(0.0..=1.0).contains(&parts.calibration_error) {

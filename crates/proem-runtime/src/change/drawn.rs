@@ -213,7 +213,7 @@ fn keep_commit_lines(folder: &Path, name: &str, ids: &[ObjectId], known: &Files)
             push_sized_text(&mut payload, file.path.as_bytes());
             let lines = file.lines.map(|lines| [lines.added, lines.removed]);
             let numbers = [lines.map(|lines| lines[0]), lines.map(|lines| lines[1]), file.before];
-            // No count is the greatest number, which represents one that is not known.
+            // No count is the greatest number, which represents one that is unknown.
             numbers.iter().for_each(|number| payload.extend_from_slice(&number.unwrap_or(u32::MAX).to_le_bytes()));
         }
     }

@@ -187,7 +187,7 @@ fn is_here(session: &Session<'_>, id: &ObjectId) -> Result<bool, Error> {
     Ok(answer.code == 0)
 }
 
-/// Whether something is not committed that Proem did not write. Submodules count by their commit alone.
+/// Whether something is uncommitted that Proem did not write. Submodules count by their commit alone.
 fn is_dirty(session: &mut Session<'_>, set_up: &SetUp<'_>) -> Result<bool, Error> {
     filters::overrides(session)?;
     // A new folder is one line unless its files have to be told apart.

@@ -180,7 +180,7 @@ fn pattern_class(text: &[u8]) -> Option<(PatternSign, &[u8])> {
     }
 }
 
-/// The ranges of `[:alpha:]` and its like. `None` for a name that isn't known, with which a pattern matches nothing.
+/// The ranges of `[:alpha:]` and its like. `None` for a name that is unknown, with which a pattern matches nothing.
 fn named_class(name: &[u8]) -> Option<Vec<(u8, u8)>> {
     Some(match name {
         b"alnum" => vec![(b'0', b'9'), (b'A', b'Z'), (b'a', b'z')],

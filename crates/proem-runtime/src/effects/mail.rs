@@ -1,8 +1,8 @@
 //! The bytes of a mail, made of typed fields.
 //!
-//! Invariants: the same fields make the same bytes. The bytes are ASCII in lines that end with CRLF and are no longer
-//! than [`MAX_LINE`], so that every mail server takes them as they are; what could begin a header or another recipient
-//! is refused and never cleaned, since a cleaned text is not what somebody approved.
+//! Invariants: the same fields make the same bytes. The bytes are ASCII in lines that end with CRLF and are at most as
+//! long as [`MAX_LINE`], so that every mail server takes them as they are; what could begin a header or another
+//! recipient is refused and never cleaned, since a cleaned text is not what somebody approved.
 //!
 //! No blind copies are written. Attachments are text, in parts of their own behind the body, with plain names.
 

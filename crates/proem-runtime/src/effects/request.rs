@@ -140,7 +140,7 @@ fn status_meaning(status: u16, not_done: &[u16]) -> AnswerMeaning {
         // A gate may count what a server behind it has done already.
         429 => AnswerMeaning::Doubt,
         400..=499 => AnswerMeaning::NotDone,
-        // The method or the version is not known, so nothing was understood.
+        // The method or the version is unknown, so nothing was understood.
         501 | 505 => AnswerMeaning::NotDone,
         _ => AnswerMeaning::Doubt,
     }

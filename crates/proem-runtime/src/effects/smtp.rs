@@ -110,7 +110,7 @@ impl ExtraAnchors {
     ///
     /// # Errors
     ///
-    /// [`AnchorRefusal`] if it can't be read or holds none.
+    /// [`AnchorRefusal`] if it is unreadable or holds none.
     pub fn read(path: &Path) -> Result<Self, AnchorRefusal> {
         let refusal = |problem: String| AnchorRefusal { path: crate::error::path_on_screen(path), problem };
         let text = read_text(path, ROOT_BYTES).map_err(|error| refusal(error.to_string()))?;

@@ -37,7 +37,7 @@ pub(super) const FILES: [EntriesFile; 2] = [
     EntriesFile { path: ".proem/private/activity.jsonl", source: "activity" },
 ];
 
-/// The entries of `file` below `root`, none if it doesn't exist.
+/// The entries of `file` below `root`, none if it is missing.
 pub(super) fn read_entries(root: &Path, file: EntriesFile, cap: usize, gaps: &mut Vec<Gap>) -> Vec<RememberedEntry> {
     let bytes = match read_beneath(root, Path::new(file.path), cap) {
         Ok(None) => return Vec::new(),

@@ -171,7 +171,7 @@ fn check_entries(folder: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Refuses a named pipe or a device; what isn't there, or can't be looked at, git itself speaks of.
+/// Refuses a named pipe or a device; what is missing, or can't be looked at, git itself speaks of.
 fn check_not_special(path: &Path) -> Result<(), Error> {
     if is_descriptor(path) {
         return Err(Error::NotRegular { path: path.to_path_buf(), found: "a device", wanted: FILE });

@@ -55,7 +55,7 @@ pub enum StatusKind {
     },
     /// In conflict: a merge left it to be resolved.
     Unmerged,
-    /// Git doesn't track it, and no ignore rule covers it.
+    /// Git doesn't track it, although it may.
     Untracked,
     /// An ignore rule covers it.
     Ignored,

@@ -161,7 +161,7 @@ fn event_kind(event: &Event) -> String {
     what.get("kind").and_then(Json::as_str).unwrap_or("an event").to_owned()
 }
 
-/// Why a fork can't be replayed whose parent can't be read.
+/// Why a fork can't be replayed whose parent is unreadable.
 fn unreadable_parent(fork: &RunId, parent: &RunId, error: proem_store::Error) -> Error {
     match error {
         proem_store::Error::NotFound(_) => Error::NotReplayable {

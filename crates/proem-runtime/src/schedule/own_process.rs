@@ -2,7 +2,7 @@
 //!
 //! A process that reads texts from outside holds no credential (T7): a process that needs one is started beside it, and
 //! finds it by itself. That process gets only the parts of the environment that locate the user's folders and the
-//! programs, and belongs to no terminal's group, so that a ^C that ends its starter does not end it in the middle of a
+//! programs, and belongs to no terminal's group, so that a ^C that ends its starter is cut off it in the middle of a
 //! delivery.
 
 use std::ffi::OsString;

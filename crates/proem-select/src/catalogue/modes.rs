@@ -12,7 +12,7 @@ pub struct Modes([bool; 3]);
 impl Modes {
     /// Every mode.
     pub const ANY: Self = Self([true; 3]);
-    /// No mode: the entry can't be used.
+    /// No mode: the entry is unusable.
     pub const NONE: Self = Self([false; 3]);
 
     /// These modes. None named is any.

@@ -15,7 +15,7 @@ use crate::{ActionPurge, Error, ProposalAnswer, Purge, Store};
 /// A day in milliseconds.
 const DAY: i64 = 24 * 60 * 60 * 1_000;
 
-/// No purge takes what an action needs that has not ended. One that has keeps its key and its claims.
+/// No purge takes what an action needs that is unfinished. One that has keeps its key and its claims.
 ///
 /// # Panics
 ///

@@ -113,7 +113,7 @@ pub async fn a_fork_leaves_its_parent(backend: &impl Backend) {
     store.close().await;
 }
 
-/// A run is gone on with by one process: not while its own lives, and by nobody who lost it.
+/// A run is gone on with by one process: only after its own has died, and never by one that lost it.
 ///
 /// # Panics
 ///

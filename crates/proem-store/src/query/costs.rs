@@ -71,7 +71,7 @@ pub struct CapNow {
 pub struct Spender {
     /// The project.
     pub project: Project,
-    /// The agent, by its folder in the book; without one nothing counts against caps of an agent.
+    /// The agent, by its folder in the book. If unset, caps of agents don't apply.
     pub agent: Option<String>,
 }
 

@@ -38,7 +38,7 @@ pub struct RunDetail {
     pub profiles: Option<Profiles>,
     /// Whether it can be replayed.
     pub replayable: Replayable,
-    /// Its calls, in order. An assembly without a call is one without attempts and body.
+    /// Its calls, in order. An assembly without a call has neither attempts nor body.
     pub calls: Vec<CallRow>,
     /// Its calls of tools, in order.
     pub tools: Vec<ToolCallRow>,

@@ -89,7 +89,7 @@ pub enum RunScope {
 }
 
 impl RunScope {
-    /// The condition of the query, which an index decides. A run that has not ended has no outcome.
+    /// The condition of the query, which an index decides. A run that is unfinished has no outcome.
     const fn condition(self) -> &'static str {
         match self {
             Self::Any => "",

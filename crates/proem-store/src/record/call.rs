@@ -126,7 +126,7 @@ pub struct Settlement {
 pub enum AttemptUsage {
     /// The provider's report, with its cost. `None` where its price is unknown.
     Reported(Usage, Option<NanoDollars>),
-    /// Nothing: it never reached a model.
+    /// Nothing, because it did not reach a model.
     Nothing,
     /// That is not known, so it is booked in full.
     Unknown,

@@ -51,7 +51,7 @@ pub struct NewSignal {
     pub time: Option<Time>,
     /// Its written form, with its labels.
     pub text: HashedContent,
-    /// Its first standing. No signal is handled that no cycle has seen.
+    /// Its first standing. A signal is handled only after a cycle has seen it.
     pub standing: SignalStanding,
 }
 

@@ -46,7 +46,7 @@ pub(crate) struct SiteConnection {
 enum Sight {
     /// The file, which others may write meanwhile.
     Shared,
-    /// The file, which nobody can write: its folder is read-only and there is no log.
+    /// The file, closed to writers: its folder is read-only and the log is missing.
     Immutable,
     /// There is no file: an empty store in memory.
     Nothing,
@@ -177,7 +177,7 @@ fn sight(path: &Path) -> Result<Sight, Error> {
         return Ok(Sight::Nothing);
     }
     let writable = path.parent().is_some_and(|folder| rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_ok());
-    // Without a log and with a folder in which none can be made, nobody can be writing.
+    // If the log is missing and its folder is read-only, writers are impossible.
     let is_immutable = !writable && place::file_size(&place::path_beside_database(path, "-wal")) == 0;
     Ok(if is_immutable { Sight::Immutable } else { Sight::Shared })
 }

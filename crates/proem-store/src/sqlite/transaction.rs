@@ -93,7 +93,7 @@ impl Transaction<'_> {
         self.begun.as_ref().or(self.epoch)
     }
 
-    /// The id of this process's epoch. Empty where it has none, and so no line's.
+    /// The id of this process's epoch. Empty if it has none, and then it matches no line.
     pub(crate) fn epoch_id(&self) -> &str {
         self.epoch().map_or("", |epoch| &epoch.id)
     }

@@ -139,7 +139,7 @@ pub(super) struct FoundWitness<'a> {
     pub(super) place: &'a str,
 }
 
-/// The trouble between them. None if neither knows of an effect that the other lacks.
+/// The trouble between them. None if both know the same effects.
 pub(super) fn compare_effects(found: Option<&FoundWitness<'_>>, recorded: &RecordedEffects) -> Option<WitnessTrouble> {
     let Some(FoundWitness { account, place }) = found else {
         return recorded.are_any().then_some(WitnessTrouble::Missing);
@@ -174,7 +174,7 @@ pub(super) fn lacking_effects<'r>(
     recorded.performed.keys().filter(|taken| !account.effects.contains_key(*taken))
 }
 
-/// Whether a line without an end is one that broke off when its process died: the records are in doubt about an action
+/// Whether a line that is cut off is one that broke off when its process died: the records are in doubt about an action
 /// whose key begins so, and the witness does not say what became of it either.
 fn is_explained(torn: &str, account: &WitnessAccount, recorded: &RecordedEffects) -> bool {
     recorded.doubtful.iter().any(|taken| {

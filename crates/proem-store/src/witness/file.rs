@@ -136,7 +136,7 @@ fn set_aside(path: &Path, at: i64) -> io::Result<()> {
     };
     for number in at..=i64::MAX {
         let aside = path.with_extension(format!("witness.{number}"));
-        // Until the new one takes its name, the old one has both: at no moment is there none.
+        // Until the new one takes its name, the old one has both, so that there is always one.
         let done = match fs::symlink_metadata(&aside) {
             Ok(_) => continue,
             Err(_) if found.is_file() => fs::hard_link(path, &aside),

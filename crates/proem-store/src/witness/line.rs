@@ -156,7 +156,7 @@ pub(super) struct SealedLine {
     pub(super) sum: String,
 }
 
-/// 128 bits suffice: nobody without the installation's key can try one out.
+/// 128 bits suffice: trying one out takes the installation's key.
 fn chained_seal(key: &InstallationKey, before: &str, body: &str) -> String {
     let whole = hex::encode_hex(key.seal("proem witness line", format!("{before}\n{body}").as_bytes()));
     whole.get(..32).map_or(whole.clone(), str::to_owned)

@@ -181,7 +181,7 @@ impl Adoption {
     }
 }
 
-/// An action that has not ended and is not being performed.
+/// An action that is unfinished and is not being performed.
 struct OpenAction {
     key: EffectKey,
     project: Project,

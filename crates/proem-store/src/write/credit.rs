@@ -14,7 +14,7 @@ use crate::sqlite::Transaction;
 pub(super) enum CreditChange {
     /// A person said yes to this one.
     Approval,
-    /// A person said no, or that it should not have happened.
+    /// A person refused it, or regretted it.
     Loss,
 }
 
@@ -47,7 +47,7 @@ pub(super) fn change_credit(
              WHERE excluded.day > day",
             values,
         ),
-        // The day stays used up: a no in between gives no second one.
+        // The day stays used up: a refusal in between gives no second one.
         CreditChange::Loss => to.tables.execute(
             "INSERT INTO credits (project, name, recipient, kind, actor, at, approvals, day) \
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, ?7) ON CONFLICT (project, name, recipient, kind) DO UPDATE SET \

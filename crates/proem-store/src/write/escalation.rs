@@ -24,7 +24,7 @@ use crate::store::Store;
 pub enum EscalationAnswer {
     /// It happened.
     Done,
-    /// Nothing did, and nothing is written, for it is there already.
+    /// Nothing did: it is there already.
     Stands(EscalationState),
 }
 
@@ -64,7 +64,7 @@ impl Store {
     /// # Errors
     ///
     /// [`Error::NotFound`] without such an escalation or option, [`Error::Conflict`] unless a person decides or if what
-    /// follows is not complete, [`Error::Unusable`].
+    /// follows is incomplete, [`Error::Unusable`].
     pub async fn decide(&self, decision: NewDecision) -> Result<DecisionAnswer, Error> {
         failpoint::beside("before", "decision");
         let answer = self.write(decision).await?;

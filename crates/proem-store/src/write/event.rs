@@ -26,7 +26,7 @@ pub(super) struct StoreEvent<'e> {
 }
 
 impl RunEvent<'_> {
-    /// Writes it, as its run's. Nothing if the run is not there.
+    /// Writes it, as its run's. Nothing if the run is missing.
     pub(super) fn write(&self, tables: &Tables) -> Result<(), Error> {
         let written = tables.execute(
             "INSERT INTO events (at, project, actor, run, what, details) \

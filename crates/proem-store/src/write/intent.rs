@@ -24,7 +24,7 @@ pub enum BookingOutcome {
     Yes(AttemptId),
     /// Others have to be settled first. Ask again.
     Wait(CapShortfall),
-    /// It is not, and must not be made. The run and its call are recorded all the same.
+    /// It must not be made. The run and its call are recorded all the same.
     No(Refusal),
 }
 

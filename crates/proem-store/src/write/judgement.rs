@@ -15,7 +15,7 @@ use crate::store::Store;
 pub enum JudgementAnswer {
     /// It is written, and the signal is open.
     Open,
-    /// Nothing is written: the signal is there, and no cycle takes it up.
+    /// Nothing is written: the signal is there, and cycles pass it over.
     Stands(SignalStanding),
     /// Nothing is written: the signal's text is gone.
     Purged,

@@ -50,7 +50,7 @@ pub(super) fn must_be_there(tables: &Tables, run: &RunId) -> Result<(), Error> {
 fn begin_run(to: &Transaction<'_>, new: &NewRun, at: Time) -> Result<(), Error> {
     write_contents(to.tables, new.files.values().chain([&new.inputs]))?;
     let actor = new.actor.to_string();
-    // The event is before the run, and only if the run isn't there: behind it nobody could tell whether it was.
+    // The event is before the run, and only if the run is missing: behind it nobody could tell whether it was.
     let details = compact(&json!({ "kind": new.kind, "parent": new.parent, "line": new.line }));
     to.tables.execute(
         "INSERT INTO events (at, project, actor, run, what, details) \

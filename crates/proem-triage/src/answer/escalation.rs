@@ -56,7 +56,8 @@ impl ModelOption {
 }
 
 impl ModelEscalation {
-    /// Reads a question. An option whose action can't be carried out stays without one, and that is said.
+    /// Reads a question. If an option's action can't be carried out, the option stays without it, and the result says
+    /// so.
     ///
     /// # Errors
     ///

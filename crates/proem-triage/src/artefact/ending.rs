@@ -17,7 +17,7 @@ use super::{
 /// How an operation bears on what people rely on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OperationBearing {
-    /// Nothing ends, and nothing looks better than before.
+    /// Nothing ends or looks better than before.
     Neutral,
     /// Something looks less severe, less late or like something else.
     Softens,

@@ -1,7 +1,7 @@
 //! Counted figures, and the reason for each unknown one.
 //!
-//! A figure is no part of an artefact: it is counted from signals and artefacts whenever it is shown or kept, so that
-//! nothing that somebody wrote can be one.
+//! A figure is no part of an artefact: it is counted from signals and artefacts whenever it is shown or kept, so
+//! written figures never count.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -21,7 +21,7 @@ pub enum Figure {
     BlockedPoints,
     /// The completed share of the points, in per cent.
     CompletedPercent,
-    /// Tickets of the sprint without points, which are in none of the above.
+    /// Tickets of the sprint without points, which all the above leave out.
     UnestimatedItems,
     /// Tickets that are not done.
     TotalItems,
@@ -41,9 +41,9 @@ pub enum Figure {
     PriorityMedium,
     /// Of low priority.
     PriorityLow,
-    /// Tickets that are not done and did not change for more than seven days.
+    /// Open tickets that did not change for more than seven days.
     Stale,
-    /// Tickets that are not done and whose description has no acceptance criteria.
+    /// Open tickets whose description lacks acceptance criteria.
     MissingCriteria,
     /// From the first change of status to the resolution, in days: the mean over what was done in 28 days.
     AverageCycleTimeDays,
@@ -165,7 +165,7 @@ impl fmt::Display for FigureValue {
 pub enum FigureTrend {
     /// More than a tenth up.
     Increasing,
-    /// Neither better nor worse.
+    /// The same as before.
     Stable,
     /// More than a tenth down.
     Decreasing,
@@ -196,11 +196,11 @@ pub enum UnknownFigure {
     NotConfigured,
     /// A ticket doesn't say its status in a way that is known.
     StatusMissing,
-    /// A ticket has no priority, or one that is not known.
+    /// A ticket has no priority, or one that is unknown.
     PriorityMissing,
-    /// A ticket has no time that is needed, or none that is believed.
+    /// A ticket lacks a needed time, or its time is not believed.
     TimeMissing,
-    /// No ticket came with a description, so that none was asked for.
+    /// No ticket came with a description, so the search left them out.
     DescriptionMissing,
     /// No ticket that was done came with its history.
     HistoryMissing,

@@ -114,8 +114,8 @@ impl TicketState {
 
     /// Whether a tracker calls the ticket of a signal done. `None` for a signal that says nothing of it.
     ///
-    /// Only a tracker's own change or listing of the ticket counts, by the closed words in it: no comment, no mail and
-    /// no line of anybody else's.
+    /// Only a tracker's own change or listing of the ticket counts, by the closed words in it. Comments, mails and
+    /// other people's lines don't.
     pub(super) fn end_of(signal: &ProjectSignal) -> Option<TicketEnd> {
         let is_tracker = matches!(signal.source, SignalSource::Jira | SignalSource::Asana);
         let is_of_ticket = matches!(signal.kind, SignalKind::TicketUpdated | SignalKind::TicketListed);

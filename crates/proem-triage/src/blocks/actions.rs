@@ -35,7 +35,7 @@ pub enum RecentActionState {
     Pending,
     /// A person is asked instead.
     Escalated,
-    /// It was not done, and won't be: the word for why, such as `cancelled`.
+    /// It was dropped: the word for why, such as `cancelled`.
     Ended(&'static str),
     /// Whether it was done is not known.
     Unknown,

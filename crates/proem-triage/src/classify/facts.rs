@@ -395,7 +395,7 @@ impl TriageProject {
         self.stakeholders.iter().any(|known| known.eq_ignore_ascii_case(address))
     }
 
-    /// Whether an address is of none of the own domains, nor below one.
+    /// Whether an address is outside the own domains and everything below them.
     fn is_outside(&self, address: &str) -> bool {
         let domain = address.rsplit_once('@').map_or("", |(_, domain)| domain).to_lowercase();
         let is_own = |own: &String| {
@@ -437,7 +437,7 @@ pub enum Completion {
     Done,
     /// It was, and the system took it up again.
     Reopened,
-    /// It is not, or nobody says so.
+    /// It is not, or its state is unknown.
     Pending,
 }
 

@@ -97,7 +97,7 @@ floor_words! {
 pub enum FloorReason {
     /// Work is blocked.
     Block,
-    /// Something must not go on, or not begin.
+    /// Something must stop, or must not begin.
     Stop,
     /// Something comes later than agreed.
     Delay,

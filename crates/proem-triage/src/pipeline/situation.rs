@@ -65,7 +65,7 @@ impl PastSituation {
         Self { words, ..self }
     }
 
-    /// How alike it is to a signal, in thousandths; 0 if they have neither a ticket nor words in common.
+    /// How alike it is to a signal, in thousandths. 0 if their tickets and words all differ.
     #[must_use]
     pub fn likeness(&self, signal: SituationQuery<'_>) -> u64 {
         let same_ticket = self.ticket.as_ref().zip(signal.ticket);
@@ -138,8 +138,8 @@ fn common_words(one: &str, other: &str) -> u64 {
     u64::try_from(thousandths).unwrap_or(u64::MAX)
 }
 
-/// The situations that are most alike to one of these signals, the most alike first, of equal ones the newest. No more
-/// than `most`, and none that has nothing in common with any.
+/// The situations that are most alike to one of these signals, the most alike first, of equal ones the newest. At most
+/// `most`, and none that has nothing in common with any.
 #[must_use]
 pub fn most_alike<'p>(
     past: &'p [PastSituation],

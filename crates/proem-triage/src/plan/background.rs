@@ -132,7 +132,7 @@ fn reading_sentence(members: &[&CycleMember<'_>]) -> Option<String> {
     ))
 }
 
-/// That rules change nothing, where they may not.
+/// Rules keep their hands off where they may not act.
 fn level_sentence(context: &CycleContext<'_>) -> Option<String> {
     let line =
         || format!("At the level {} and by the policy in force, rules change no artefact.", context.level.as_str());

@@ -102,7 +102,7 @@ pub struct CycleContext<'c> {
     pub artefacts: &'c ArtefactSet,
     /// The actor that changes them.
     pub actor: &'c ArtefactActor,
-    /// A model's proposals. Nothing if none was asked.
+    /// A model's proposals. Empty without a model.
     pub proposals: &'c ModelProposals,
     /// The time of the cycle.
     pub now: Time,
@@ -130,7 +130,7 @@ pub struct CyclePlan {
     pub outcomes: Vec<SignalOutcome>,
     /// Rules that a planned change would have broken: it was left out, and a person should know.
     pub refused: Vec<RuleViolation>,
-    /// How many proposals of a model have no place: nothing of the kind was to be done about their signals.
+    /// The number of a model's proposals without a place: their signals needed nothing of the kind.
     pub unused: usize,
 }
 
@@ -336,7 +336,7 @@ impl<'c, 'r> Cycle<'c, 'r> {
                 plan.drafts.push(proposed::planned_draft(group, draft, self.context.charter));
                 return (SignalOutcomeKind::Drafted, items);
             }
-            // A level that sends no mail loses none: the person who is asked has its words.
+            // A level that forbids mail keeps its words: the person who is asked has them.
             plan.questions.push(proposed::question_of_draft(group, draft));
             return (SignalOutcomeKind::Escalated, items);
         }

@@ -119,7 +119,7 @@ pub(super) fn description(group: &GroupedSignals<'_>) -> ArtefactStatement {
 pub(super) fn group_owner(group: &GroupedSignals<'_>, owner: &str) -> ArtefactStatement {
     let assignee = group.members().find_map(|member| {
         let name = member.sanitised.name("assignee").filter(|name| !member.sanitised.suspects(name))?.text.clone()?;
-        // A name in which nobody can read anything names nobody.
+        // An unreadable name names nobody.
         let is_read = name.measure(|name| name.chars().any(char::is_alphanumeric));
         let name = name.map(|name| cap_characters(name.trim(), FieldForm::LINE));
         is_read.then(|| ArtefactStatement::fact(name, SignalRevision::from(member.signal)))

@@ -270,7 +270,7 @@ impl<'q, 'r> Questioner<'q, 'r> {
                         let causes: Vec<SignalRevision> = update.signals.iter().cloned().collect();
                         self.ask(EndingOccasion::ModelProposes, &causes, &withheld, update.arguments.label());
                     }
-                    // A full content that says what stands is no change and no fault.
+                    // A full content that repeats the present one is neither a change nor a fault.
                     Err(violations) => self.plan.refused.extend(
                         violations.into_iter().filter(|violation| violation.rule != ArtefactRule::NothingChanges),
                     ),

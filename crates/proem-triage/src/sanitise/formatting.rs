@@ -55,7 +55,7 @@ const MARKS: [(&str, &str); 14] = [
     ("`", ""),
 ];
 
-/// The text without formatting, mapped to the original. `None` if it can't be had without it.
+/// The text without formatting, mapped to the original. `None` if that is impossible.
 pub(super) fn without_formatting(text: &str) -> Option<View> {
     let cleaned = clean_view(text);
     let mut left = View { text: cleaned.text, map: cleaned.map };

@@ -179,7 +179,7 @@ fn is_keyword(text: &str) -> bool {
         && text.ends_with(|c: char| c.is_ascii_alphanumeric())
 }
 
-/// The tokens of a header. `None` if a comment or a quoted text does not end, or what is no text is in it.
+/// The tokens of a header. `None` if a comment or a quoted text is cut off, or what is no text is in it.
 fn header_tokens(header: &str) -> Option<Vec<HeaderToken>> {
     let mut tokens = Vec::new();
     let mut rest = header.chars().peekable();

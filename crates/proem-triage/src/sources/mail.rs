@@ -35,7 +35,7 @@ pub struct MailText {
     pub text: Untrusted<String>,
 }
 
-/// Reads a mail. A text with neither sender, date nor message id is none.
+/// Reads a mail. A text without sender, date and message id is none.
 #[must_use]
 pub fn normalise_mail(mail: &MailParts, context: &SourceContext<'_>) -> NormalisedSignals {
     let mut all = NormalisedSignals::default();

@@ -237,7 +237,7 @@ mod tests {
 
     const NAMES: &str = "pub struct RunState;\npub enum CaseRun {\n}\npub(crate) struct RunHead;\n";
 
-    /// The findings that are not about [`PLAIN`], whose words a test's few names don't have.
+    /// The findings about other words than [`PLAIN`], which a test's few names don't have.
     fn problems(glossary: &str, source: &str, document: &str) -> Vec<String> {
         let files = [("crates/a/src/lib.rs", source), (PATH, glossary), ("docs/a.md", document)];
         finding_lines(&check_glossary(&SourceTree::from(files)))

@@ -3,7 +3,7 @@
 //! Lines are looked at without a grammar: comments of lines (`//`, `#`), blocks that begin a line (`/* … */`), and the texts in
 //! three quotes that document Python.
 //!
-//! Invariants: what is left are lines of the span, in order. A comment or text that doesn't end in the span is none.
+//! Invariants: what is left are lines of the span, in order. A comment or text that is cut off in the span is none.
 //! Linear time.
 
 use std::collections::BTreeSet;

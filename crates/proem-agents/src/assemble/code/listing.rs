@@ -1,7 +1,7 @@
 //! How lines of a file are written: behind a tab, some with their number, with notes on what is not shown between them; and
 //! the outline.
 //!
-//! Invariant: no line of a file that isn't empty stands without a tab before it, so that none passes for a note.
+//! Invariant: no line of a file that has content stands without a tab before it, so that none passes for a note.
 
 use std::collections::BTreeSet;
 

@@ -150,8 +150,8 @@ fn a_definition_for_which_there_is_no_room_is_shown_by_the_lines_about_the_task(
     assert!(parts.contains("50\trestart(env)\n") && parts.ends_with("64\tline 64\n[976 lines not shown]\n"), "{parts}");
 }
 
-/// A short definition that the best one calls is shown whole, a longer one by its signature. One that nothing calls is
-/// not shown.
+/// A short definition that the best one calls is shown whole, a longer one by its signature. Definitions without a
+/// caller are left out.
 #[test]
 fn what_the_best_uses_is_shown() {
     let body = |lines: usize| "    work();\n".repeat(lines);

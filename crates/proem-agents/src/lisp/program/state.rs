@@ -31,7 +31,7 @@ pub(super) enum Phase {
 pub(super) struct PlannedCall {
     /// Its number within the program.
     pub(super) id: u64,
-    /// The call. `None` if there is no such tool or it can't be called like this.
+    /// The call. `None` if the tool is missing, or can't be called like this.
     pub(super) call: Option<Box<ToolUse>>,
     /// How far it is.
     pub(super) stage: CallStage,

@@ -9,7 +9,7 @@ use crate::risk::report::FractionOut;
 
 /// The fewest verdicts on a metric from which a threshold is suggested.
 pub const FEWEST: u64 = 30;
-/// The fewest alarms among them that were right: without any, nothing says what a threshold would miss.
+/// The fewest right alarms among them: with fewer, it is open what a threshold would miss.
 const FEWEST_CAUGHT: usize = 5;
 /// The share of alarms that were right which a suggestion keeps at least.
 const KEEP: f64 = 0.95;

@@ -153,7 +153,7 @@ fn false_alarm_reasons<'v>(
     (all, others)
 }
 
-/// A reason by which equal ones are found: lower case, one line, no hidden characters, no full stop.
+/// A reason by which equal ones are found: lower case, one line, without hidden characters and full stop.
 fn normalise_reason(reason: &str) -> String {
     let visible: String = reason.chars().map(|c| if proem_text::character::is_hidden(c) { ' ' } else { c }).collect();
     let words: Vec<&str> = visible.split_whitespace().collect();

@@ -53,7 +53,7 @@ pub struct Synthesis {
 }
 
 impl InvestigationEnd {
-    /// The usage of all exchanges. `None` if nothing was asked or one of them didn't report it.
+    /// The usage of all exchanges. `None` if nothing was asked or a usage is missing.
     #[must_use]
     pub fn usage(&self) -> Option<Usage> {
         let mut usages = self.exchanges.iter().map(|exchange| exchange.outcome.usage());

@@ -1,6 +1,6 @@
 //! The rules' recommendations for a change.
 //!
-//! Every advice names something: a file, a person, a partner, an incident. With nothing to name, there is no advice.
+//! Every advice names something: a file, a person, a partner, an incident. There is none without a name.
 
 use proem_risk::assess::{Assessment, FileAssessment};
 use proem_risk::change::{Change, ChangedFile};

@@ -160,7 +160,7 @@ fn advice_names_what_it_is_about() {
 fn there_is_no_advice_about_nothing() {
     let low = made(Level::Low, &[("a.rs", vec![high(MetricName::TestRatio)])]);
     assert_eq!(exact(&RiskReport::new(&low.change, &low.assessment, None, about()).recommendations), [""; 0]);
-    // Nobody but the author is named, no partner is missing, no importer is known.
+    // Only the author is named, all partners are there, and the importers are unknown.
     let anonymous = Metric {
         evidence: Sentence::default().then(SentencePart::Person("ann@example.org".to_owned())),
         ..high(MetricName::OwnershipChurn)

@@ -37,8 +37,8 @@ pub fn unasked_reason(options: &RunOptions, project: &OpenProject) -> Result<Opt
     }))
 }
 
-/// Asks what a model makes of it, by a run of [`PROMPT`]. An answer that can't be used is noted: the
-/// counts stand without it.
+/// Asks what a model makes of it, by a run of [`PROMPT`]. An answer that is unusable is noted: the counts stand without
+/// it.
 ///
 /// # Errors
 ///

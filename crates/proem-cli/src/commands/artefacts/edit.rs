@@ -17,9 +17,10 @@ use crate::ui;
 
 pub(super) const EDIT_EXAMPLES: &str = "\
 Your text is trusted from then on; the same rules hold as for everybody. An item is named by its
-id, or by its kind if it is new: risk, assumption, issue, dependency, blocker, milestone, sprint, next_action,
-health, backlog, highlight, refinement_candidate, decision. Days are written as 2026-12-24, items of the RAID
-log as R001,I002, options of a decision with | between them. It asks at a terminal.
+id, or by its kind if it is new: risk, assumption, issue, dependency, blocker, milestone, sprint,
+next_action, health, backlog, highlight, refinement_candidate, decision. Days are written as
+2026-12-24, items of the RAID log as R001,I002, options of a decision with | between them. It asks
+at a terminal.
 
 Examples:
   proem artefacts edit R001 --set owner=\"Sam Okoro\" --reason \"agreed in the review\"

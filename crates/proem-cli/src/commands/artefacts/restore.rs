@@ -15,9 +15,9 @@ use crate::failure::CommandFailure;
 use crate::ui;
 
 pub(super) const RESTORE_EXAMPLES: &str = "\
-No version is deleted: what the older one says becomes a new version, with the changes that the log tells of since. Of an
-item that was added since, the log has the id and the status alone: fill it in with `proem artefacts edit`. It asks at a
-terminal.
+No version is deleted: what the older one says becomes a new version, with the changes that the
+log tells of since. Of an item that was added since, the log has the id and the status alone: fill
+it in with `proem artefacts edit`. It asks at a terminal.
 
 Example:
   proem artefacts restore raid-log 6";

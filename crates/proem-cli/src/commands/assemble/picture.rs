@@ -1,7 +1,7 @@
 //! `proem assemble --svg`: one picture of a context window, by section, trust and price.
 //!
-//! Invariants: the same assembly, the same bytes. No script, no address, no font that has to be fetched; what is not
-//! known, such as a price, is a dash and never a zero. It is readable on a light and on a dark page.
+//! Invariants: the same assembly, the same bytes. No script, no address, no font that has to be fetched; what is
+//! unknown, such as a price, is a dash and never a zero. It is readable on a light and on a dark page.
 
 use proem_agents::assemble::AssemblyAccount;
 use proem_engine::cache::CachePlan;

@@ -15,8 +15,8 @@ use crate::failure::CommandFailure;
 use crate::ui::{self, DIM, GREEN, style_text};
 
 pub(super) const IMPORT_EXAMPLES: &str = "\
-Kinds, each told from a file's name and keys: dotprompt, prompty, promptfoo, langchain, claude-command, copilot-prompt,
-fabric, semantic-kernel, request, jinja, f-string
+Kinds, each told from a file's name and keys: dotprompt, prompty, promptfoo, langchain,
+claude-command, copilot-prompt, fabric, semantic-kernel, request, jinja, f-string
 
 Examples:
   proem book import chat.prompty

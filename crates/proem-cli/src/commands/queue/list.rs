@@ -32,7 +32,7 @@ const TARGET_COLUMN: usize = 40;
 
 #[derive(Debug, Parser)]
 pub(crate) struct List {
-    /// Only actions in this state; without it, all that have not ended
+    /// Only actions in this state; without it, all that are unfinished
     #[arg(long, value_name = "STATE", value_parser = state_words())]
     state: Vec<String>,
     /// How many at most

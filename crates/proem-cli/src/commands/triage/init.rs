@@ -15,9 +15,9 @@ use crate::failure::CommandFailure;
 use crate::ui::{self, DIM, style_text};
 
 pub(super) const INIT_EXAMPLES: &str = "\
-Levels: `monitoring` writes down and asks, `artefact` keeps the artefacts up to date as well, `tactical`
-comments on tickets, too. At a terminal the file is shown, and is trusted if you agree; without one it is
-written, and `proem trust` reviews it.
+Levels: `monitoring` writes down and asks, `artefact` keeps the artefacts up to date as well,
+`tactical` comments on tickets, too. At a terminal the file is shown, and is trusted if you agree;
+without one it is written, and `proem trust` reviews it.
 
 Examples:
   proem triage init

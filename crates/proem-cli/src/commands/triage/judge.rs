@@ -22,9 +22,10 @@ use crate::failure::CommandFailure;
 use crate::ui;
 
 pub(super) const JUDGE_EXAMPLES: &str = "\
-The signal goes through a cycle again at once: policy, holds and the level of autonomy apply as they always do.
-Your reason is kept as a note and shown to people alone. Two judgements of a stakeholder's signals of one kind raise
-later ones; nothing that you lower lowers any other signal.
+The signal goes through a cycle again at once: policy, holds and the level of autonomy apply as
+they always do. Your reason is kept as a note and shown to people alone. Two judgements of a
+stakeholder's signals of one kind raise later ones; nothing that you lower lowers any other
+signal.
 
 Examples:
   proem triage judge 3fa9c1d2 --importance high --because \"the sponsor decides this\"

@@ -17,11 +17,11 @@ use crate::ui::{self, DIM, LEAD, UNKNOWN, count_with_noun, style_text, table_cel
 
 pub(super) const NORMALISE_EXAMPLES: &str = "\
 Reads Jira's webhooks and search results, messages and notifications of Microsoft Graph, events,
-tasks and stories of Asana, mails (.eml), and lines of JSON with `\"signal\":1`. A file of JSON is one
-value, a list, a page of an answer, or one of these on each line. Its content tells its kind.
+tasks and stories of Asana, mails (.eml), and lines of JSON with `\"signal\":1`. A file of JSON is
+one value, a list, a page of an answer, or one of these on each line. Its content tells its kind.
 
-An unreadable item is named on standard error with its place, and the others are still read: exit code 1.
-A file that can't be opened gives 3.
+An unreadable item is named on standard error with its place, and the others are still read: exit
+code 1. A file that can't be opened gives 3.
 
 Examples:
   proem triage normalise webhook.json

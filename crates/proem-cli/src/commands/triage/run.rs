@@ -29,11 +29,12 @@ use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, YELLOW, count_with_noun, cut_to_width, style_text};
 
 pub(super) const RUN_EXAMPLES: &str = "\
-Without a model: signals are read by rules and a lexicon, nothing is drafted, and everything is labelled
-`degraded`. With `triage.models = true` in your configuration, which `proem triage init` asks about, the models
-of the roles `small` and `large` sanitise, classify, weigh and draft; rules check every answer, and replace a
-missing one. A signal's words are shown as somebody else's; a suspected attack is kept out and waits
-in `proem queue quarantine`. The same file a second time changes nothing.
+Without a model: signals are read by rules and a lexicon, nothing is drafted, and everything is
+labelled `degraded`. With `triage.models = true` in your configuration, which `proem triage init`
+asks about, the models of the roles `small` and `large` sanitise, classify, weigh and draft; rules
+check every answer, and replace a missing one. A signal's words are shown as somebody else's; a
+suspected attack is kept out and waits in `proem queue quarantine`. The same file a second time
+changes nothing.
 
 --fail-on gives exit code 1: `waiting` if something waits for you, `critical` if something critical came,
 `quarantine` if something was kept out.

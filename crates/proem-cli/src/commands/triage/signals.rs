@@ -20,8 +20,9 @@ use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, YELLOW, count_with_noun, style_text};
 
 pub(super) const SIGNALS_EXAMPLES: &str = "\
-Each signal has one of seven outcomes: acted, held, asked, refused, left (with the reason), set-aside, or open.
-Times are in the project's zone. `proem triage judge ID --importance high` overrules a judgement.
+Each signal has one of seven outcomes: acted, held, asked, refused, left (with the reason),
+set-aside, or open. Times are in the project's zone. `proem triage judge ID --importance high`
+overrules a judgement.
 
 Examples:
   proem triage signals

@@ -31,14 +31,16 @@ use crate::failure::CommandFailure;
 use crate::ui::{self, DIM, YELLOW, count_with_noun, style_text};
 
 pub(super) const WATCH_EXAMPLES: &str = "\
-Files that end in .json, .jsonl, .ndjson or .eml are taken in once they have stayed as they are for two
-seconds; they are never changed, moved or deleted, and the same signals a second time change nothing. One
-that ends in the middle of a value is waited for, up to a minute. Each cycle works on what came; without
-anything new it is one line. Models are asked as by `proem triage run`, under the same conditions; as the day's
-budget goes, cycles come less often. Due actions are performed by `proem effects sweep`, a process of its own that
-takes credentials from files alone. One process watches for a project.
+Files that end in .json, .jsonl, .ndjson or .eml are taken in once they have stayed as they are
+for two seconds; they are never changed, moved or deleted, and the same signals a second time
+change nothing. One that ends in the middle of a value is waited for, up to a minute. Each cycle
+works on what came; without anything new it is one line. Models are asked as by `proem triage
+run`, under the same conditions; as the day's budget goes, cycles come less often. Due actions are
+performed by `proem effects sweep`, a process of its own that takes credentials from files alone.
+One process watches for a project.
 
-^C, or `kill`, ends it when the cycle in hand is done; a second ^C ends it at once, and loses nothing.
+^C, or `kill`, ends it when the cycle in hand is done; a second ^C ends it at once, and loses
+nothing.
 
 Examples:
   proem triage watch ~/project-inbox

@@ -74,8 +74,8 @@ pub(super) fn parse_front_matter(file: SourceFile<'_>) -> Result<FrontMatter<'_>
     Ok(FrontMatter { root, body: cut.body, body_start: cut.body_start })
 }
 
-/// The same for tools that read front matter line by line, such as `argument-hint: [repository] [issue]`, which is no YAML:
-/// where YAML can't be read, each line is a key with a text.
+/// The same for tools that read front matter line by line, such as `argument-hint: [repository] [issue]`, which is no
+/// YAML: where YAML is unreadable, each line is a key with a text.
 pub(super) fn parse_lenient_front_matter(file: SourceFile<'_>) -> Result<FrontMatter<'_>, String> {
     let problem = match parse_front_matter(file) {
         Ok(front) => return Ok(front),

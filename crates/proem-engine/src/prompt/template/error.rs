@@ -1,4 +1,4 @@
-//! Why a template can't be read, or has no text.
+//! Why a template is unreadable, or has no text.
 
 use super::LineColumn;
 

@@ -31,7 +31,7 @@ const MAX_DEPTH: usize = 128;
 pub(crate) enum Dialect {
     /// A prompt of Proem, which has been analysed: a value that isn't there is an error.
     Strict,
-    /// Plain dotprompt: a value that isn't there is nothing. This character is around what `role`, `section`, `history`
+    /// Plain dotprompt: a value that is missing is nothing. This character is around what `role`, `section`, `history`
     /// and `media` say.
     Plain(char),
 }
@@ -479,7 +479,7 @@ const HELPERS: [&str; 20] = [
     "with",
 ];
 
-/// The helpers that neither handlebars.js nor dotprompt has.
+/// The helpers that handlebars.js and dotprompt lack.
 const OURS: [&str; 11] = ["and", "eq", "gt", "gte", "len", "lt", "lte", "ne", "not", "or", "raw"];
 
 /// The helpers that can be in parentheses.

@@ -1,4 +1,4 @@
-//! Bytes that are read: nothing is taken that isn't there.
+//! Bytes that are read: nothing is taken that is missing.
 
 use super::StateError;
 use alloc::vec::Vec;
