@@ -2,6 +2,7 @@
 
 mod answer;
 mod count_line;
+pub(crate) mod drawing;
 mod output;
 mod person;
 mod progress;
@@ -10,6 +11,7 @@ pub(crate) mod width;
 
 use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write as _};
+use std::path::Path;
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
@@ -17,6 +19,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use proem_app::{Note, WithNotes};
 use proem_engine::call::NanoDollars;
 use proem_guard::{LabelTree, Untrusted, show};
+use proem_runtime::files;
 use proem_text::character::is_hidden;
 use proem_text::json;
 
@@ -49,6 +52,17 @@ pub(crate) fn style_text(style: Style, text: &str) -> String {
 /// *about* such texts is a [`print_report`], a [`print_listing`] or a [`print_json_document`].
 pub(crate) fn data(text: &str) -> Result<(), CommandFailure> {
     write_to_stdout(Printed::Exact, text).map(|_| ())
+}
+
+/// Writes a picture to a file.
+///
+/// # Errors
+///
+/// If it can't be written.
+pub(crate) fn write_picture(file: &Path, picture: &str) -> Result<(), CommandFailure> {
+    let shown = show::terminal_str(&file.display().to_string());
+    let failed = |error: std::io::Error| CommandFailure::outside(format!("could not write `{shown}`: {error}"));
+    files::create(file).and_then(|mut out| out.write_all(picture.as_bytes())).map_err(failed)
 }
 
 /// Writes bytes to standard output exactly as they are. A terminal gets the text of them, made safe to look at.

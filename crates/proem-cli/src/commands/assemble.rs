@@ -13,8 +13,6 @@ use proem_agents::adapt::Lessons;
 use proem_agents::assemble::output::{AssembleOutput, Extra, assemble_output};
 use proem_agents::assemble::{Task, text};
 use proem_engine::providers::Provider;
-use proem_guard::show;
-use proem_runtime::files;
 use proem_text::json as text_json;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -137,9 +135,7 @@ impl PromptOutput {
 /// Draws the context window into a file.
 fn draw_window(file: &Path, made: &MadeAssembly) -> Result<(), CommandFailure> {
     let source = PictureSource { assembled: &made.assembled, model: &made.model, cache: &made.cache };
-    let shown = show::terminal_str(&file.display().to_string());
-    let failed = |error: std::io::Error| CommandFailure::outside(format!("could not write `{shown}`: {error}"));
-    files::create(file).and_then(|mut out| out.write_all(svg(&source).as_bytes())).map_err(failed)
+    ui::write_picture(file, &svg(&source))
 }
 
 /// The prompt in a format.

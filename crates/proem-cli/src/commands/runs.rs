@@ -44,8 +44,9 @@ pub(super) fn run_runs(command: &RunsCommand) -> Result<ExitCode, CommandFailure
             };
             records::blocking(list::run_runs_list(&project, &wanted, place))
         }
-        RunsCommand::Show { run, body, call, full, any, place } => {
-            let wanted = show::ShowRequest { run, body: *body, call: *call, full: *full, listed: run_scope(*any) };
+        RunsCommand::Show { run, body, call, svg, full, any, place } => {
+            let (svg, listed) = (svg.as_deref(), run_scope(*any));
+            let wanted = show::ShowRequest { run, body: *body, call: *call, full: *full, svg, listed };
             records::blocking(show::run_runs_show(&project, &wanted, place))
         }
         RunsCommand::Diff { first, second, any, place } => {

@@ -1,11 +1,14 @@
 //! The guide through an incident: what it shows is what a user sees.
 
+use std::fs;
+
 use proem_llm::scripted::{
     AnswerBlock, Delivery, ModelAnswer, Reply, ReplyContent, ScriptedFinish, ScriptedServer, ScriptedUsage,
     ServerScript,
 };
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
+use crate::browser::seen;
 use crate::fixture::Fixture;
 use crate::guide;
 
@@ -48,4 +51,31 @@ fn an_incident_is_gone_through_from_end_to_end() {
     let run = guide::run_pages(&fixture, &["an-incident.md", "an-incident-fixed.md"], &[]);
     assert_eq!((run.files, run.sessions), (4, 16));
     assert_eq!(server.requests().len(), requests);
+    a_run_is_drawn(&fixture);
+}
+
+/// The picture of the run that fell back: its two attempts, with words that neither leave it nor cover each other.
+fn a_run_is_drawn(fixture: &Fixture) {
+    let listed = fixture.proem(&["runs", "list", "--outcome", "fell-back", "--json"]);
+    let listed: Json = serde_json::from_str(listed.stdout()).unwrap();
+    let id = listed["runs"][0]["run"].as_str().unwrap();
+    let draw = |file: &str| {
+        let run = fixture.proem(&["runs", "show", id, "--svg", file]);
+        assert_eq!(run.code(), 0, "{}", run.transcript());
+        fs::read_to_string(fixture.repo.join(file)).unwrap()
+    };
+    let picture = draw("run.svg");
+    assert_eq!(picture, draw("again.svg"));
+    for words in ["desk/triage", "1 call, 2 attempts", "call 0, attempt 2", "2,050 in", "12 out", "$0.0"] {
+        assert!(picture.contains(words), "{words}: {picture}");
+    }
+    assert!(!picture.contains("<script") && !picture.contains("href"));
+    let Some(seen) = seen(&format!("<!doctype html><body style=\"margin: 0\">{picture}"), 1200) else { return };
+    assert_eq!((&seen["outside"], &seen["overlapping"], &seen["fetched"]), (&json!(0), &json!(0), &json!(0)), "{seen}");
+    let assembled = fixture.proem(&["assemble", "mend the clock"]);
+    assert_eq!(assembled.code(), 0, "{}", assembled.transcript());
+    let nothing = fixture.proem(&["runs", "show", "last", "--any", "--svg", "none.svg"]);
+    assert_eq!(nothing.code(), 1, "{}", nothing.transcript());
+    assert!(nothing.stderr().contains("asked no model, so there is nothing to draw"), "{}", nothing.transcript());
+    assert!(!fixture.repo.join("none.svg").exists());
 }

@@ -1,7 +1,6 @@
 //! `proem assemble --svg`: one picture of a context window, by section, trust and price.
 //!
-//! Invariants: the same assembly, the same bytes. No script, no address, no font that has to be fetched; what is
-//! unknown, such as a price, is a dash and never a zero. It is readable on a light and on a dark page.
+//! Invariants: the same assembly, the same bytes. An unknown price is a dash and never a zero.
 
 use proem_agents::assemble::AssemblyAccount;
 use proem_engine::cache::CachePlan;
@@ -9,9 +8,8 @@ use proem_engine::call::NanoDollars;
 use proem_engine::providers::Model;
 use proem_engine::report::{SectionReport, SectionState};
 use proem_engine::section::Trust;
-use proem_guard::{Untrusted, show};
-use proem_text::Label;
 
+use crate::ui::drawing::{MARGIN, WIDTH, begin_picture, escape_svg_text, push_box, push_svg_text};
 use crate::ui::{self, group_thousands};
 
 /// The sources of a picture.
@@ -22,10 +20,6 @@ pub(super) struct PictureSource<'a> {
     pub(super) cache: &'a CachePlan,
 }
 
-/// The width of the drawing, in its own units.
-const WIDTH: usize = 880;
-/// The space around it.
-const MARGIN: usize = 24;
 /// The top of the window, and its height.
 const WINDOW: (usize, usize) = (86, 44);
 /// The top of the first row, and the distance between rows.
@@ -37,40 +31,13 @@ const NAME: usize = 26;
 /// The longest bar of a row.
 const BAR: usize = 242;
 
-const STYLE: &str = "\
-<style>
-text { font: 13px ui-sans-serif, system-ui, sans-serif; fill: #1f2328 }
-.title { font-size: 17px; font-weight: 600 }
-.dim { fill: #59636e; font-size: 12px }
-.number { text-anchor: end; font-variant-numeric: tabular-nums }
-.card { fill: #ffffff; stroke: #d1d9e0 }
-.line { stroke: #59636e; stroke-width: 1.5; stroke-dasharray: 4 3; fill: none }
-.constitution { fill: #1a7f4b } .rules { fill: #4fb286 } .trusted { fill: #3b7dd8 }
-.untrusted { fill: #d9822b } .task { fill: #8250df } .empty { fill: #d1d9e0 }
-@media (prefers-color-scheme: dark) {
-text { fill: #e6edf3 } .dim { fill: #9198a1 } .card { fill: #0d1117; stroke: #3d444d } .line { stroke: #9198a1 }
-.constitution { fill: #2ea36a } .rules { fill: #7fd4ad } .trusted { fill: #5c9dff }
-.untrusted { fill: #f0a04b } .task { fill: #a97bff } .empty { fill: #3d444d }
-}
-</style>
-";
-
 /// The picture.
 pub(super) fn svg(source: &PictureSource<'_>) -> String {
     let report = &source.assembled.report;
     let rows: Vec<&SectionReport> = report.sections.iter().filter(|section| !is_empty_section(section)).collect();
     let height = ROWS.0.saturating_add(rows.len().saturating_mul(ROWS.1)).saturating_add(84);
     let title = format!("The context window of {}, by section, trust and price", report.prompt.name);
-    let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" \
-         role=\"img\" aria-label=\"{0}\">\n<title>{0}</title>\n{STYLE}",
-        escape_svg_text(&title)
-    );
-    out.push_str(&format!(
-        "<rect class=\"card\" x=\"0.5\" y=\"0.5\" width=\"{}\" height=\"{}\" rx=\"10\"/>\n",
-        WIDTH - 1,
-        height.saturating_sub(1)
-    ));
+    let mut out = begin_picture(&title, height);
     push_picture_head(source, &mut out);
     push_window_bar(source, &mut out);
     for (index, section) in rows.into_iter().enumerate() {
@@ -79,14 +46,6 @@ pub(super) fn svg(source: &PictureSource<'_>) -> String {
     foot(source, height, &mut out);
     out.push_str("</svg>\n");
     out
-}
-
-fn escape_svg_text(text: &str) -> String {
-    show::html(&Untrusted::new(text.to_owned(), Label::trusted())).into_string()
-}
-
-fn push_svg_text(out: &mut String, class: &str, (x, y): (usize, usize), words: &str) {
-    out.push_str(&format!("<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{}</text>\n", escape_svg_text(words)));
 }
 
 fn push_picture_head(source: &PictureSource<'_>, out: &mut String) {
@@ -124,13 +83,8 @@ fn push_window_bar(source: &PictureSource<'_>, out: &mut String) {
         let (from, to) = (place(before), place(after));
         // A gap tells neighbours of one colour apart; what is too small for one stays visible.
         let width = to.saturating_sub(from).saturating_sub(2).max(1);
-        out.push_str(&format!(
-            "<rect class=\"{}\" x=\"{from}\" y=\"{}\" width=\"{width}\" height=\"{}\" rx=\"2\"><title>{}</title></rect>\n",
-            section.trust.as_str(),
-            WINDOW.0,
-            WINDOW.1,
-            escape_svg_text(&format!("{}: {} tokens", section.name, section.tokens))
-        ));
+        let words = format!("{}: {} tokens", section.name, section.tokens);
+        push_box(out, section.trust.as_str(), [from, WINDOW.0, width, WINDOW.1], Some(&words));
         before = after;
     }
     let stable = source.cache.stable_tokens;
@@ -154,10 +108,7 @@ fn push_window_bar(source: &PictureSource<'_>, out: &mut String) {
 fn push_picture_row(source: &PictureSource<'_>, section: &SectionReport, top: usize, out: &mut String) {
     let y = top.saturating_add(15);
     let class = if section.tokens == 0 { "empty" } else { section.trust.as_str() };
-    out.push_str(&format!(
-        "<rect class=\"{class}\" x=\"{MARGIN}\" y=\"{}\" width=\"13\" height=\"13\" rx=\"3\"/>\n",
-        top.saturating_add(4)
-    ));
+    push_box(out, class, [MARGIN, top.saturating_add(4), 13, 13], None);
     let [name, trust, tokens, cost, bar] = COLUMNS;
     push_svg_text(out, "", (name, y), &ui::cut_to_width(&section.name, NAME));
     let kind = match section.trust {
@@ -177,11 +128,7 @@ fn push_picture_row(source: &PictureSource<'_>, section: &SectionReport, top: us
     let most = source.assembled.report.sections.iter().map(|section| section.tokens).max().unwrap_or(0).max(1);
     let width = section.tokens.saturating_mul(BAR) / most;
     if section.tokens > 0 {
-        out.push_str(&format!(
-            "<rect class=\"{class}\" x=\"{bar}\" y=\"{}\" width=\"{}\" height=\"13\" rx=\"2\"/>\n",
-            top.saturating_add(4),
-            width.max(1)
-        ));
+        push_box(out, class, [bar, top.saturating_add(4), width.max(1), 13], None);
     }
 }
 

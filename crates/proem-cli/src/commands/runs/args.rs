@@ -1,5 +1,7 @@
 //! The command line of `proem runs`.
 
+use std::path::PathBuf;
+
 use clap::{Subcommand, ValueEnum};
 use proem_engine::profile::Judgement;
 
@@ -45,7 +47,9 @@ pub(crate) enum RunsCommand {
         place: RecordsPlace,
     },
     /// Show what was sent, section by section, what came back, and what it cost
-    #[command(after_help = "Example:\n  proem runs show last --body > body.json")]
+    #[command(
+        after_help = "Examples:\n  proem runs show last --body > body.json\n  proem runs show last --svg run.svg"
+    )]
     Show {
         /// The run: the beginning of its id, or `last`, `last~1` as `proem runs list` counts
         #[arg(default_value = "last")]
@@ -56,6 +60,9 @@ pub(crate) enum RunsCommand {
         /// The call whose body is printed, counted from 0
         #[arg(long, value_name = "N", default_value_t = 0, requires = "body")]
         call: u32,
+        /// Write a picture of the run to a file: each attempt with its time, tokens and cost
+        #[arg(long, value_name = "FILE", conflicts_with = "body")]
+        svg: Option<PathBuf>,
         /// Show texts in full
         #[arg(long)]
         full: bool,

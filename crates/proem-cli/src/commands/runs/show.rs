@@ -2,9 +2,11 @@
 
 mod account;
 mod output;
+mod picture;
 mod profile;
 mod tools;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use proem_engine::report::{MediaReport, SectionState};
@@ -25,6 +27,8 @@ pub(super) struct ShowRequest<'w> {
     pub(super) body: bool,
     pub(super) call: u32,
     pub(super) full: bool,
+    /// The file for a picture.
+    pub(super) svg: Option<&'w Path>,
     /// The runs that `last` counts.
     pub(super) listed: RunScope,
 }
@@ -90,6 +94,15 @@ pub(super) async fn run_runs_show(
     if wanted.body {
         ui::data(&body::exact_body(&store, &run, wanted.call).await?)?;
         return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(file) = wanted.svg {
+        let Some(picture) = picture::run_picture(&run) else {
+            return Err(CommandFailure::finding(format!(
+                "run `{}` asked no model, so there is nothing to draw",
+                run.row.id.short()
+            )));
+        };
+        ui::write_picture(file, &picture)?;
     }
     let texts = TextsByHash::load(&store, shown_hashes(&run)).await?;
     let mut notes = Vec::new();

@@ -62,11 +62,11 @@ pub(super) fn run_account(shown: &RunView<'_>, zone: &TimeZone, full: bool) -> S
     page.out
 }
 
-fn group_tokens(tokens: u64) -> String {
+pub(super) fn group_tokens(tokens: u64) -> String {
     group_thousands(usize::try_from(tokens).unwrap_or(usize::MAX))
 }
 
-fn or_unknown(count: Option<u64>) -> String {
+pub(super) fn or_unknown(count: Option<u64>) -> String {
     count.map_or_else(|| "unknown".to_owned(), group_tokens)
 }
 
