@@ -304,25 +304,23 @@ impl Profile {
     }
 }
 
+proem_text::word_table! {
+    pub ProfileRule {
+        Baseline = "baseline",
+        Failures = "failures",
+        Risks = "risks",
+        Retry = "retry",
+        Time = "time",
+        Compliance = "compliance",
+        Format = "format",
+    }
+}
+
 impl ProfileRule {
     /// Whether its lines come from results.
     #[must_use]
     pub const fn is_learned(self) -> bool {
         matches!(self, Self::Failures | Self::Risks | Self::Retry)
-    }
-
-    /// The word used in reports.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Baseline => "baseline",
-            Self::Failures => "failures",
-            Self::Risks => "risks",
-            Self::Retry => "retry",
-            Self::Time => "time",
-            Self::Compliance => "compliance",
-            Self::Format => "format",
-        }
     }
 }
 

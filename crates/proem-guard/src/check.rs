@@ -357,10 +357,7 @@ fn leaked_prompt_runs(
 fn fail(breach: RuleBreach, path: &str, value: &Untrusted<String>) -> ActionViolation {
     let RuleBreach { rule, span, seen } = breach;
     let text = value.value();
-    let mut end = span.end.min(span.start.saturating_add(MAX_EXCERPT)).min(text.len());
-    while !text.is_char_boundary(end) {
-        end = end.saturating_sub(1);
-    }
+    let end = text.floor_char_boundary(span.end.min(span.start.saturating_add(MAX_EXCERPT)));
     let excerpt = text.get(span.start..end).unwrap_or_default();
     let excerpt = Untrusted::new(String::from(excerpt), value.label().clone());
     ActionViolation { rule, field: String::from(path), span, excerpt, seen }

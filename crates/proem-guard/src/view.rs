@@ -27,14 +27,13 @@ mod spaced;
 pub(crate) mod step;
 mod turned;
 
-pub(crate) use self::base64::{base64_bytes, is_digit as is_base64_digit};
-pub(crate) use self::entities::reference;
 pub use self::{
     clean::{CleanView, clean_view},
     folded::folded_view,
     readings::{DecodingLimits, Readings, all_readings},
     step::ReadingStep,
 };
+pub(crate) use self::{entities::reference, percent::percent_run};
 
 use alloc::vec::Vec;
 use proem_text::View;

@@ -30,18 +30,16 @@ pub enum Level {
     High,
 }
 
-impl Level {
-    /// The word used in reports.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Low => "LOW",
-            Self::Unknown => "UNKNOWN",
-            Self::Medium => "MEDIUM",
-            Self::High => "HIGH",
-        }
+proem_text::word_table! {
+    pub Level {
+        Low = "LOW",
+        Unknown = "UNKNOWN",
+        Medium = "MEDIUM",
+        High = "HIGH",
     }
+}
 
+impl Level {
     /// The level that a signal represents. `None` if it represents none.
     #[must_use]
     pub const fn of(signal: Signal) -> Option<Self> {

@@ -146,19 +146,15 @@ pub enum GapReason {
     Malformed,
 }
 
-impl GapReason {
-    /// The word used in reports.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::TooLong => "too-long",
-            Self::TooMany => "too-many",
-            Self::TooDeep => "too-deep",
-            Self::NotText => "not-text",
-            Self::Unknown => "unknown",
-            Self::Replaced => "replaced",
-            Self::Malformed => "malformed",
-        }
+proem_text::word_table! {
+    pub GapReason {
+        TooLong = "too-long",
+        TooMany = "too-many",
+        TooDeep = "too-deep",
+        NotText = "not-text",
+        Unknown = "unknown",
+        Replaced = "replaced",
+        Malformed = "malformed",
     }
 }
 

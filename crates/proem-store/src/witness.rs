@@ -55,18 +55,17 @@ pub enum EffectOutcome {
     Unknown,
 }
 
-impl EffectOutcome {
+proem_text::word_table! {
     /// The name in the witness and in documents.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Sent => "sent",
-            Self::Failed => "failed",
-            Self::NotSent => "not-sent",
-            Self::Unknown => "unknown",
-        }
+    pub EffectOutcome {
+        Sent = "sent",
+        Failed = "failed",
+        NotSent = "not-sent",
+        Unknown = "unknown",
     }
+}
 
+impl EffectOutcome {
     const fn kind(self) -> LineKind {
         match self {
             Self::Sent => LineKind::Sent,

@@ -79,7 +79,7 @@ impl StageTool {
             "jira_comment" => Some(Self::Comment),
             name => {
                 let kind = name.strip_prefix("update_")?;
-                ArtefactKind::ALL.into_iter().find(|known| known.as_str() == kind).map(Self::Update)
+                ArtefactKind::parse(kind).map(Self::Update)
             }
         }
     }

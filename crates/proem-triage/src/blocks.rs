@@ -22,7 +22,7 @@ use self::signals::SignalDepth;
 use super::{
     artefact::{ArtefactField, ArtefactItemKind, Figure, ProjectFigures},
     charter::{CharterStatus, ProjectCharter},
-    date::utc_timestamp,
+    date::utc_day,
     plan::ArtefactSet,
 };
 
@@ -205,9 +205,4 @@ fn policy_block(policy: &Policy) -> LabelTree {
 fn comma_list_or_nothing(names: impl Iterator<Item = String>) -> LabelTree {
     let names: Vec<String> = names.collect();
     if names.is_empty() { "nothing".into() } else { names.join(", ").into() }
-}
-
-/// The day of a time, in UTC.
-fn utc_day(time: Time) -> String {
-    utc_timestamp(time).get(..10).unwrap_or_default().to_owned()
 }

@@ -341,7 +341,7 @@ impl CharterReader<'_> {
                 self.say(value.span().start, &format!("`{name}` is one line of 1 to 200 characters; write it"));
             }
         }
-        let level = AutonomyLevel::of_name(file.level.as_ref()).unwrap_or_else(|| {
+        let level = AutonomyLevel::parse(file.level.as_ref()).unwrap_or_else(|| {
             self.say(file.level.span().start, "`level` is one of monitoring, artefact and tactical; write one of them");
             AutonomyLevel::Monitoring
         });

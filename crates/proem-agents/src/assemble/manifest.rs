@@ -43,18 +43,17 @@ pub enum CommandPurpose {
     Format,
 }
 
-impl CommandPurpose {
+proem_text::word_table! {
     /// One word for prompts.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Build => "build",
-            Self::Test => "test",
-            Self::Lint => "lint",
-            Self::Format => "format",
-        }
+    pub CommandPurpose {
+        Build = "build",
+        Test = "test",
+        Lint = "lint",
+        Format = "format",
     }
+}
 
+impl CommandPurpose {
     /// The purpose in the words of a target, script or command: the first telling word counts, so that `cargo test
     /// --package x` tests and `cargo fmt --check` formats.
     fn of_words(text: &str) -> Option<Self> {

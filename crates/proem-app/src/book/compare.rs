@@ -101,16 +101,12 @@ pub enum ModelVerdict {
     Unknown,
 }
 
-impl ModelVerdict {
-    /// Its name.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Holds => "holds",
-            Self::Fails => "fails",
-            Self::Undecided => "undecided",
-            Self::Unknown => "unknown",
-        }
+proem_text::word_table! {
+    pub ModelVerdict {
+        Holds = "holds",
+        Fails = "fails",
+        Undecided = "undecided",
+        Unknown = "unknown",
     }
 }
 

@@ -93,19 +93,15 @@ pub enum SignalFate {
     Open,
 }
 
-impl SignalFate {
-    /// The word for it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Acted => "acted",
-            Self::Held => "held",
-            Self::Asked => "asked",
-            Self::Refused => "refused",
-            Self::Left => "left",
-            Self::SetAside => "set-aside",
-            Self::Open => "open",
-        }
+proem_text::word_table! {
+    pub SignalFate {
+        Acted = "acted",
+        Held = "held",
+        Asked = "asked",
+        Refused = "refused",
+        Left = "left",
+        SetAside = "set-aside",
+        Open = "open",
     }
 }
 

@@ -21,24 +21,12 @@ pub enum AutonomyLevel {
     Tactical,
 }
 
-impl AutonomyLevel {
-    /// Every level, the least first.
-    pub const ALL: [Self; 3] = [Self::Monitoring, Self::Artefact, Self::Tactical];
-
-    /// As it is written.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Monitoring => "monitoring",
-            Self::Artefact => "artefact",
-            Self::Tactical => "tactical",
-        }
-    }
-
-    /// The level that is written so.
-    #[must_use]
-    pub fn of_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|level| level.as_str() == name)
+proem_text::word_table! {
+    pub AutonomyLevel {
+        // The least first.
+        Monitoring = "monitoring",
+        Artefact = "artefact",
+        Tactical = "tactical",
     }
 }
 

@@ -52,17 +52,14 @@ pub enum HostMethod {
     Patch,
 }
 
-impl HostMethod {
+proem_text::word_table! {
     /// Its name on the wire.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Get => "GET",
-            Self::Delete => "DELETE",
-            Self::Post => "POST",
-            Self::Put => "PUT",
-            Self::Patch => "PATCH",
-        }
+    pub HostMethod {
+        Get = "GET",
+        Delete = "DELETE",
+        Post = "POST",
+        Put = "PUT",
+        Patch = "PATCH",
     }
 }
 

@@ -18,14 +18,11 @@ pub enum CatalogueEntryKind {
     Skill,
 }
 
-impl CatalogueEntryKind {
+proem_text::word_table! {
     /// The word used in files and on the command line.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Tool => "tool",
-            Self::Skill => "skill",
-        }
+    pub CatalogueEntryKind {
+        Tool = "tool",
+        Skill = "skill",
     }
 }
 

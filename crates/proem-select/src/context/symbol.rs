@@ -62,33 +62,20 @@ pub enum SymbolKind {
     Macro,
 }
 
-impl SymbolKind {
-    const ALL: [Self; 8] = [
-        Self::Function,
-        Self::Method,
-        Self::Type,
-        Self::Interface,
-        Self::Extension,
-        Self::Module,
-        Self::Constant,
-        Self::Macro,
-    ];
-
-    /// Its word.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Function => "function",
-            Self::Method => "method",
-            Self::Type => "type",
-            Self::Interface => "interface",
-            Self::Extension => "extension",
-            Self::Module => "module",
-            Self::Constant => "constant",
-            Self::Macro => "macro",
-        }
+proem_text::word_table! {
+    pub SymbolKind {
+        Function = "function",
+        Method = "method",
+        Type = "type",
+        Interface = "interface",
+        Extension = "extension",
+        Module = "module",
+        Constant = "constant",
+        Macro = "macro",
     }
+}
 
+impl SymbolKind {
     /// Whether other definitions are inside it.
     #[must_use]
     pub const fn holds_others(self) -> bool {

@@ -277,12 +277,12 @@ pub(super) fn read_action_detail(
 
 pub(super) fn read_action_state(row: &Row<'_>, column: &str) -> Result<ActionState, ReadFault> {
     let word: String = column_value(row, column)?;
-    ActionState::of_name(&word).ok_or_else(|| ReadFault::Odd(format!("`{column}` is `{word}`")))
+    ActionState::parse(&word).ok_or_else(|| ReadFault::Odd(format!("`{column}` is `{word}`")))
 }
 
 fn read_action_event(row: &Row<'_>, column: &str) -> Result<ActionEventKind, ReadFault> {
     let word: String = column_value(row, column)?;
-    ActionEventKind::of_name(&word).ok_or_else(|| ReadFault::Odd(format!("`{column}` is `{word}`")))
+    ActionEventKind::parse(&word).ok_or_else(|| ReadFault::Odd(format!("`{column}` is `{word}`")))
 }
 
 pub(super) fn read_optional_time(row: &Row<'_>, column: &str) -> Result<Option<Time>, ReadFault> {

@@ -127,7 +127,7 @@ fn read_effects_status(reader: &Connection, site: &Site, project: &Project) -> R
     let counted = "SELECT state, count(*) AS actions FROM actions WHERE project = ? GROUP BY state";
     let counted = all_rows(reader, counted, [&project.0], |row| {
         let word: String = column_value(row, "state")?;
-        let state = ActionState::of_name(&word).ok_or_else(|| ReadFault::Odd(format!("`state` is `{word}`")))?;
+        let state = ActionState::parse(&word).ok_or_else(|| ReadFault::Odd(format!("`state` is `{word}`")))?;
         Ok((state, column_count(row, "actions")?))
     })?;
     let number = |sql: &str| {

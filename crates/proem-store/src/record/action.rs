@@ -70,14 +70,10 @@ pub enum ApprovalBreadth {
     Bulk,
 }
 
-impl ApprovalBreadth {
-    /// As it is stored.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Single => "single",
-            Self::Bulk => "bulk",
-        }
+proem_text::word_table! {
+    pub ApprovalBreadth {
+        Single = "single",
+        Bulk = "bulk",
     }
 }
 
@@ -155,14 +151,10 @@ pub enum EffectsPower {
     Off,
 }
 
-impl EffectsPower {
-    /// As it is stored.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::On => "on",
-            Self::Off => "off",
-        }
+proem_text::word_table! {
+    pub EffectsPower {
+        On = "on",
+        Off = "off",
     }
 }
 

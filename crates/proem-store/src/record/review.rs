@@ -159,15 +159,11 @@ pub enum QuarantineState {
     Dismissed,
 }
 
-impl QuarantineState {
-    /// As it is stored.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Quarantined => "quarantined",
-            Self::Released => "released",
-            Self::Dismissed => "dismissed",
-        }
+proem_text::word_table! {
+    pub QuarantineState {
+        Quarantined = "quarantined",
+        Released = "released",
+        Dismissed = "dismissed",
     }
 }
 

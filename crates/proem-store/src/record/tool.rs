@@ -78,16 +78,12 @@ pub enum ToolCallState {
     Unknown,
 }
 
-impl ToolCallState {
-    /// The word that is stored.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Answered => "answered",
-            Self::Failed => "failed",
-            Self::Denied => "denied",
-            Self::Unknown => "unknown",
-        }
+proem_text::word_table! {
+    pub ToolCallState {
+        Pending = "pending",
+        Answered = "answered",
+        Failed = "failed",
+        Denied = "denied",
+        Unknown = "unknown",
     }
 }

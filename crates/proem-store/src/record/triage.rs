@@ -22,16 +22,12 @@ pub enum SignalStanding {
     Handled,
 }
 
-impl SignalStanding {
-    /// As it is stored.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::SetAside => "set-aside",
-            Self::Malformed => "malformed",
-            Self::Handled => "handled",
-        }
+proem_text::word_table! {
+    pub SignalStanding {
+        Open = "open",
+        SetAside = "set-aside",
+        Malformed = "malformed",
+        Handled = "handled",
     }
 }
 

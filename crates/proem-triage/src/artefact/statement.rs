@@ -41,20 +41,10 @@ pub enum Certainty {
     Inference,
 }
 
-impl Certainty {
-    /// The word that it is written with.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Fact => "fact",
-            Self::Inference => "inference",
-        }
-    }
-
-    /// The one of this word.
-    #[must_use]
-    pub fn parse(word: &str) -> Option<Self> {
-        [Self::Fact, Self::Inference].into_iter().find(|certainty| certainty.as_str() == word)
+proem_text::word_table! {
+    pub Certainty {
+        Fact = "fact",
+        Inference = "inference",
     }
 }
 

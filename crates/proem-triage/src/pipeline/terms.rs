@@ -119,7 +119,7 @@ mod state_word {
 
     pub(super) fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<ActionState, D::Error> {
         let word = String::deserialize(deserializer)?;
-        let known = ActionState::ALL.into_iter().find(|state| state.as_str() == word);
+        let known = ActionState::parse(&word);
         known.ok_or_else(|| D::Error::custom("this is no state of an action"))
     }
 }
@@ -214,7 +214,7 @@ impl PipelineSubject {
         Ok(Self {
             signals: signals.collect::<Result<_, _>>()?,
             artefacts,
-            level: AutonomyLevel::of_name(text("level")?).ok_or_else(|| wrong("level"))?,
+            level: AutonomyLevel::parse(text("level")?).ok_or_else(|| wrong("level"))?,
             gate: if may { ArtefactGate::Permitted } else { ArtefactGate::Withheld },
             mix: mix.ok_or_else(|| wrong("mix"))?,
             policy: {

@@ -27,18 +27,14 @@ pub enum SignalOutcomeKind {
     KeptOut,
 }
 
-impl SignalOutcomeKind {
-    /// The word that it is written with.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Logged => "logged",
-            Self::Incorporated => "incorporated",
-            Self::Commented => "commented",
-            Self::Drafted => "drafted",
-            Self::Escalated => "escalated",
-            Self::KeptOut => "kept-out",
-        }
+proem_text::word_table! {
+    pub SignalOutcomeKind {
+        Logged = "logged",
+        Incorporated = "incorporated",
+        Commented = "commented",
+        Drafted = "drafted",
+        Escalated = "escalated",
+        KeptOut = "kept-out",
     }
 }
 
