@@ -11,7 +11,7 @@ use futures_util::future::BoxFuture;
 use proem_agents::risk::feedback::{self, Meter};
 use proem_agents::risk::investigation::{Investigation, InvestigationEnd, InvestigationLimits, Subject};
 use proem_agents::risk::report::Rate;
-use proem_engine::ordered::OrderedJson;
+use proem_engine::ordered_json::OrderedJson;
 use proem_runtime::driver::{CallPerformer, ObjectPerform};
 use proem_runtime::records::{Recording, Start};
 use proem_runtime::risk::{AssessorProgress, Measures};

@@ -7,7 +7,7 @@ use proem_agents::risk::feedback::{self, Meter};
 use proem_agents::risk::investigation::{InvestigationEnd, InvestigationLimits, Subject};
 use proem_agents::risk::report::{HistoryRead, InvestigationUsage, Rate, ReportContext, RiskReport};
 use proem_engine::call::FailureKind;
-use proem_engine::ordered::OrderedJson;
+use proem_engine::ordered_json::OrderedJson;
 use proem_engine::profile::{self, Issue, Judgement};
 use proem_engine::run::{Attempt, CancelReason, ExchangeEnd, FallbackReason, Outcome};
 use proem_engine::versions::Versions;

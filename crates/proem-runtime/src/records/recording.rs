@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use proem_engine::ErrorKind;
 use proem_engine::ledger::{Cap, Pricing};
-use proem_engine::ordered::OrderedJson;
+use proem_engine::ordered_json::OrderedJson;
 use proem_engine::profile::Profiles;
 use proem_engine::report::Report;
 use proem_engine::run::{Effect, EffectId, EffectResult, Event, EventKind, Question, QuestionAnswer, Time};

@@ -6,7 +6,7 @@ use std::path::Path;
 use proem_guard::learned::scored_sentences;
 use serde::Deserialize;
 
-use crate::selection::data::{Dice, read_data_file};
+use crate::selection::public_sets::{Dice, read_data_file};
 
 /// The source of texts that were written for Proem.
 pub(crate) const OWN: &str = "own";
