@@ -10,11 +10,11 @@
 extern crate alloc;
 
 pub mod base64;
+mod beginnings;
 mod bytes;
 mod calendar;
 pub mod character;
 mod csv;
-mod cut;
 pub mod diagnostic;
 pub mod hex;
 pub mod json;
@@ -27,10 +27,10 @@ pub mod span;
 mod word_table;
 pub mod words;
 
+pub use beginnings::{first_bytes, first_characters, shorten_text};
 pub use bytes::{legacy_text, path_as_text};
 pub use calendar::CalendarDate;
 pub use csv::{BareQuotes, CsvError, CsvRow, read_csv};
-pub use cut::{first_bytes, first_characters, shorten_text};
 pub use diagnostic::{Diagnostic, DiagnosticSeverity, line_column};
 pub use json_comments::strip_json_comments;
 pub use label::{Audience, Label, Secrecy, Source, Sources};
