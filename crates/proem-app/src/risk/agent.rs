@@ -21,7 +21,7 @@ use serde_json::Value as Json;
 use super::assessing::{AssessedRepository, ChangeAssessment};
 use super::grounds::AssessmentRecord;
 use super::investigating::{complete_tier_two, investigation_subject};
-use super::made::{InvestigationStart, investigation_policy_hash};
+use super::investigation_settings::{InvestigationStart, investigation_policy_hash};
 use super::prompts::{DECISION, InvestigationPrompts, SYNTHESIS};
 use super::recording::{InvestigationRun, ReportSubject, evaluations, investigation_outcome, subject_inputs};
 use super::setting::false_positives;

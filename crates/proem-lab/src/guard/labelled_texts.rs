@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use proem_guard::learned::scored_sentences;
+use proem_guard::sentence_scorer::scored_sentences;
 use serde::Deserialize;
 
 use crate::selection::public_sets::{Dice, read_data_file};

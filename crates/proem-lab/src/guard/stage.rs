@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use proem_guard::learned::SentenceScorer;
 use proem_guard::score::{InjectionFeatures, NAMES, TextScorer};
+use proem_guard::sentence_scorer::SentenceScorer;
 use proem_guard::{FindingKind, Guard, Scan, Severity, Untrusted};
 use proem_score::linear::{Logistic, TrainingOptions, fit_logistic};
 use proem_text::{Label, Source};

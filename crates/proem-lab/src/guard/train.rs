@@ -10,7 +10,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use proem_guard::learned::{ScorerWeights, SentenceScorer, buckets, pack_scorer_file, scored_sentences};
+use proem_guard::sentence_scorer::{ScorerWeights, SentenceScorer, buckets, pack_scorer_file, scored_sentences};
 use proem_score::calibrate::Platt;
 
 use super::labelled_texts::{DOCUMENTS, LabelledText, folds, read_labelled_texts, read_own_texts, splice};

@@ -33,7 +33,7 @@ use self::rows::{CallContext, SendState};
 pub use self::tools::ToolReport;
 pub(super) use self::tools::known_outcomes;
 use super::resume::{FoldedState, Waits};
-use super::sealed::{SealBinding, SealKey, seal};
+use super::sealed_states::{SealBinding, SealKey, seal};
 use crate::driver::{Journal, PauseReason};
 
 /// How much of a run is kept.
