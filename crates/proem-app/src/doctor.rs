@@ -101,7 +101,7 @@ proem_text::word_table! {
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckupLine {
-    /// The subject.
+    /// The part of the installation that was looked at.
     pub subject: CheckupSubject,
     /// How it was found.
     pub state: CheckupState,

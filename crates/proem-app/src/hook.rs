@@ -76,7 +76,7 @@ impl HookTool {
 /// A person's prompt to a coding agent.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct PromptEvent {
-    /// The prompt.
+    /// The person's words, as the coding agent passes them on.
     pub prompt: String,
     /// The folder that it is about.
     pub cwd: PathBuf,

@@ -72,7 +72,7 @@ impl Issue {
 /// A result, as far as it is evaluated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResultExcerpt<'r> {
-    /// Its status.
+    /// As planned, or in any other way.
     pub status: ResultStatus,
     /// The output. Empty counts as missing.
     pub output: &'r str,
@@ -159,7 +159,7 @@ pub struct Wishes {
     pub time_sensitive: bool,
     /// Compliance considered.
     pub compliance_required: bool,
-    /// A format.
+    /// The wanted form of the output. `None` if any will do.
     pub preferred_format: Option<Format>,
 }
 

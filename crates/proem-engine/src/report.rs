@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::assemble::{PlacedContainment, label_of};
+use crate::assemble::placement::{PlacedContainment, label_of};
 use crate::assembly::{Assembly, PlacedSection};
 use crate::media::MediaFacts;
 use crate::message::Role;

@@ -290,7 +290,7 @@ pub enum SectionGroup {
     TrustedVolatile,
     /// Contained text that changes.
     UntrustedVolatile,
-    /// The task.
+    /// The person's words.
     Task,
 }
 

@@ -34,6 +34,7 @@ mod url;
 pub use self::{
     allow::{Allowlist, AllowlistEntryKind, NotCanonical},
     canary::Canary,
+    readings::MAX_FIELD,
     referent::Referent,
     rule::{ActionRule, ProvenanceGap, ReferentKind},
     tighten::{ApprovalNeed, Confidence, HoldMinutes, InternalDomains, Reach, Strictness, reach, tighten},
@@ -48,9 +49,6 @@ use crate::untrusted::Untrusted;
 use alloc::{string::String, vec::Vec};
 use core::cell::OnceCell;
 use proem_text::{Audience, Label, Span, normalise_text};
-
-/// The most bytes of one field's value: 256 KiB. A larger one fails without a further look.
-pub const MAX_FIELD: usize = 256 << 10;
 
 /// The most fields of one action.
 pub const MAX_FIELDS: usize = 1_024;

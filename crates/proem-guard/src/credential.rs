@@ -23,7 +23,7 @@ use proem_text::{Span, first_bytes};
 /// A credential in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Credential {
-    /// Its kind.
+    /// The provider or format that it belongs to.
     pub kind: CredentialKind,
     /// Its place.
     pub span: Span,

@@ -7,7 +7,7 @@ use proem_text::Span;
 /// One thing that was noticed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
-    /// Its kind.
+    /// The sort of attack.
     pub kind: FindingKind,
     /// The rule that found it, as documentation and configuration name it: `override/ignore`.
     pub rule: &'static str,
@@ -60,7 +60,7 @@ impl Severity {
     }
 }
 
-/// The kind of a finding.
+/// The sorts of attack that are recognised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FindingKind {
     /// A character that a reader doesn't see.

@@ -6,45 +6,45 @@
 /// How the definitions of a source without a grammar are told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dialect {
-    /// C.
+    /// Files of C, headers too.
     C,
     /// C++, also where it is embedded in other languages.
     Cpp,
-    /// C#.
+    /// Files of C#, `.cs`.
     CSharp,
-    /// Dart.
+    /// Files of Dart, `.dart`.
     Dart,
     /// A file of container images, whose stages are definitions.
     Dockerfile,
-    /// Elixir.
+    /// Files of Elixir, `.ex` and `.exs`.
     Elixir,
-    /// Julia.
+    /// Files of Julia, `.jl`.
     Julia,
-    /// Kotlin.
+    /// Files of Kotlin, scripts too.
     Kotlin,
-    /// Lua.
+    /// Files of Lua, `.lua`.
     Lua,
     /// A file of make, whose targets are definitions.
     Makefile,
     /// A notebook of Jupyter, as [`notebook_text`](crate::notebook_text) shows it.
     Notebook,
-    /// Objective-C.
+    /// Files of Objective-C, `.m` and `.mm`.
     ObjectiveC,
-    /// Perl.
+    /// Files of Perl, modules too.
     Perl,
-    /// PHP.
+    /// Files of PHP, `.php`.
     Php,
-    /// R.
+    /// Files of R, `.r` of either case.
     R,
-    /// Ruby.
+    /// Files of Ruby, `.rb` and those that name no ending.
     Ruby,
-    /// Scala.
+    /// Files of Scala, scripts too.
     Scala,
     /// The shells that read what `sh` reads.
     Shell,
     /// SQL, whose `create` statements are definitions.
     Sql,
-    /// Swift.
+    /// Files of Swift, `.swift`.
     Swift,
     /// Terraform, whose blocks are definitions by their addresses.
     Terraform,

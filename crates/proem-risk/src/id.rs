@@ -35,7 +35,7 @@ impl ObjectId {
         Some(Self { bytes, length })
     }
 
-    /// Its bytes.
+    /// The 20 bytes of SHA-1, or the 32 of SHA-256.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..usize::from(self.length)).unwrap_or_default()

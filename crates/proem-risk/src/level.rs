@@ -52,7 +52,7 @@ impl Level {
     }
 }
 
-/// The rules for the level.
+/// The thresholds by which scores, rules and gaps become levels.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LevelRules {
@@ -107,7 +107,7 @@ pub enum LevelReason {
     NothingKnown,
     /// There is no place among past commits, so the signals decide.
     Unranked,
-    /// Nothing in it runs.
+    /// Only documentation, comments or data changed.
     NothingRuns {
         /// The roles of the other changes, each once.
         roles: Vec<FileRole>,

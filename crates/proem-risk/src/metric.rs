@@ -154,7 +154,7 @@ pub struct Exclusion {
 pub enum SentencePart {
     /// Our words.
     Ours(String),
-    /// A path.
+    /// A path in the repository, shown as code.
     Path(String),
     /// A person: a mail address.
     Person(String),
@@ -195,7 +195,7 @@ pub struct Metric {
     pub name: MetricName,
     /// The value. `None` if it is unknown, and then [`Self::evidence`] says why.
     pub value: Option<f64>,
-    /// Its unit.
+    /// Lines, days, a share or another unit of its value.
     pub unit: MetricUnit,
     /// The counts that it was made from, where it is a share.
     pub of: Option<Fraction>,

@@ -58,7 +58,7 @@ pub struct DocumentOptions<'a> {
     pub name: Option<&'a Path>,
     /// Its kind, if it must not be guessed.
     pub kind: Option<DocumentKind>,
-    /// Its surroundings.
+    /// The project's own rules for reading the file.
     pub surroundings: FileSurroundings,
     /// The source that its fields are labelled with; without one, `file/` and the kind.
     pub source: Option<Source>,
@@ -66,7 +66,7 @@ pub struct DocumentOptions<'a> {
     pub limits: DocumentLimits,
 }
 
-/// The surroundings of a file.
+/// A project's own rules for reading a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum FileSurroundings {
     /// Nothing: somebody sent it, or named it.

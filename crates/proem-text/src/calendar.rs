@@ -10,7 +10,7 @@ const DAYS_OF_ERA: i64 = 146_097;
 /// A day by its date. Years may be zero or negative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CalendarDate {
-    /// The year.
+    /// The year, which may be zero or negative.
     pub year: i64,
     /// The month, 1 to 12.
     pub month: i64,

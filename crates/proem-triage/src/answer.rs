@@ -88,7 +88,7 @@ impl StageTool {
 /// One call of an answer.
 #[derive(Debug, Clone)]
 pub struct StageCall {
-    /// The tool.
+    /// The function of its contract that the model called.
     pub tool: StageTool,
     /// The call's arguments, under the answer's label.
     pub arguments: Untrusted<Json>,

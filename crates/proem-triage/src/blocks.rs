@@ -71,7 +71,7 @@ pub struct StageContext<'c> {
     pub policy: &'c Policy,
     /// The artefacts as they are.
     pub artefacts: &'c ArtefactSet,
-    /// The figures.
+    /// The counts of the project, for the prompt to cite.
     pub figures: &'c ProjectFigures,
     /// The actions of the last 24 hours, oldest first.
     pub actions: &'c [RecentAction],

@@ -117,7 +117,7 @@ pub enum CharterStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CharterStakeholder {
-    /// The name.
+    /// As people call them, and as messages greet them.
     pub name: String,
     /// The person's role in the project.
     #[serde(default)]
@@ -132,7 +132,7 @@ pub struct CharterStakeholder {
 /// Something that was promised for a day.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CharterMilestone {
-    /// The name.
+    /// As the project's file calls it.
     pub name: String,
     /// The day, in milliseconds since 1970, at its beginning in UTC.
     pub due: i64,

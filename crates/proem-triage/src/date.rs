@@ -25,14 +25,14 @@ pub enum SignalTime {
     Doubtful {
         /// Its words.
         said: Untrusted<String>,
-        /// The fault.
+        /// The reason why it can't be believed.
         fault: TimeFault,
     },
     /// The source says nothing.
     Missing,
 }
 
-/// The fault of a time.
+/// The reason why a time can't be believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TimeFault {
     /// It is no time, or is written in a way that is not known.

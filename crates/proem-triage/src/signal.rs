@@ -24,7 +24,7 @@ pub struct ProjectSignal {
     pub revision: String,
     /// When it happened, as the source says. It orders revisions and drives nothing.
     pub time: SignalTime,
-    /// The sender.
+    /// The person or account, and how far that is proven. `None` if the source names nobody.
     pub sender: Option<SignalSender>,
     /// The ticket that it is about, such as `TES-41`.
     pub ticket: Option<Untrusted<String>>,

@@ -22,7 +22,7 @@ const LONGEST: usize = 160;
 /// A command and where it is said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ManifestCommand {
-    /// Its purpose.
+    /// One of the usual steps of a project.
     pub purpose: CommandPurpose,
     /// The command, on one line.
     pub command: String,
@@ -33,13 +33,13 @@ pub struct ManifestCommand {
 /// The purpose of a command, in the order in which they are named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CommandPurpose {
-    /// It builds.
+    /// It compiles or packs the project.
     Build,
     /// It runs tests.
     Test,
     /// It checks without running.
     Lint,
-    /// It formats.
+    /// It rewrites sources in the project's style.
     Format,
 }
 

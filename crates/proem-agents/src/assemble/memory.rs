@@ -32,7 +32,6 @@ const WITHOUT_WORDS: f32 = 0.25;
 /// A task that memories are picked for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MemoryTask<'r> {
-    /// Its text.
     pub(crate) text: &'r str,
     /// The weights of its words as selection has them. `None` if there is no selection.
     pub(crate) selecting: Option<&'r SelectionTask<'r>>,

@@ -31,7 +31,7 @@ pub struct PlaceFacts {
 /// A command that a file of the repository says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandFact {
-    /// Its purpose.
+    /// One of the usual steps of a project.
     pub purpose: CommandPurpose,
     /// The command, on one line.
     pub command: Untrusted<String>,

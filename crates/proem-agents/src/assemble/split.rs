@@ -60,7 +60,7 @@ pub struct SplitParagraph<'t> {
     pub text: &'t str,
     /// Its destination.
     pub part: SplitDestination,
-    /// The reason.
+    /// The sign that put the paragraph there.
     pub reason: SplitReason,
 }
 

@@ -117,11 +117,11 @@ pub struct ModelStanding {
     pub prompt: String,
     /// The requested role, such as `small`.
     pub role: String,
-    /// The model.
+    /// As the configuration names it, with its provider.
     pub model: String,
     /// Its address.
     pub endpoint: String,
-    /// Its cases.
+    /// The result of each case of the prompt, in the order of the file.
     pub cases: Vec<BookCaseResult>,
     /// The spending.
     pub purse: LivePurse,

@@ -82,7 +82,7 @@ pub enum DigestPart {
     Words(String),
     /// Words that may be anybody's.
     Text(LabelTree),
-    /// A command.
+    /// A command line for the reader to copy.
     Command(String),
 }
 

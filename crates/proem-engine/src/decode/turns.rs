@@ -84,7 +84,6 @@ pub(super) enum TurnMark {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FoundMark {
     pub(super) kind: TurnMark,
-    /// Its start.
     pub(super) start: usize,
     /// Its end, with the role behind it.
     pub(super) end: usize,

@@ -59,7 +59,7 @@ impl ActionList {
 /// How an action is performed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EffectRoute {
-    /// As a mail.
+    /// One mail over SMTP.
     Mail,
     /// As a request to a server, by the declared template of this name.
     Request(String),
@@ -97,7 +97,7 @@ pub struct ActionTerms {
     pub route: EffectRoute,
     /// The action that it counts as when somebody outside receives it.
     pub external: Option<String>,
-    /// Its target.
+    /// The recipients that the action may reach, and the evidence they need.
     pub target: FieldTerms,
     /// Everything else that it says, by name.
     pub fields: BTreeMap<String, FieldTerms>,

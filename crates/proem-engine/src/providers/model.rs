@@ -61,7 +61,7 @@ pub enum Tokeniser {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OperatorRole {
-    /// `system`.
+    /// The messages have the role `system`.
     #[default]
     System,
     /// `developer`, in OpenAI's reasoning models.

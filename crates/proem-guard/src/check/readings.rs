@@ -4,7 +4,6 @@
 //! Bounded: [`ROUNDS`] rounds of each decoder over the whole text. Whether anything is left then is told, and so is a
 //! reading longer than any field may be (one character can represent eighteen). A decoded piece is where its code was.
 
-use super::MAX_FIELD;
 use crate::view::{percent_run, reference};
 use alloc::{string::String, vec::Vec};
 use proem_text::{
@@ -14,6 +13,9 @@ use proem_text::{
     hex::hex_byte,
     normalise_text,
 };
+
+/// The most bytes of one field's value: 256 KiB. A larger one fails without a further look.
+pub const MAX_FIELD: usize = 256 << 10;
 
 /// How deep encodings may nest.
 const ROUNDS: usize = 3;

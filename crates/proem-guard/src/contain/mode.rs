@@ -70,7 +70,6 @@ pub(super) fn datamark_view(view: &CleanView, mark: char) -> View {
     View { map: marked.map.then(&view.map), ..marked }
 }
 
-/// The view in Base64.
 pub(super) fn base64_view(view: &CleanView, original: usize) -> View {
     let mut map = OffsetMap::new();
     let text = encode_base64(view.text.as_bytes());

@@ -31,7 +31,7 @@ const DEFAULT_GAP: u16 = 12;
 /// The largest gap that a rule may allow, in characters.
 const MAX_GAP: u16 = 400;
 
-/// A rule.
+/// A pattern of words with its severity and kind.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DetectionRule {
     /// Its family and its name: `override/ignore`.

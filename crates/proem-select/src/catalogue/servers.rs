@@ -17,7 +17,7 @@ pub use super::entry::McpServer;
 pub enum ConfigSyntax {
     /// JSON. Comments and trailing commas are taken everywhere, since several programs write them.
     Json,
-    /// TOML.
+    /// A configuration in TOML, as Codex writes it.
     Toml,
 }
 

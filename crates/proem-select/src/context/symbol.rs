@@ -3,7 +3,7 @@
 /// Lines from one to another, both included, counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LineSpan {
-    /// The first.
+    /// The line it begins with, from 1.
     pub first: u32,
     /// The last. Not before the first.
     pub last: u32,
@@ -58,7 +58,7 @@ pub enum SymbolKind {
     Module,
     /// A constant or static value.
     Constant,
-    /// A macro.
+    /// A macro that other code can use.
     Macro,
 }
 
@@ -106,7 +106,7 @@ impl SymbolKind {
 pub struct CodeSymbol {
     /// Its name, as it is written.
     pub name: String,
-    /// Its kind.
+    /// The sort of thing that it defines.
     pub kind: SymbolKind,
     /// How many others it is inside.
     pub depth: u8,

@@ -27,7 +27,6 @@ impl ClauseEnd {
     }
 }
 
-/// A word of a clause.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ClauseWord {
     /// Folded. [`CODE`] represents what is no word.

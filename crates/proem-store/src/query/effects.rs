@@ -55,7 +55,7 @@ pub struct SwitchRow {
 /// A performer of effects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PerformerRow {
-    /// Its epoch.
+    /// The number that each new performer raises by one.
     pub epoch: PerformerEpoch,
     /// A text that identifies its process.
     pub process: String,

@@ -24,9 +24,9 @@ pub struct CreditScope {
 /// The place in a run that an action came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActionSource {
-    /// The run.
+    /// The run whose model proposed it.
     pub run: RunId,
-    /// Its step.
+    /// The turn of the run, from 0.
     pub step: u32,
 }
 
@@ -55,7 +55,7 @@ pub struct NewAction {
     pub deadline: Time,
     /// The policy's decision, as JSON. Null before the policy was asked.
     pub decision: Json,
-    /// Its origin.
+    /// The run and step that proposed it. `None` if a person did.
     pub origin: Option<ActionSource>,
     /// Texts that it needs as long as it is kept, such as those of its causes.
     pub texts: Vec<HashedContent>,

@@ -14,9 +14,9 @@ use super::names::{Actor, Project, RunId};
 /// A run as it starts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewRun {
-    /// Its id.
+    /// The id by which commands name it.
     pub id: RunId,
-    /// Its project.
+    /// The owner of the records that it is written to.
     pub project: Project,
     /// The actor that started it.
     pub actor: Actor,

@@ -10,7 +10,7 @@ use super::run::{NewRun, NewStep, Snapshot};
 /// Everything to write before tools are called, in one transaction. Lines that exist already stay as they are.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolIntent {
-    /// The run.
+    /// The run that is about to call.
     pub run: RunId,
     /// When it is written down.
     pub at: Time,
@@ -29,7 +29,7 @@ pub struct ToolIntent {
 pub struct NewToolCall {
     /// Which effect of its run.
     pub effect: EffectId,
-    /// The tool.
+    /// As the catalogue names it.
     pub tool: String,
     /// The effects that it may have.
     pub power: ToolPower,
@@ -44,7 +44,7 @@ pub struct NewToolCall {
 /// The outcome of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolEnd {
-    /// The run.
+    /// The run whose call ended.
     pub run: RunId,
     /// Which effect of it.
     pub effect: EffectId,

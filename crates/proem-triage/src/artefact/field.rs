@@ -81,7 +81,7 @@ proem_text::word_table! {
     }
 }
 
-/// The form of a field.
+/// The rules for a value of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldForm {
     /// A text of at most so many characters.

@@ -35,11 +35,11 @@ pub enum Figure {
     DoneThisSprint,
     /// Tickets of critical priority that are not done.
     PriorityCritical,
-    /// Of high priority.
+    /// Open items of the backlog with priority high.
     PriorityHigh,
-    /// Of medium priority.
+    /// Open items of the backlog with priority medium.
     PriorityMedium,
-    /// Of low priority.
+    /// Open items of the backlog with priority low.
     PriorityLow,
     /// Tickets that are not done and did not change for more than seven days.
     Stale,
@@ -85,7 +85,7 @@ proem_text::word_table! {
     }
 }
 
-/// The value of a figure.
+/// A figure as it was counted, or that it is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FigureValue {
     /// In hundredths: 350 is 3.5.

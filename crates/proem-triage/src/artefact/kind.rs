@@ -66,7 +66,7 @@ pub enum ArtefactItemKind {
     Highlight,
     /// A ticket that lacks detail.
     RefinementCandidate,
-    /// A decision.
+    /// A settled matter, with who settled it.
     Decision,
 }
 
@@ -257,7 +257,7 @@ impl ItemStatus {
 /// An item's id: `R001`, `DEC012`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ArtefactItemId {
-    /// Its kind.
+    /// The list of the artefact that it is in.
     pub kind: ArtefactItemKind,
     /// Its place in the sequence of its kind, from 1.
     pub number: u32,

@@ -12,7 +12,7 @@ impl From<&ProjectSignal> for SignalRevision {
     }
 }
 
-/// The origin of a statement.
+/// The signal or person behind the words of a statement.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StatementOrigin {
     /// A revision of a signal said it, or it was inferred from that.
@@ -148,7 +148,7 @@ impl ArtefactStatement {
         &self.words
     }
 
-    /// Its certainty.
+    /// A fact, or something inferred.
     #[must_use]
     pub const fn certainty(&self) -> Certainty {
         self.certainty

@@ -9,7 +9,7 @@ use proem_engine::{effect::key::SignalRevision, run::Time};
 
 use super::{
     PlannedQuestion,
-    cycle::{ArtefactGate, ArtefactSet, CycleContext, CycleMember},
+    context::{ArtefactGate, ArtefactSet, CycleContext, CycleMember},
     group::ticket_of,
 };
 use crate::{

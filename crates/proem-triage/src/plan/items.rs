@@ -7,7 +7,7 @@ use proem_engine::run::Time;
 use proem_guard::{LabelTree, Untrusted};
 use proem_text::{Label, Source, shorten_text};
 
-use super::cycle::CycleMember;
+use super::context::CycleMember;
 use super::group::{GroupedSignals, ticket_of};
 use crate::{
     artefact::{
@@ -20,7 +20,6 @@ use crate::{
     signal::{ProjectSignal, SignalSource},
 };
 
-/// Fields of an item.
 pub(super) type ItemFields = BTreeMap<ArtefactField, ArtefactValue>;
 
 /// The kind of item of the RAID log that a category makes, if it makes one.
