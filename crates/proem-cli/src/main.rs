@@ -13,7 +13,7 @@ mod ui;
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory as _, Parser as _};
 use proem_app::places::{Channel, Places};
 
 use args::CommandLine;

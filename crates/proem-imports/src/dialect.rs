@@ -6,45 +6,45 @@
 /// How the definitions of a source without a grammar are told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dialect {
-    /// Files of C, headers too.
+    /// Known by `.c`, `.h` and like endings.
     C,
     /// C++, also where it is embedded in other languages.
     Cpp,
-    /// Files of C#, `.cs`.
+    /// Known by `.cs`.
     CSharp,
-    /// Files of Dart, `.dart`.
+    /// Known by `.dart`.
     Dart,
     /// A file of container images, whose stages are definitions.
     Dockerfile,
-    /// Files of Elixir, `.ex` and `.exs`.
+    /// Known by `.ex` and `.exs`.
     Elixir,
-    /// Files of Julia, `.jl`.
+    /// Known by `.jl`.
     Julia,
-    /// Files of Kotlin, scripts too.
+    /// Known by `.kt` and `.kts`.
     Kotlin,
-    /// Files of Lua, `.lua`.
+    /// Known by the ending `.lua`.
     Lua,
     /// A file of make, whose targets are definitions.
     Makefile,
     /// A notebook of Jupyter, as [`notebook_text`](crate::notebook_text) shows it.
     Notebook,
-    /// Files of Objective-C, `.m` and `.mm`.
+    /// Known by `.m` and `.mm`.
     ObjectiveC,
-    /// Files of Perl, modules too.
+    /// Known by `.pl` and `.pm`.
     Perl,
-    /// Files of PHP, `.php`.
+    /// Known by the ending `.php`.
     Php,
-    /// Files of R, `.r` of either case.
+    /// Known by the ending `.r`.
     R,
-    /// Files of Ruby, `.rb` and those that name no ending.
+    /// Known by `.rb`, `.rake` and names such as `Gemfile`.
     Ruby,
-    /// Files of Scala, scripts too.
+    /// Known by `.scala` and `.sbt`.
     Scala,
     /// The shells that read what `sh` reads.
     Shell,
     /// SQL, whose `create` statements are definitions.
     Sql,
-    /// Files of Swift, `.swift`.
+    /// Known by the ending `.swift`.
     Swift,
     /// Terraform, whose blocks are definitions by their addresses.
     Terraform,

@@ -107,7 +107,7 @@ pub enum LevelReason {
     NothingKnown,
     /// There is no place among past commits, so the signals decide.
     Unranked,
-    /// Only documentation, comments or data changed.
+    /// Only files changed that don't run, such as documentation and lock files.
     NothingRuns {
         /// The roles of the other changes, each once.
         roles: Vec<FileRole>,

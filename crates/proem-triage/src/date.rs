@@ -78,7 +78,7 @@ pub fn utc_timestamp(time: Time) -> String {
 
 /// The day of a time in UTC: `2019-02-16`.
 #[must_use]
-pub(crate) fn utc_day(time: Time) -> String {
+pub fn utc_day(time: Time) -> String {
     CalendarDate::from_days(time.0.div_euclid(86_400_000)).to_string()
 }
 

@@ -80,9 +80,10 @@ mod tests {
 /// Every example of every `--help`.
 #[cfg(test)]
 mod examples {
-    use clap::Parser as _;
+    use clap::{CommandFactory as _, Parser as _};
 
     use super::*;
+    use crate::args::CommandLine;
 
     /// The texts of examples below a command.
     fn examples(command: &Command, found: &mut Vec<String>) {

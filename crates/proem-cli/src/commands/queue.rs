@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 use clap::{Subcommand, ValueEnum};
 
-pub(crate) use self::opening::short_effect_key;
+pub(crate) use self::opening::{at_desk, short_effect_key};
 use self::show::ShowForm;
 use crate::failure::CommandFailure;
 use crate::ui;

@@ -26,7 +26,7 @@ pub struct CreditScope {
 pub struct ActionSource {
     /// The run whose model proposed it.
     pub run: RunId,
-    /// The turn of the run, from 0.
+    /// How many events the run had taken.
     pub step: u32,
 }
 

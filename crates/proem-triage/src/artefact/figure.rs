@@ -35,11 +35,11 @@ pub enum Figure {
     DoneThisSprint,
     /// Tickets of critical priority that are not done.
     PriorityCritical,
-    /// Open items of the backlog with priority high.
+    /// Tickets of high priority that are not done.
     PriorityHigh,
-    /// Open items of the backlog with priority medium.
+    /// Tickets of medium priority that are not done.
     PriorityMedium,
-    /// Open items of the backlog with priority low.
+    /// Tickets of low priority that are not done.
     PriorityLow,
     /// Tickets that are not done and did not change for more than seven days.
     Stale,

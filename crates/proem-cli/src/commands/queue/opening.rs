@@ -17,7 +17,7 @@ pub(crate) fn short_effect_key(key: &EffectKey) -> String {
 }
 
 /// Opens the actions of the project around a folder, does something, and closes them.
-pub(super) fn at_desk<T>(
+pub(crate) fn at_desk<T>(
     root: &Path,
     work: impl AsyncFnOnce(&ActionDesk<'_>) -> Result<T, CommandFailure>,
 ) -> Result<T, CommandFailure> {
