@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use proem_guard::Verdict;
 use proem_score::interval::{Z95, wilson};
-use proem_triage::{ClassificationBasis, ConfidenceTable, SanitisedSignal, SignalClassification};
+use proem_triage::{ClassificationBasis, ConfidenceTable, SanitisedSignal};
 
 use super::baseline::{keyword_labels, majority};
 use super::effects::{ForbiddenEffects, count_forbidden_effects};
@@ -15,7 +15,7 @@ use super::labelled_signals::{LabelledKind, LabelledSignal, SignalLabels};
 use super::left_out::{self, LEFT_OUT};
 use super::model_report::models_report;
 use super::tempers::tempers;
-use super::triaged_half::{TriagedHalf, counts, right_on, share_of_signals};
+use super::triaged_half::{TriagedHalf, counts, right, right_on, share_of_signals};
 use crate::selection::public_sets::read_data_file;
 
 /// Measures the triage of signals without a model, and what becomes of a model's answers.
@@ -57,15 +57,6 @@ pub(crate) fn run_eval_triage(args: &EvalTriage) -> Result<String, String> {
         std::fs::write(&path, report).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
     }
     Ok(reports.into_iter().map(|(_, report)| report).collect::<Vec<_>>().join("\n"))
-}
-
-const fn labels_of_classification(told: &SignalClassification) -> SignalLabels {
-    SignalLabels {
-        category: told.answer.category,
-        importance: told.answer.importance,
-        action: told.answer.recommended_action,
-        time: told.answer.time_sensitivity,
-    }
 }
 
 const DIMENSIONS: [&str; 4] = ["type", "importance", "action", "time"];

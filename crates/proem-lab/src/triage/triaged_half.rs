@@ -9,7 +9,7 @@ use proem_triage::{
     classify_signals, sanitise_signal,
 };
 
-use super::labelled_signals::{LabelledSignal, SignalLabels, labelled_project, read_half};
+use super::labelled_signals::{LabelledKind, LabelledSignal, SignalLabels, labelled_project, read_half};
 
 /// One half with what became of it.
 pub(super) struct TriagedHalf {
@@ -63,7 +63,7 @@ impl TriagedHalf {
         self.told.iter().map(labels_of_classification).collect()
     }
 
-    fn of(&self, kind: LabelledKind) -> impl Iterator<Item = (&LabelledSignal, &SanitisedSignal)> {
+    pub(super) fn of(&self, kind: LabelledKind) -> impl Iterator<Item = (&LabelledSignal, &SanitisedSignal)> {
         self.signals.iter().zip(&self.sanitised).filter(move |(labelled, _)| labelled.kind == kind)
     }
 }
@@ -100,4 +100,13 @@ pub(super) fn share_of_signals(of: u64, all: u64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "a count of signals")]
     let percent = of as f64 * 100.0 / all.max(1) as f64;
     if all == 0 { "–".to_owned() } else { format!("{of} of {all} ({percent:.1} %)") }
+}
+
+const fn labels_of_classification(told: &SignalClassification) -> SignalLabels {
+    SignalLabels {
+        category: told.answer.category,
+        importance: told.answer.importance,
+        action: told.answer.recommended_action,
+        time: told.answer.time_sensitivity,
+    }
 }

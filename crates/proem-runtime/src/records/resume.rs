@@ -283,6 +283,7 @@ async fn recorded_answers(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::records::folded_state::Waits;
     use proem_engine::assembly::{Assembly, PromptId};
     use proem_engine::call::{AnswerForm, Arrival, Request};
     use serde_json::json;
