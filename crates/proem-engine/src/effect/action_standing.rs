@@ -11,7 +11,7 @@ use crate::run::Time;
 /// The facts about an action that decide its possible transitions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActionStanding {
-    /// Its state.
+    /// The action's place in the machine of effects.
     pub state: ActionState,
     /// The number of the change.
     pub version: ActionVersion,
