@@ -14,6 +14,7 @@
 
 mod answers;
 pub(crate) mod by_hand;
+mod committed;
 mod discover;
 pub(crate) mod filters;
 mod limits;
@@ -45,6 +46,8 @@ use crate::{
 };
 
 pub use answers::GitAnswers;
+pub(crate) use committed::committed_bytes;
+pub use committed::committed_file;
 pub use discover::{Repository, RepositoryKind, discover_repository_around};
 pub use limits::GitLimits;
 pub(crate) use listed::{INDEX_ENTRIES, UNTRACKED_PATHS};
