@@ -39,7 +39,7 @@ pub struct Guard {
 }
 
 /// The names of those concepts: words that speak to a machine, or of keeping something from people.
-const REASONS: [&str; 3] = ["ai", "have_ai", "conceal"];
+const REASONS: [&str; 2] = ["have_ai", "conceal"];
 
 impl fmt::Debug for Guard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

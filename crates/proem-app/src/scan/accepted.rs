@@ -104,7 +104,9 @@ impl AcceptedFindings {
         let no_day = |entry: &&AcceptedEntry| entry.until.as_deref().is_some_and(|day| parse_day(day).is_none());
         if let Some(entry) = file.accepted.iter().find(no_day) {
             let path = show::terminal_str(&entry.path);
-            return Err(Error::invalid(format!("the entry for `{path}` ends on no day; write `until = \"2026-11-30\"`")));
+            return Err(Error::invalid(format!(
+                "the entry for `{path}` ends on no day; write `until = \"2026-11-30\"`"
+            )));
         }
         let mut left = BTreeMap::new();
         for (number, entry) in file.accepted.iter().enumerate() {
@@ -121,7 +123,8 @@ impl AcceptedFindings {
     pub fn apply(&mut self, at: &Path, file: &mut FileScan) -> u64 {
         let Some(path) = self.relative(at) else { return 0 };
         self.scanned.insert(path.clone());
-        let here: Vec<usize> = self.entries.iter().enumerate().filter(|(_, e)| e.path == path).map(|(n, _)| n).collect();
+        let here: Vec<usize> =
+            self.entries.iter().enumerate().filter(|(_, e)| e.path == path).map(|(n, _)| n).collect();
         let here: Vec<usize> = here.into_iter().filter(|number| !self.is_expired(*number)).collect();
         if here.is_empty() {
             return 0;
@@ -169,7 +172,8 @@ impl AcceptedFindings {
         let mut accepted: Vec<AcceptedEntry> = self.entries.iter().filter(|old| !is_replaced(old)).cloned().collect();
         accepted.extend(more);
         accepted.sort_by(|a, b| (&a.path, &a.findings).cmp(&(&b.path, &b.findings)));
-        let text = toml::to_string(&EntriesFile { accepted }).map_err(|error| Error::bug("the accepted findings", error))?;
+        let text =
+            toml::to_string(&EntriesFile { accepted }).map_err(|error| Error::bug("the accepted findings", error))?;
         Ok(format!("{HEAD}\n{text}"))
     }
 

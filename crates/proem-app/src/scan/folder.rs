@@ -31,9 +31,8 @@ use crate::message::Note;
 use crate::words::group_thousands;
 
 /// The endings of files that hold other files.
-const ARCHIVES: [&str; 16] = [
-    "7z", "bz2", "crate", "deb", "gem", "gz", "jar", "nupkg", "rar", "rpm", "tar", "tgz", "whl", "xz", "zip", "zst",
-];
+const ARCHIVES: [&str; 16] =
+    ["7z", "bz2", "crate", "deb", "gem", "gz", "jar", "nupkg", "rar", "rpm", "tar", "tgz", "whl", "xz", "zip", "zst"];
 
 /// Why a path of a folder was not looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -218,13 +217,17 @@ impl<'f> Folder<'f> {
             (FileSelection::AddedSince(base), Some(around)) => around.change_since(base)?,
             (FileSelection::AddedSince(_), None) => {
                 let shown = show::terminal_str(&path.to_string_lossy()).into_string();
-                return Err(Error::invalid(format!("`{shown}` is in no git repository, so there is nothing to compare")));
+                return Err(Error::invalid(format!(
+                    "`{shown}` is in no git repository, so there is nothing to compare"
+                )));
             }
             _ => None,
         };
         let ignored = match (selection, &around, &change) {
             (FileSelection::Everything, ..) => Vec::new(),
-            (_, Some(around), Some(change)) => around.committed(&change.base, IGNORE_FILE, IGNORE_BYTES)?.unwrap_or_default(),
+            (_, Some(around), Some(change)) => {
+                around.committed(&change.base, IGNORE_FILE, IGNORE_BYTES)?.unwrap_or_default()
+            }
             (_, Some(around), None) => around.committed("HEAD", IGNORE_FILE, IGNORE_BYTES)?.unwrap_or_default(),
             (_, None, _) => match read_beneath(path, Path::new(IGNORE_FILE), IGNORE_BYTES)? {
                 Some(FileContent::Whole(bytes)) => bytes,
@@ -354,9 +357,10 @@ impl<'f> Folder<'f> {
         let mut document = extract(&bytes, UnreadTail::Nothing, &ask);
         let is_text = |gap: &DocumentGap| gap.reason != GapReason::NotText;
         if document.fields.is_empty() && !document.gaps.iter().all(is_text) {
-            let is_archive = relative.extension().and_then(|end| end.to_str()).is_some_and(|end| {
-                ARCHIVES.iter().any(|archive| end.eq_ignore_ascii_case(archive))
-            });
+            let is_archive = relative
+                .extension()
+                .and_then(|end| end.to_str())
+                .is_some_and(|end| ARCHIVES.iter().any(|archive| end.eq_ignore_ascii_case(archive)));
             return PathReading::LeftOut(if is_archive { SkipReason::Archive } else { SkipReason::Binary });
         }
         // Sources in another character set were read all the same, but for some letters.

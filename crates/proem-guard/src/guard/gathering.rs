@@ -201,8 +201,9 @@ impl Gathering {
         let phrases: Vec<(Span, FindingKind, Severity)> = reasons.map(|f| (f.span, f.kind, f.severity)).collect();
         for finding in &mut self.findings {
             // What nobody sees without decoding it needs no second reason.
-            let is_disguised = finding.hidden && !self.page_hidden.contains(&finding.span);
-            if !is_wording(finding.kind) || is_disguised || finding.severity < Severity::Medium {
+            let is_chance = is_mark(finding.kind) || finding.rule == "payload/blob";
+            let is_disguised = finding.hidden && !self.page_hidden.contains(&finding.span) && !is_chance;
+            if !needs_backing(finding) || is_disguised || finding.severity < Severity::Medium {
                 continue;
             }
             // Windows overlap by one sentence, so a few before the last that begins in time reach far enough.
@@ -217,9 +218,12 @@ impl Gathering {
             finding.severity = match finding.severity {
                 Severity::Medium if is_role(finding.rule) => Severity::Low,
                 _ if is_password(finding.rule) && !is_backed && (finding.hidden || !is_prose) => Severity::Low,
+                Severity::Medium if is_mark(finding.kind) && !is_backed => Severity::Low,
                 Severity::Medium if is_heard || is_backed || is_sure || finding.hidden => Severity::Medium,
                 Severity::Medium => Severity::Low,
+                severity if is_mark(finding.kind) && is_backed => severity,
                 severity if backing.is_some() && (is_heard || is_sure) => severity,
+                _ if finding.rule == "payload/blob" && !is_backed => Severity::Low,
                 _ => Severity::Medium,
             };
         }
@@ -261,8 +265,20 @@ const BESIDE: usize = 240;
 /// Whether a finding is a reason to believe the learned scorer. Orders and roles are what files for agents are made of,
 /// and headings what documents are; likeness to an attack is no other method.
 fn is_reason(kind: FindingKind, rule: &str) -> bool {
-    let is_common = matches!(kind, FindingKind::Order | FindingKind::Heading | FindingKind::Similar | FindingKind::Learned);
+    let is_common =
+        matches!(kind, FindingKind::Order | FindingKind::Heading | FindingKind::Similar | FindingKind::Learned);
     !is_common && !is_role(rule) && !is_password(rule)
+}
+
+/// Whether a finding in a file counts for little alone: words have other meanings, marks of turns are keys of data, and
+/// what is decoded may be a picture.
+fn needs_backing(finding: &Finding) -> bool {
+    is_wording(finding.kind) || is_mark(finding.kind) || finding.rule == "payload/blob"
+}
+
+/// Whether a finding is a mark of a turn or a section, as prompts and data of conversations have them.
+const fn is_mark(kind: FindingKind) -> bool {
+    matches!(kind, FindingKind::RoleMarker | FindingKind::SystemLine | FindingKind::ClosingTag | FindingKind::Heading)
 }
 
 /// Whether a rule finds the words that give a role, as every prompt does.

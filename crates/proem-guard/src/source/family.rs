@@ -105,9 +105,8 @@ fn family_by_ending(name: &str) -> Option<LanguageFamily> {
             LanguageFamily::C
         }
         "js" | "jsx" | "mjs" | "cjs" | "ts" | "tsx" | "mts" | "cts" | "vue" | "svelte" | "dart" | "groovy"
-        | "gradle" | "php" | "css" | "scss" | "sass" | "less" | "json" | "json5" | "jsonc" | "arb" | "ipynb" | "styl" => {
-            LanguageFamily::Script
-        }
+        | "gradle" | "php" | "css" | "scss" | "sass" | "less" | "json" | "json5" | "jsonc" | "arb" | "ipynb"
+        | "styl" => LanguageFamily::Script,
         "rs" => LanguageFamily::Rust,
         "py" | "pyi" | "pyx" | "bzl" | "star" | "nim" | "gd" => LanguageFamily::Python,
         "sh" | "bash" | "zsh" | "fish" | "ksh" | "ps1" | "rb" | "rake" | "gemspec" | "pl" | "pm" | "t" | "r"

@@ -299,7 +299,10 @@ impl FolderScan<'_> {
         folders.sort_by_key(|(name, verdicts)| (std::cmp::Reverse(sum(verdicts)), *name));
         let mut out = String::new();
         for (name, verdicts) in folders.iter().take(FOLDERS) {
-            let counts = verdicts.iter().rev().map(|(verdict, count)| format!("{} {}", group_thousands(*count), verdict.as_str()));
+            let counts = verdicts
+                .iter()
+                .rev()
+                .map(|(verdict, count)| format!("{} {}", group_thousands(*count), verdict.as_str()));
             let counts: Vec<String> = counts.collect();
             out.push_str(&format!("  in {}: {}\n", show::terminal_str(name), counts.join(", ")));
         }
