@@ -3,9 +3,12 @@
 //! An unreadable file never stops the others. A part that was not looked at is at least a flag. In a folder it is
 //! counted.
 
+pub mod accepted;
+pub mod agent_files;
 pub mod calibrate;
 pub mod examine;
 pub mod folder;
+pub mod groups;
 pub mod output;
 mod place;
 pub mod rows;

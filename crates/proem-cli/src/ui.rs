@@ -3,6 +3,7 @@
 mod answer;
 mod count_line;
 pub(crate) mod drawing;
+mod markup;
 mod output;
 mod person;
 mod progress;
@@ -25,6 +26,7 @@ use proem_text::json;
 
 pub(crate) use self::answer::{AnswerScreen, WaitNotes};
 pub(crate) use self::count_line::CountLine;
+pub(crate) use self::markup::{code_in_table, code_span, relative_uri, sarif_text};
 use self::output::Shapes;
 pub(crate) use self::output::{Printed, document_output as document_text, write_to_stdout};
 pub(crate) use self::person::{confirm, display_pages, operator};

@@ -34,7 +34,12 @@ pub struct Guard {
     model: SentenceScorer<'static>,
     stage: TextScorer,
     licences: Licences,
+    /// The concepts that are a reason to believe the learned scorer in a file.
+    reasons: Vec<u16>,
 }
+
+/// The names of those concepts: words that speak to a machine, or of keeping something from people.
+const REASONS: [&str; 2] = ["have_ai", "conceal"];
 
 impl fmt::Debug for Guard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -67,7 +72,8 @@ impl Guard {
         stage: TextScorer,
     ) -> Result<Self, GuardError> {
         let (lexicon, scanners) = scanners::shipped_scanners(tools).map_err(GuardError::Rules)?;
-        Ok(Self { lexicon, scanners, model, stage, licences: Licences::shipped() })
+        let reasons = REASONS.iter().filter_map(|name| lexicon.concept(name)).collect();
+        Ok(Self { lexicon, scanners, model, stage, licences: Licences::shipped(), reasons })
     }
 
     /// The same with another way from features to a score, as a calibration makes one.
@@ -128,7 +134,7 @@ impl Guard {
         gathering.read(prose.map);
         self.gather(&prose.text, Scoring::Paragraphs, &mut gathering);
         // After both passes: what the rules found waits for what the scorer says of the same place.
-        gathering.heed_witnesses();
+        gathering.heed_witnesses(syntax);
         gathering.finish(&self.stage, score::FILE)
     }
 
@@ -169,6 +175,10 @@ impl Guard {
                     let reason = UnreadReason::Scanner { name: scanner.name(), reason: error.reason };
                     gathering.leave_unread(Span::new(0, block.len()), reason);
                 }
+            }
+            if scoring == Scoring::Paragraphs {
+                let speaks = mentions.iter().filter(|mention| self.reasons.contains(&mention.concept));
+                gathering.take_reasons(reading, speaks.map(|mention| folded.map.original(mention.span)));
             }
             for paragraph in scored_paragraphs(&reading.view.text, scoring) {
                 let text = reading.view.text.get(paragraph.start..paragraph.end).unwrap_or_default();

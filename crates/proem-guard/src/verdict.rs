@@ -8,7 +8,7 @@
 
 use crate::{
     finding::{Finding, FindingKind, Severity},
-    scan::{Scan, UnreadReason},
+    scan::{Scan, UnreadReason, UnreadSpan},
 };
 use alloc::{
     format,
@@ -143,7 +143,7 @@ impl Bar {
     #[must_use]
     pub fn judge(&self, scan: &Scan) -> Verdict {
         let found = scan.findings.iter().map(|finding| self.of(finding)).max();
-        let unread = scan.unread.iter().map(|unread| unread_verdict(unread.reason)).max();
+        let unread = scan.unread.iter().map(|unread| unread.verdict()).max();
         let score = if scan.score < 0.5 { Verdict::Allow } else { self.of_learned() };
         found.unwrap_or(Verdict::Allow).max(unread.unwrap_or(Verdict::Allow)).max(score)
     }
@@ -168,11 +168,14 @@ impl Bar {
     }
 }
 
-/// An unread part is flagged; if a scanner broke, nobody knows the text there.
-const fn unread_verdict(reason: UnreadReason) -> Verdict {
-    match reason {
-        UnreadReason::DecodingLimit => Verdict::Flag,
-        UnreadReason::Scanner { .. } => Verdict::Quarantine,
+impl UnreadSpan {
+    /// The verdict that it gives: an unread part is flagged. If a scanner broke, nobody knows the text there.
+    #[must_use]
+    pub const fn verdict(&self) -> Verdict {
+        match self.reason {
+            UnreadReason::DecodingLimit => Verdict::Flag,
+            UnreadReason::Scanner { .. } => Verdict::Quarantine,
+        }
     }
 }
 

@@ -6,7 +6,7 @@ mod glob;
 mod role;
 mod rules;
 
-pub use self::attributes::GitAttributes;
+pub use self::attributes::{GitAttributes, unquote_c};
 pub use self::class::{Language, PathClass, classify_path, path_role};
 pub use self::glob::PathPattern;
 pub use self::role::{FileRole, Framework, Sensitive};

@@ -63,6 +63,8 @@ pub enum ListingOrigin {
     NoRepository,
     /// The file system: there is no git on this machine.
     NoGit,
+    /// The file system, because the caller wants all files.
+    Everything,
 }
 
 /// Lists what is below `folder`.
@@ -95,6 +97,15 @@ pub fn list_files_below(environment: &Environment, folder: &Path) -> Result<Fold
     // How much is left out is worth knowing, and no reason to look at nothing.
     let untracked = git::count_untracked_below(&git, folder, GIT_TIME).ok();
     Ok(FolderListing { entries, origin: ListingOrigin::Tracked { untracked } })
+}
+
+/// Lists all that is below `folder`, whether git tracks it or not.
+///
+/// # Errors
+///
+/// [`Error::Io`] if a folder can't be read. [`Error::TooManyFiles`] if there are more than are listed.
+pub fn list_everything_below(folder: &Path) -> Result<FolderListing, Error> {
+    Ok(FolderListing { entries: walk_untracked_folder(folder)?, origin: ListingOrigin::Everything })
 }
 
 /// All that is below a folder, without the inside of repositories' own folders.

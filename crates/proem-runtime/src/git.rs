@@ -14,6 +14,7 @@
 
 mod answers;
 pub(crate) mod by_hand;
+mod committed;
 mod discover;
 mod file_listing;
 pub(crate) mod filters;
@@ -45,6 +46,8 @@ use crate::{
 };
 
 pub use answers::GitAnswers;
+pub(crate) use committed::committed_bytes;
+pub use committed::committed_file;
 pub use discover::{Repository, RepositoryKind, discover_repository_around};
 pub(crate) use file_listing::{INDEX_ENTRIES, UNTRACKED_PATHS};
 pub use file_listing::{TrackedKind, count_untracked_below, tracked_below};

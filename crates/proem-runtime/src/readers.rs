@@ -271,6 +271,10 @@ fn marks(kind: DocumentKind, bytes: &[u8], ask: &DocumentOptions<'_>) -> Option<
         DocumentKind::Markdown => Some(LanguageFamily::Document),
         // Strings in quotes are what JSON has in common with source.
         DocumentKind::Source => named.or(Some(LanguageFamily::Script)),
+        // A project's files are no messages, whatever their names.
+        DocumentKind::Text if ask.kind.is_none() && ask.surroundings == FileSurroundings::Project => {
+            named.or(Some(LanguageFamily::Plain))
+        }
         // If the caller says that it is a text, all of it is read as one.
         DocumentKind::Text => named.filter(|_| ask.kind.is_none()),
         DocumentKind::Html if ask.surroundings == FileSurroundings::Project => Some(LanguageFamily::Plain),

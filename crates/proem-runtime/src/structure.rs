@@ -81,7 +81,7 @@ pub enum TreeState<'a> {
     WorkTree,
 }
 
-/// Which file of a repository imports which.
+/// Each file of a repository with the files that it imports.
 #[derive(Debug, Clone)]
 pub struct Structure {
     /// All files, sorted by the bytes of their paths. Their places are the graph's numbers.

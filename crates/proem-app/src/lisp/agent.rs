@@ -33,7 +33,7 @@ const MAX_AGENTS: usize = 200;
 pub struct LoadedAgent {
     /// Its file, as it was found.
     pub path: PathBuf,
-    /// What its file declares, checked.
+    /// The declarations of its file, checked.
     pub definition: AgentDefinition,
     /// The content of the agent's file.
     pub text: String,

@@ -7,6 +7,9 @@ use proem_text::{Source, Span};
 use super::place::{self, Excerpt};
 use crate::guarding::GuardSetup;
 
+/// The hexadecimal digits of a finding's id: 48 bits, so that two of a million are the same once in 500 projects.
+const ID_DIGITS: usize = 12;
+
 /// Whether attacks are to be cut out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CutChoice {
@@ -50,6 +53,8 @@ pub struct ExaminedField {
     pub findings: Vec<PlacedFinding>,
     /// The parts of it that were not looked at, and the reasons.
     pub unread: Vec<(Spot, UnreadReason)>,
+    /// The verdict that the unread parts give.
+    pub unread_verdict: Verdict,
     /// The rest of it, if attacks are cut out.
     pub cut: Option<Cut>,
 }
@@ -65,6 +70,11 @@ pub struct PlacedFinding {
     pub text: Untrusted<String>,
     /// The excerpt to show.
     pub excerpt: Excerpt,
+    /// The id that an acceptance names: a hash of the rule, its severity and the text around, so that it moves with
+    /// the text.
+    pub id: String,
+    /// The verdict that it gives alone.
+    pub verdict: Verdict,
 }
 
 /// A place that a person can go to.
@@ -132,8 +142,43 @@ fn examine_field(guard: &Guard, field: DocumentField, scan: Scan, bar: Bar, cutt
     let verdict = bar.judge(&scan);
     let score = scan.score;
     let cut = (cutting == CutChoice::Wanted).then(|| cut_attacks(guard, bar, &field.text, &scan));
-    let (findings, unread) = place_findings(&field.text, field.place, scan);
-    ExaminedField { name: field.name, verdict, score, findings, unread, cut }
+    let unread_verdict = scan.unread.iter().map(|unread| unread.verdict()).max().unwrap_or(Verdict::Allow);
+    let (findings, unread) = place_findings(&field.text, field.place, scan, bar);
+    ExaminedField { name: field.name, verdict, score, findings, unread, unread_verdict, cut }
+}
+
+impl FileScan {
+    /// Leaves out the findings that `is_kept` refuses, and the verdicts that rest on them alone.
+    ///
+    /// What was not looked at keeps its verdict.
+    pub fn retain_findings(&mut self, mut is_kept: impl FnMut(&PlacedFinding) -> bool) {
+        for field in &mut self.fields {
+            let count = field.findings.len();
+            field.findings.retain(&mut is_kept);
+            if field.findings.len() < count {
+                let found = field.findings.iter().map(|found| found.verdict).max().unwrap_or(Verdict::Allow);
+                field.verdict = found.max(field.unread_verdict);
+            }
+        }
+        self.fields.retain(|field| !field.findings.is_empty() || field.verdict > Verdict::Allow);
+        let least = if self.gaps.is_empty() { Verdict::Allow } else { Verdict::Flag };
+        self.verdict = self.fields.iter().map(|field| field.verdict).fold(least, Verdict::max);
+        self.filtered_count = self.fields.iter().filter(|field| field.verdict >= Verdict::Quarantine).count();
+    }
+
+    /// All findings, field by field.
+    pub fn findings(&self) -> impl Iterator<Item = &PlacedFinding> {
+        self.fields.iter().flat_map(|field| &field.findings)
+    }
+}
+
+impl PlacedFinding {
+    /// The last line of the finding, counted like the first.
+    #[must_use]
+    pub fn last_line(&self) -> usize {
+        let breaks = self.text.measure(|text| text.trim_end().bytes().filter(|byte| *byte == b'\n').count());
+        self.spot.line.saturating_add(breaks)
+    }
 }
 
 /// Findings and what was not looked at, with their places.
@@ -141,17 +186,20 @@ pub(crate) fn place_findings(
     text: &Untrusted<String>,
     at: Option<DocumentPosition>,
     scan: Scan,
+    bar: Bar,
 ) -> (Vec<PlacedFinding>, Vec<(Spot, UnreadReason)>) {
     let spans: Vec<Span> = scan.findings.iter().map(|finding| finding.span).collect();
     let located = place::locate_spans(text, &spans);
     let excerpts = place::excerpts(text, &located);
     let texts = place::copy_spans(text, &spans);
-    // Each of the three has one for each span, in its order.
-    let findings = scan.findings.into_iter().zip(located).zip(excerpts).zip(texts);
+    let ids: Vec<String> = scan.findings.iter().map(|finding| finding_id(finding, text)).collect();
+    // Each of the four has one for each span, in its order.
+    let findings = scan.findings.into_iter().zip(located).zip(excerpts).zip(texts).zip(ids);
     let findings = findings
-        .map(|(((finding, located), excerpt), text)| {
+        .map(|((((finding, located), excerpt), text), id)| {
             let spot = spot(finding.span, (located.line, located.column), at);
-            PlacedFinding { finding, spot, text, excerpt }
+            let verdict = bar.of(&finding);
+            PlacedFinding { finding, spot, text, excerpt, id, verdict }
         })
         .collect();
     let spans: Vec<Span> = scan.unread.iter().map(|unread| unread.span).collect();
@@ -160,6 +208,17 @@ pub(crate) fn place_findings(
         .map(|(unread, located)| (spot(unread.span, (located.line, located.column), at), unread.reason))
         .collect();
     (findings, unread)
+}
+
+/// The id of a finding: the same for the same rule about the same words in the same line, wherever the line is.
+///
+/// Blanks don't count. A finding that is worse or hidden has another id, so that nobody accepted it.
+fn finding_id(finding: &Finding, text: &Untrusted<String>) -> String {
+    let hidden = if finding.hidden { "hidden" } else { "" };
+    let head = format!("{}\0{}\0{hidden}\0", finding.rule, finding.severity.as_str());
+    let mut id = place::line_hash(&head, text, finding.span);
+    id.truncate(ID_DIGITS);
+    id
 }
 
 /// A field's place in the file, if the file contains the field literally.

@@ -74,6 +74,8 @@ pub struct FindingOut {
     kind: &'static str,
     /// The rule that found it.
     rule: &'static str,
+    /// The id that `--accept` takes.
+    id: String,
     /// The place in the field.
     #[serde(flatten)]
     place: PlaceOut,
@@ -265,6 +267,7 @@ impl FindingOut {
         Self {
             kind: finding.kind.as_str(),
             rule: finding.rule,
+            id: found.id.clone(),
             place: PlaceOut::new(&found.spot),
             view: finding.steps.iter().copied().map(ReadingStep::as_str).collect(),
             hidden: finding.hidden,

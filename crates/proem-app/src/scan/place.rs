@@ -5,6 +5,8 @@
 use proem_guard::Untrusted;
 use proem_text::Span;
 
+use crate::trust::sha256_hex;
+
 /// How much of a line is shown before and after a place, in characters.
 const AROUND: usize = 40;
 
@@ -92,6 +94,26 @@ pub(crate) fn excerpts(text: &Untrusted<String>, located: &[TextPlace]) -> Vec<E
         out.push(Excerpt { before, marked, after, clipped: place.clipped });
     }
     out
+}
+
+/// How much of a line counts around a place for its id, in bytes.
+const LINE: usize = 200;
+
+/// A hash of `head` and the lines that a place is on. Their blanks don't count.
+pub(crate) fn line_hash(head: &str, text: &Untrusted<String>, span: Span) -> String {
+    let mut hash = String::new();
+    text.measure(|text| {
+        let start = text.floor_char_boundary(span.start);
+        let end = text.ceil_char_boundary(span.end.max(start));
+        let from = text.ceil_char_boundary(start.saturating_sub(LINE)).min(start);
+        let to = text.floor_char_boundary(end.saturating_add(LINE).min(text.len())).max(end);
+        let before = text.get(from..start).and_then(|before| before.rsplit('\n').next()).unwrap_or_default();
+        let after = text.get(end..to).and_then(|after| after.split('\n').next()).unwrap_or_default();
+        let marked = text.get(start..end).unwrap_or_default();
+        let words: Vec<&str> = [before, marked, after].into_iter().flat_map(str::split_whitespace).collect();
+        hash = sha256_hex(format!("{head}{}", words.join(" ")).as_bytes());
+    });
+    hash
 }
 
 /// Copies of pieces of a text, under its label.

@@ -170,9 +170,10 @@ fn score_row(guarding: &GuardSetup, row: &Numbered, source: &Source) -> Result<R
     };
     let scan = guarding.guard.scan(&text);
     let unread = if gaps.is_empty() { Verdict::Allow } else { Verdict::Flag };
-    let verdict = guarding.policy.bar(source.as_str(), FIELD).judge(&scan).max(unread);
+    let bar = guarding.policy.bar(source.as_str(), FIELD);
+    let verdict = bar.judge(&scan).max(unread);
     let score = scan.score;
-    let (findings, unread) = examine::place_findings(&text, None, scan);
+    let (findings, unread) = examine::place_findings(&text, None, scan, bar);
     let out = RowOut {
         score: round_to_six(score),
         verdict: verdict.as_str(),

@@ -8,7 +8,7 @@ use proem_triage::plan::ArtefactSet;
 /// An artefact whose newest version can't be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct UnreadableArtefact {
-    /// Which one.
+    /// The kind of the artefact.
     pub(crate) kind: ArtefactKind,
     /// The version that can't be read.
     pub(crate) version: u64,

@@ -7,6 +7,7 @@ pub(crate) mod args;
 mod calibrate;
 mod folder;
 mod listing;
+mod report;
 mod rows;
 
 use std::io;
@@ -34,7 +35,7 @@ pub(super) fn run_scan(args: &ScanArgs) -> Result<ExitCode, CommandFailure> {
     if let Some(path) = &args.jsonl {
         return rows::run_scan_rows(&guarding, path, args, &options);
     }
-    if args.files.iter().any(|path| path.is_dir()) {
+    if args.is_folder_report() {
         return folder::run_scan_folder(&guarding, args, &options);
     }
     if args.cut && !args.json && args.files.len() > 1 {
@@ -72,7 +73,7 @@ pub(super) fn run_scan(args: &ScanArgs) -> Result<ExitCode, CommandFailure> {
     } else if args.files.len() > 1 && !args.quiet {
         ui::print_listing(&listing::verdict_summary(&total.verdicts, total.unreadable.len()))?;
     }
-    Ok(total.code(args.fail_on.unwrap_or(VerdictThreshold::Flag)))
+    Ok(total.code(args.threshold()))
 }
 
 /// Prints what a person wants to see of a file, unless everything is printed in the end.

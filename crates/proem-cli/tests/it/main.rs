@@ -63,6 +63,7 @@ mod run;
 mod runner;
 mod same_verdict;
 mod scan;
+mod scan_project;
 mod schema;
 mod select;
 mod selection;

@@ -5,6 +5,7 @@ use crate::{
     scan::{Hit, MAX_FINDINGS, Scan, UnreadReason, UnreadSpan},
     scanners::payload,
     score::{Growth, ScoreEvidence, TextScorer},
+    source::LanguageFamily,
     view::{Reading, ReadingStep, Readings},
 };
 use alloc::{
@@ -54,6 +55,12 @@ pub(super) struct Gathering {
     likeness: f32,
     /// Windows in plain sight that the learned scorer takes for an attack.
     witnesses: Vec<Span>,
+    /// Whether a window only counts beside a reason that doesn't depend on the learned scorer.
+    needs_reason: bool,
+    /// The places of such reasons.
+    reasons: BTreeSet<Span>,
+    /// The places of what only a page hides, such as a comment, and no encoding.
+    page_hidden: BTreeSet<Span>,
 }
 
 impl Gathering {
@@ -83,6 +90,18 @@ impl Gathering {
     /// the whole.
     pub(super) fn read(&mut self, part: OffsetMap) {
         self.part = Some(part);
+        self.needs_reason = true;
+    }
+
+    /// Takes the places, in the reading's text, where words speak to a machine or of keeping a secret.
+    pub(super) fn take_reasons(&mut self, reading: &Reading, places: impl Iterator<Item = Span>) {
+        let places: Vec<Span> = places.map(|place| self.moved(reading.view.map.original(place))).collect();
+        self.reasons.extend(places);
+    }
+
+    /// Whether a rule or a word says at this place, or right beside it, what the learned scorer says.
+    fn has_reason(&self, place: Span) -> bool {
+        overlaps_any(&self.reasons, place)
     }
 
     /// A place in the block at hand, in bytes of the original.
@@ -107,6 +126,11 @@ impl Gathering {
             if kind == FindingKind::Similar {
                 self.likeness = self.likeness.max(score);
             }
+            // An order to ignore something that is only mild is a quotation.
+            let is_quotation = kind == FindingKind::Override && severity < Severity::Medium;
+            if self.needs_reason && !is_quotation && is_reason(kind, rule) {
+                self.reasons.insert(span);
+            }
             self.block.push(Finding { kind, rule, span, steps: reading.steps.clone(), hidden, severity, score });
         }
     }
@@ -116,6 +140,9 @@ impl Gathering {
         self.window_count = self.window_count.saturating_add(1);
         if score >= WITNESS && reading.steps.is_empty() {
             self.witnesses.push(self.moved(reading.view.map.original(place)));
+        }
+        if self.needs_reason && !self.has_reason(self.moved(reading.view.map.original(place))) {
+            return;
         }
         let lowest = self.windows.last().filter(|_| self.windows.len() >= TOP_WINDOWS);
         if lowest.is_none_or(|lowest| lowest.score < score) {
@@ -147,7 +174,7 @@ impl Gathering {
             let is_chance = is_code && is_wording(found.kind) && found.score < SURE;
             found.hidden || (found.severity >= least && !is_chance)
         };
-        let found = distinct_findings(found).into_iter().filter(counts);
+        let found = distinct_findings(found, &mut self.page_hidden).into_iter().filter(counts);
         self.findings.extend(found);
         if self.findings.len() > MAX_FINDINGS.saturating_mul(4) {
             self.keep_worst();
@@ -162,23 +189,43 @@ impl Gathering {
         self.findings.truncate(MAX_FINDINGS);
     }
 
-    /// Says of phrases in plain sight that they are only suspicious where the learned scorer hears nothing.
+    /// Holds phrases in plain sight to what else speaks for an attack at their place.
     ///
-    /// A file of source is long, and its words speak of other machines: prompts are shown, lists skipped,
-    /// functions called. Two that don't know of each other have to agree before such a file is kept out.
-    pub(super) fn heed_witnesses(&mut self) {
+    /// A file is long, and its words speak of other machines: prompts are shown, lists skipped, functions called. So a
+    /// severe phrase keeps a file out only if the learned scorer and a rule of another family agree, and is suspicious
+    /// alone. A medium phrase is suspicious only if one of the two agrees.
+    pub(super) fn heed_witnesses(&mut self, syntax: LanguageFamily) {
         self.witnesses.sort();
+        let is_prose = matches!(syntax, LanguageFamily::Document | LanguageFamily::Plain);
+        let reasons = self.findings.iter().filter(|found| is_reason(found.kind, found.rule));
+        let phrases: Vec<(Span, FindingKind, Severity)> = reasons.map(|f| (f.span, f.kind, f.severity)).collect();
         for finding in &mut self.findings {
-            let is_unsure = is_wording(finding.kind) && !finding.hidden && finding.score < SURE;
-            if !is_unsure || finding.severity < Severity::High {
+            // What nobody sees without decoding it needs no second reason.
+            let is_chance = is_mark(finding.kind) || finding.rule == "payload/blob";
+            let is_disguised = finding.hidden && !self.page_hidden.contains(&finding.span) && !is_chance;
+            if !needs_backing(finding) || is_disguised || finding.severity < Severity::Medium {
                 continue;
             }
             // Windows overlap by one sentence, so a few before the last that begins in time reach far enough.
             let next = self.witnesses.partition_point(|window| window.start < finding.span.end);
             let near = self.witnesses.get(next.saturating_sub(8)..next).unwrap_or_default();
-            if !near.iter().any(|window| window.overlaps(finding.span)) {
-                finding.severity = Severity::Medium;
-            }
+            let is_heard = near.iter().any(|window| window.overlaps(finding.span));
+            let is_sure = finding.score >= SURE;
+            let around = Span::new(finding.span.start.saturating_sub(BESIDE), finding.span.end.saturating_add(BESIDE));
+            let backing = phrases.iter().filter(|(span, kind, _)| *kind != finding.kind && span.overlaps(around));
+            let backing = backing.map(|(.., severity)| *severity).max();
+            let is_backed = backing >= Some(Severity::Medium);
+            finding.severity = match finding.severity {
+                Severity::Medium if is_role(finding.rule) => Severity::Low,
+                _ if is_password(finding.rule) && !is_backed && (finding.hidden || !is_prose) => Severity::Low,
+                Severity::Medium if is_mark(finding.kind) && !is_backed => Severity::Low,
+                Severity::Medium if is_heard || is_backed || is_sure || finding.hidden => Severity::Medium,
+                Severity::Medium => Severity::Low,
+                severity if is_mark(finding.kind) && is_backed => severity,
+                severity if backing.is_some() && (is_heard || is_sure) => severity,
+                _ if finding.rule == "payload/blob" && !is_backed => Severity::Low,
+                _ => Severity::Medium,
+            };
         }
     }
 
@@ -210,6 +257,38 @@ impl Gathering {
             window_count: self.window_count,
         }
     }
+}
+
+/// How far from a severe phrase another family's may be to back it, in bytes.
+const BESIDE: usize = 240;
+
+/// Whether a finding is a reason to believe the learned scorer. Orders and roles are what files for agents are made of,
+/// and headings what documents are; likeness to an attack is no other method.
+fn is_reason(kind: FindingKind, rule: &str) -> bool {
+    let is_common =
+        matches!(kind, FindingKind::Order | FindingKind::Heading | FindingKind::Similar | FindingKind::Learned);
+    !is_common && !is_role(rule) && !is_password(rule)
+}
+
+/// Whether a finding in a file counts for little alone: words have other meanings, marks of turns are keys of data, and
+/// what is decoded may be a picture.
+fn needs_backing(finding: &Finding) -> bool {
+    is_wording(finding.kind) || is_mark(finding.kind) || finding.rule == "payload/blob"
+}
+
+/// Whether a finding is a mark of a turn or a section, as prompts and data of conversations have them.
+const fn is_mark(kind: FindingKind) -> bool {
+    matches!(kind, FindingKind::RoleMarker | FindingKind::SystemLine | FindingKind::ClosingTag | FindingKind::Heading)
+}
+
+/// Whether a rule finds the words that give a role, as every prompt does.
+fn is_role(rule: &str) -> bool {
+    matches!(rule, "persona/now" | "persona/act_as")
+}
+
+/// Whether a rule finds a request for a password, as programs show them to people.
+fn is_password(rule: &str) -> bool {
+    matches!(rule, "social/secret" | "social/secret_weak")
 }
 
 /// Whether a finding is about what words mean together, and not about marks that nobody writes by chance.
@@ -287,7 +366,7 @@ fn severity_of_hidden(finding: &Finding, by_page: bool) -> Severity {
 
 /// One finding for each rule and place: the reading that needs the fewest steps is kept. A finding in a hidden reading
 /// only is worse than one in plain sight.
-fn distinct_findings(mut found: Vec<Finding>) -> Vec<Finding> {
+fn distinct_findings(mut found: Vec<Finding>, page_hidden: &mut BTreeSet<Span>) -> Vec<Finding> {
     let page = PagePlaces::of(&found);
     found.sort_by(|a, b| {
         let key = |finding: &Finding| (finding.kind, finding.rule, finding.steps.len(), finding.span);
@@ -309,6 +388,9 @@ fn distinct_findings(mut found: Vec<Finding>) -> Vec<Finding> {
         places.insert(finding.span);
         let by_page = page.hide(&finding);
         finding.hidden |= by_page;
+        if by_page {
+            page_hidden.insert(finding.span);
+        }
         if finding.hidden {
             finding.severity = severity_of_hidden(&finding, by_page);
         }

@@ -173,8 +173,10 @@ fn url(text: &str) -> &str {
 
 /// Whether what is before an address makes it that of an image.
 fn is_image(lead: &str) -> bool {
+    // Behind an image's own address, `](` begins the address that the image links to.
+    let is_own = |head: &str| !head.contains('\n') && head.matches("](").count() == 1;
     let markdown = lead.trim_end_matches('<').ends_with("](")
-        && lead.rfind("![").is_some_and(|at| !lead.get(at..).unwrap_or_default().contains('\n'));
+        && lead.rfind("![").is_some_and(|at| is_own(lead.get(at..).unwrap_or_default()));
     let definition = lead.ends_with("]: ") || lead.ends_with("]: <");
     let html = lead.rfind("<img").is_some_and(|at| !lead.get(at..).unwrap_or_default().contains('>'));
     let style = lead.ends_with("url(") || lead.ends_with("url('") || lead.ends_with("url(\"");

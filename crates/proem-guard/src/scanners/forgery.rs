@@ -61,8 +61,8 @@ impl Scanner for Forgery {
                 FindingKind::Delimiter => ("forgery/delimiter", Severity::High, 0.95),
                 FindingKind::ClosingTag => roles.tag(word),
                 FindingKind::SystemLine => {
-                    let is_link = text.get(found.span.end..).is_some_and(|rest| rest.starts_with(['(', '[']));
-                    system_line(word, is_link, self.orders_behind(sight, found.span))
+                    let rest = text.get(found.span.end..).unwrap_or_default();
+                    system_line(word, rest.starts_with(['(', '[', ':']), self.orders_behind(sight, found.span))
                 }
                 FindingKind::RoleMarker if word.starts_with(['<', '[', '＜', '&', '［']) => rate_token(word),
                 FindingKind::RoleMarker => self.role(sight, found.span, word, roles),
@@ -173,8 +173,8 @@ fn system_line(word: &str, is_link: bool, has_orders: bool) -> ForgeryRating {
     // Armour of OpenPGP (RFC 9580, section 6.2) and of PEM (RFC 7468).
     if contains_ignoring_case(word, "pgp") || contains_ignoring_case(word, "certificate") {
         ("forgery/border", Severity::Low, 0.2)
-    } else if is_link && !has_orders {
-        // The name of a Markdown link.
+    } else if is_link || word.contains("System.") {
+        // The name of a Markdown link or of its definition, or of a type.
         ("forgery/system_line", Severity::Low, 0.2)
     } else if has_orders {
         ("forgery/system_order", Severity::High, 0.8)

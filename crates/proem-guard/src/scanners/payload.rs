@@ -74,7 +74,7 @@ fn opaque(text: &str, start: usize) -> Option<Span> {
     for word in nearby.split_inclusive(|c| !is_code(c)) {
         let code = word.trim_end_matches(|c| !is_code(c));
         let begin = start.saturating_add(at);
-        if code.len() >= MIN_OPAQUE && looks_encoded(code) && !is_url_path(nearby, at) {
+        if code.len() >= MIN_OPAQUE && looks_encoded(code) && !is_media(code) && !is_url_path(nearby, at) {
             return Some(place::span_from(begin, code.len()));
         }
         if is_byte_group(code) {
@@ -90,6 +90,12 @@ fn opaque(text: &str, start: usize) -> Option<Span> {
         at = at.saturating_add(word.len());
     }
     None
+}
+
+/// Whether a run in Base64 begins as files of images and fonts do: PNG, JPEG, GIF, RIFF, WOFF. If it holds text all the
+/// same, its decoded reading is scanned.
+fn is_media(code: &str) -> bool {
+    ["iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR", "d09GR", "d09GMg"].iter().any(|magic| code.starts_with(magic))
 }
 
 /// Whether what is there is the path of an address, whose query would carry something.

@@ -105,14 +105,13 @@ fn family_by_ending(name: &str) -> Option<LanguageFamily> {
             LanguageFamily::C
         }
         "js" | "jsx" | "mjs" | "cjs" | "ts" | "tsx" | "mts" | "cts" | "vue" | "svelte" | "dart" | "groovy"
-        | "gradle" | "php" | "css" | "scss" | "sass" | "less" | "json" | "json5" | "jsonc" | "styl" => {
-            LanguageFamily::Script
-        }
+        | "gradle" | "php" | "css" | "scss" | "sass" | "less" | "json" | "json5" | "jsonc" | "arb" | "ipynb"
+        | "styl" => LanguageFamily::Script,
         "rs" => LanguageFamily::Rust,
         "py" | "pyi" | "pyx" | "bzl" | "star" | "nim" | "gd" => LanguageFamily::Python,
         "sh" | "bash" | "zsh" | "fish" | "ksh" | "ps1" | "rb" | "rake" | "gemspec" | "pl" | "pm" | "t" | "r"
         | "tcl" | "ex" | "exs" | "jl" | "awk" | "mk" | "cmake" | "toml" | "tf" | "nix" | "coffee" | "cr"
-        | "feature" => LanguageFamily::Hash,
+        | "feature" | "po" | "pot" => LanguageFamily::Hash,
         "sql" => LanguageFamily::Sql,
         "lua" => LanguageFamily::Lua,
         "hs" | "elm" | "adb" | "ads" | "vhd" | "vhdl" | "agda" => LanguageFamily::Dashes,
@@ -121,7 +120,9 @@ fn family_by_ending(name: &str) -> Option<LanguageFamily> {
         "diff" | "patch" => LanguageFamily::Patch,
         "md" | "markdown" | "mdx" | "rst" | "adoc" | "asciidoc" | "textile" | "org" => LanguageFamily::Document,
         "txt" | "text" | "log" | "csv" | "tsv" | "ics" | "jsonl" | "ndjson" | "yaml" | "yml" | "xml" | "svg"
-        | "properties" | "cfg" | "conf" | "html" | "htm" | "xhtml" => LanguageFamily::Plain,
+        | "properties" | "cfg" | "conf" | "html" | "htm" | "xhtml" | "xliff" | "xlf" | "resx" | "xsd" | "rdf" => {
+            LanguageFamily::Plain
+        }
         _ => return None,
     })
 }
@@ -157,6 +158,9 @@ mod tests {
             ("a.eml", None),
             ("a.html", Some(LanguageFamily::Plain)),
             ("a.json", Some(LanguageFamily::Script)),
+            ("de.po", Some(LanguageFamily::Hash)),
+            ("de.xliff", Some(LanguageFamily::Plain)),
+            ("a.ipynb", Some(LanguageFamily::Script)),
             ("configure", None),
             (".rs", None),
             ("a", None),

@@ -22,7 +22,7 @@ fn disguises(attack: &str) -> [(String, LanguageFamily); 3] {
 }
 
 #[test]
-fn most_attacks_that_are_found_in_prose_are_found_among_code() {
+fn half_of_the_attacks_that_are_found_in_prose_are_found_among_code() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../evals/guard/strangers-attacks.jsonl");
     let guard = Guard::shipped(&[]).unwrap();
     let bar = Policy::shipped().unwrap().bar("input", "piped");
@@ -38,6 +38,7 @@ fn most_attacks_that_are_found_in_prose_are_found_among_code() {
         }
     }
     assert_eq!((recognised, all), (240, 240));
-    // As prose, 86 are found, but so is one of four ordinary files of source.
-    assert_eq!((as_code, as_prose), (73, 86));
+    // As prose, 86 are found, but so is one of four ordinary files of source. With the learned score alone, 73 would be
+    // found, but so would be half of the notebooks and translations.
+    assert_eq!((as_code, as_prose), (45, 86));
 }

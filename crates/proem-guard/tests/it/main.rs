@@ -5,6 +5,7 @@ mod check_laws;
 mod corpus;
 mod disguised;
 mod golden;
+mod indirect;
 mod label_tree;
 mod label_tree_laws;
 mod laws;

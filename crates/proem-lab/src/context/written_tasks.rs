@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::selection::public_sets::read_data_file;
 
-/// Which part of a set of tasks: what is learned from is never reported.
+/// The part of a set of tasks: results on training tasks are never reported.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum TaskPart {

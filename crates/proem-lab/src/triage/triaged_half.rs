@@ -78,7 +78,7 @@ pub(super) fn counts(signals: &[LabelledSignal], told: &[SignalLabels]) -> [u64;
     counts
 }
 
-/// Which dimensions are right.
+/// Marks each dimension as right or wrong.
 pub(super) fn right(meant: &SignalLabels, told: &SignalLabels) -> [bool; 4] {
     [
         meant.category == told.category,

@@ -80,7 +80,7 @@ impl GitAttributes {
         if line.is_empty() || line.starts_with(b"#") {
             return;
         }
-        let quoted = line.strip_prefix(b"\"").and_then(unquote);
+        let quoted = line.strip_prefix(b"\"").and_then(unquote_c);
         let (pattern, rest) = match quoted {
             Some((pattern, rest)) => (pattern, rest),
             None => {
@@ -196,7 +196,8 @@ fn attribute_name(name: &[u8]) -> Option<String> {
 }
 
 /// The text in quotes as C writes it, behind the opening one, and the rest behind the closing one.
-fn unquote(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
+#[must_use]
+pub fn unquote_c(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let mut plain = Vec::new();
     let mut rest = text;
     loop {

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::files::{FileContent, read_beneath};
 use crate::folder::{self, EntryKind};
-use crate::git::{GitProgram, Repository, Session};
+use crate::git::{GitProgram, Repository, Session, committed_bytes};
 use crate::parallel::{join_thread, map_on_all};
 use crate::process::Deadline;
 use crate::structure::{
@@ -447,11 +447,6 @@ fn patterns_at(session: &Session<'_>, at: TreeState<'_>) -> Result<IgnorePattern
         TreeState::Commit(commit) => commit,
         TreeState::Index | TreeState::WorkTree => "HEAD",
     };
-    let named = format!("{commit}:{IGNORE_FILE}");
-    match session.ask_about(&["cat-file", "blob"], &[&named], &[0]) {
-        Ok(answer) => Ok(IgnorePatterns::parse(answer.stdout.get(..IGNORE_BYTES).unwrap_or(&answer.stdout))),
-        // There is none, or no commit yet.
-        Err(Error::GitFailed { .. }) => Ok(IgnorePatterns::default()),
-        Err(error) => Err(error),
-    }
+    let text = committed_bytes(session, commit, IGNORE_FILE)?.unwrap_or_default();
+    Ok(IgnorePatterns::parse(text.get(..IGNORE_BYTES).unwrap_or(&text)))
 }

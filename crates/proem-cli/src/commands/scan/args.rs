@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
+use jiff::civil::Date;
 use proem_app::scan::ScanOptions;
+use proem_app::scan::accepted::parse_day;
+use proem_app::scan::folder::FileSelection;
 use proem_runtime::readers::DocumentKind;
 use proem_text::Source;
 
@@ -12,6 +15,10 @@ Examples:
   proem scan mail.eml page.html notes.md
   curl -s https://example.org | proem scan - --as html
   proem scan .                                  # all that git tracks here
+  proem scan --diff origin/main                 # only the lines that this branch adds
+  proem scan . --sarif > scan.sarif
+  proem scan . --accept 3f9a1c2b7d4e --because 'a quotation' --until 2027-01-31
+  proem scan . --baseline .proem-accepted.toml  # without what you accepted
   proem scan docs/*.md --fail-on quarantine     # exit code 1 at quarantine or block
   proem scan --cut issue.md > clean.md
   proem scan --quiet mail.eml || echo suspicious  # only the exit code
@@ -58,7 +65,7 @@ pub(crate) enum VerdictThreshold {
 #[derive(Debug, Parser)]
 pub(crate) struct ScanArgs {
     /// Files and folders (of a folder, the files that git tracks); `-` is standard input
-    #[arg(required_unless_present = "jsonl")]
+    #[arg(required_unless_present_any = ["jsonl", "diff"])]
     pub(crate) files: Vec<PathBuf>,
     /// The format to read the files as, instead of detecting it
     #[arg(long = "as", value_enum, value_name = "KIND")]
@@ -69,6 +76,24 @@ pub(crate) struct ScanArgs {
     /// The lowest verdict that makes the exit code 1; default: flag, or quarantine for a folder
     #[arg(long, value_enum, value_name = "VERDICT")]
     pub(crate) fail_on: Option<VerdictThreshold>,
+    /// Scan only the lines that the tracked files have and this revision's common ancestor with HEAD lacks
+    #[arg(long, value_name = "BASE", conflicts_with_all = ["cut", "jsonl", "calibrate"])]
+    pub(crate) diff: Option<String>,
+    /// Of a folder, scan all files: also those that git doesn't track, or that `.proemignore` names
+    #[arg(long, conflicts_with_all = ["cut", "jsonl", "calibrate", "diff"])]
+    pub(crate) all: bool,
+    /// A file of accepted findings, which are left out; `--diff` uses the one that BASE has
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["cut", "jsonl", "calibrate"])]
+    pub(crate) baseline: Option<PathBuf>,
+    /// Write the finding with this id to the file of accepted findings; needs `--because`
+    #[arg(long, value_name = "ID", requires = "because", conflicts_with_all = ["cut", "jsonl", "calibrate", "quiet"])]
+    pub(crate) accept: Vec<String>,
+    /// Why the findings of `--accept` are no problem
+    #[arg(long, value_name = "TEXT", requires = "accept")]
+    pub(crate) because: Option<String>,
+    /// The last day that the acceptance holds, such as 2027-01-31
+    #[arg(long, value_name = "DATE", requires = "accept", value_parser = parse_until)]
+    pub(crate) until: Option<Date>,
     /// Print nothing; the exit code tells the result, and errors are still printed
     #[arg(long, short, conflicts_with_all = ["cut", "json", "jsonl", "calibrate"])]
     pub(crate) quiet: bool,
@@ -92,9 +117,36 @@ pub(crate) struct ScanArgs {
     /// Print JSON; with a folder one line for each file
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print SARIF 2.1.0, for code scanning
+    #[arg(long, conflicts_with_all = ["json", "quiet", "cut", "jsonl", "calibrate", "accept"])]
+    pub(crate) sarif: bool,
+    /// Print a table in Markdown, for a comment or a job's summary
+    #[arg(long, conflicts_with_all = ["json", "quiet", "cut", "jsonl", "calibrate", "accept", "sarif"])]
+    pub(crate) markdown: bool,
 }
 
 impl ScanArgs {
+    /// Whether the whole scan is one report: of folders, of a change, or in a form for other programs.
+    pub(crate) fn is_folder_report(&self) -> bool {
+        let is_form = self.sarif || self.markdown || self.diff.is_some();
+        is_form || self.baseline.is_some() || !self.accept.is_empty() || self.files.iter().any(|path| path.is_dir())
+    }
+
+    /// Which files of a folder are scanned.
+    pub(crate) fn selection(&self) -> FileSelection {
+        match &self.diff {
+            Some(base) => FileSelection::AddedSince(base.clone()),
+            None if self.all => FileSelection::Everything,
+            None => FileSelection::Tracked,
+        }
+    }
+
+    /// The lowest verdict that fails, where the arguments name none.
+    pub(crate) fn threshold(&self) -> VerdictThreshold {
+        let is_project = self.diff.is_some() || self.files.iter().any(|path| path.is_dir());
+        self.fail_on.unwrap_or(if is_project { VerdictThreshold::Quarantine } else { VerdictThreshold::Flag })
+    }
+
     /// How files are read and judged.
     pub(crate) fn options(&self) -> ScanOptions {
         ScanOptions {
@@ -104,6 +156,10 @@ impl ScanArgs {
             folder_file_bytes: self.max_bytes.unwrap_or(1024 * 1024),
         }
     }
+}
+
+fn parse_until(day: &str) -> Result<Date, String> {
+    parse_day(day).ok_or_else(|| "write a day such as 2027-01-31".to_owned())
 }
 
 fn parse_source(name: &str) -> Result<Source, String> {

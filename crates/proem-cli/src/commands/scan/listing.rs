@@ -3,11 +3,12 @@
 use std::io::IsTerminal as _;
 
 use anstyle::Style;
-use proem_guard::{ReadingStep, Severity, Untrusted, Verdict, show};
+use proem_guard::{ReadingStep, Untrusted, Verdict, show};
 use proem_runtime::readers::{DocumentGap, GapReason};
 
 use crate::ui::{BLUE, BOLD, DIM, GREEN, LEAD, RED, YELLOW, group_thousands, style_text};
 use proem_app::scan::examine::{ExaminedField, FileScan, LineScope, PlacedFinding, Spot};
+use proem_app::scan::groups::{FindingGroup, finding_groups, finding_rank};
 
 /// The most findings, and the most gaps, that are shown of one file.
 const MAX_FINDINGS: usize = 20;
@@ -47,7 +48,7 @@ pub(super) fn file_listing(file: &FileScan, marking: MarkStyle) -> String {
     let mut groups = finding_groups(file);
     let all = groups.len();
     // A finding that only counts towards the score is nothing to look at.
-    groups.retain(|group| group.worst.finding.severity > Severity::Low);
+    groups.retain(FindingGroup::is_worth_showing);
     groups.sort_by_key(|group| std::cmp::Reverse(finding_rank(group.worst)));
     groups.truncate(MAX_FINDINGS);
     groups.sort_by_key(|group| (group.number, group.worst.spot.span));
@@ -72,42 +73,6 @@ pub(super) fn file_listing(file: &FileScan, marking: MarkStyle) -> String {
     out
 }
 
-/// Findings that share a place: most attacks break several rules at once.
-struct FindingGroup<'a> {
-    field: &'a ExaminedField,
-    /// The field's number in the file.
-    number: usize,
-    worst: &'a PlacedFinding,
-    /// The other rules, in the order of their findings.
-    also: Vec<&'static str>,
-}
-
-fn finding_groups(file: &FileScan) -> Vec<FindingGroup<'_>> {
-    let mut all = Vec::new();
-    for (number, field) in file.fields.iter().enumerate() {
-        let mut findings: Vec<&PlacedFinding> = field.findings.iter().collect();
-        findings.sort_by_key(|found| std::cmp::Reverse(finding_rank(found)));
-        let mut groups: Vec<FindingGroup<'_>> = Vec::new();
-        for found in findings {
-            let rule = found.finding.rule;
-            let same = groups.iter_mut().find(|group| group.worst.spot.span.overlaps(found.spot.span));
-            match same {
-                Some(group) if group.worst.finding.rule == rule || group.also.contains(&rule) => {}
-                Some(group) => group.also.push(rule),
-                None => groups.push(FindingGroup { field, number, worst: found, also: Vec::new() }),
-            }
-        }
-        all.append(&mut groups);
-    }
-    all
-}
-
-/// The order when not all findings are shown. Of equal ones the hidden, then the sure.
-fn finding_rank(found: &PlacedFinding) -> (Severity, bool, u32) {
-    // Scores are positive, so their bits are in their order.
-    (found.finding.severity, found.finding.hidden, found.finding.score.max(0.0).to_bits())
-}
-
 fn finding_group_text(group: &FindingGroup<'_>, marking: MarkStyle) -> String {
     let FindingGroup { field, worst: found, .. } = group;
     let finding = &found.finding;
@@ -121,9 +86,10 @@ fn finding_group_text(group: &FindingGroup<'_>, marking: MarkStyle) -> String {
     }
     let about = format!("{} ({})", finding.kind.in_words(), how.join(", "));
     let mut out = format!(
-        "  {}  {}: {about}\n",
+        "  {}  {}: {about} {}\n",
         style_text(DIM, &spot_words(field, &found.spot)),
-        style_text(BLUE, finding.rule)
+        style_text(BLUE, finding.rule),
+        style_text(DIM, &format!("[{}]", found.id))
     );
     out.push_str(&marked_excerpt(found, marking));
     if !group.also.is_empty() {

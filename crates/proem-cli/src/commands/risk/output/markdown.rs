@@ -4,17 +4,15 @@
 //! HTML of it.
 
 use proem_agents::risk::report::{FileOut, ReportPhrase, ReportSentence, RiskReport};
-use proem_guard::show;
 
 use super::lines::{false_alarms, fraction_parts, metric_value, metric_words};
 use super::terminal;
+use crate::ui::{code_in_table, code_span};
 use proem_app::words::two_decimals;
 use proem_text::shorten_text;
 
 /// The first line, by which a script finds the comment to replace.
 pub(super) const MARK: &str = "<!-- proem-risk -->";
-/// The most characters of a text from outside.
-const SHOWN: usize = 200;
 /// The most files in the details.
 const FILES: usize = 30;
 /// The most partners.
@@ -37,28 +35,6 @@ pub(super) fn risk_comment(reports: &[RiskReport]) -> String {
         out.push_str(&page);
     }
     out
-}
-
-/// A text from outside: a code span, whatever is in it.
-fn code_span(text: &str) -> String {
-    let shown = show::terminal_str(text).into_string();
-    let kept = shorten_text(&shown, SHOWN);
-    let mut longest = 0_usize;
-    let mut run = 0_usize;
-    for c in kept.chars() {
-        run = if c == '`' { run.saturating_add(1) } else { 0 };
-        longest = longest.max(run);
-    }
-    let fence = "`".repeat(longest.saturating_add(1));
-    // A space on both sides is taken off again; without it a backtick at an end would join the fence.
-    let needs_space = kept.is_empty() || kept.starts_with(['`', ' ']) || kept.ends_with(['`', ' ']);
-    let space = if needs_space { " " } else { "" };
-    format!("{fence}{space}{kept}{space}{fence}")
-}
-
-/// A code span in a table: a bar would end the cell.
-fn code_in_table(text: &str) -> String {
-    code_span(text).replace('|', "\\|")
 }
 
 /// Words of ours, in which nothing is markup.

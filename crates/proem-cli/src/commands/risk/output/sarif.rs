@@ -6,12 +6,12 @@
 use std::collections::BTreeMap;
 
 use proem_agents::risk::report::{FileOut, RiskReport};
-use proem_guard::show;
 use proem_risk::level::Level;
 use proem_risk::metric::Signal;
 use serde_json::{Value as Json, json};
 
 use super::lines;
+use crate::ui::{relative_uri, sarif_text};
 use proem_app::trust::sha256_hex;
 
 /// The rules, with what each says.
@@ -106,10 +106,10 @@ fn sarif_result(report: &RiskReport, file: &FileOut, rule: &str, level: Level, s
         "ruleIndex": RULES.iter().position(|(id, _)| *id == rule),
         "kind": kind,
         "level": level,
-        "message": { "text": sarif_message(&text) },
+        "message": { "text": sarif_text(&text) },
         "locations": [{
             "physicalLocation": {
-                "artifactLocation": { "uri": uri(&file.path), "uriBaseId": "%SRCROOT%" },
+                "artifactLocation": { "uri": relative_uri(&file.path), "uriBaseId": "%SRCROOT%" },
                 "region": { "startLine": 1 },
             },
         }],
@@ -122,22 +122,5 @@ fn sarif_result(report: &RiskReport, file: &FileOut, rule: &str, level: Level, s
                 "value": metric.value, "unit": metric.unit, "signal": metric.signal,
             }))).collect::<BTreeMap<String, Json>>(),
         },
-    })
-}
-
-/// A message in plain text: brackets would be links (SARIF 2.1.0, 3.11.6).
-fn sarif_message(text: &str) -> String {
-    let shown = show::terminal_str(text).into_string();
-    shown.replace('\\', "\\\\").replace('[', "\\[").replace(']', "\\]")
-}
-
-/// A path as a relative URI: all but RFC 3986's unreserved characters and `/` are percent-encoded.
-fn uri(path: &str) -> String {
-    path.bytes().fold(String::new(), |mut out, byte| {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => out.push(char::from(byte)),
-            byte => out.push_str(&format!("%{byte:02X}")),
-        }
-        out
     })
 }
