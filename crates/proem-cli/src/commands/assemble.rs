@@ -5,7 +5,7 @@ mod copy;
 mod picture;
 mod send;
 
-use std::io::{IsTerminal as _, Read as _, Write as _};
+use std::io::{IsTerminal as _, Read as _};
 use std::path::Path;
 use std::process::ExitCode;
 

@@ -1,6 +1,7 @@
 //! Texts from outside in documents that somebody else renders.
 
 use proem_guard::show;
+use proem_text::shorten_text;
 
 /// The most characters of a text from outside.
 const SHOWN: usize = 200;
@@ -8,10 +9,7 @@ const SHOWN: usize = 200;
 /// A text from outside: a code span, whatever is in it.
 pub(crate) fn code_span(text: &str) -> String {
     let shown = show::terminal_str(text).into_string();
-    let mut kept: String = shown.chars().take(SHOWN).collect();
-    if kept.len() < shown.len() {
-        kept.push('…');
-    }
+    let kept = shorten_text(&shown, SHOWN);
     let mut longest = 0_usize;
     let mut run = 0_usize;
     for c in kept.chars() {

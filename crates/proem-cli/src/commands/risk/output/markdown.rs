@@ -9,7 +9,6 @@ use super::lines::{false_alarms, fraction_parts, metric_value, metric_words};
 use super::terminal;
 use crate::ui::{code_in_table, code_span};
 use proem_app::words::two_decimals;
-use proem_text::shorten_text;
 
 /// The first line, by which a script finds the comment to replace.
 pub(super) const MARK: &str = "<!-- proem-risk -->";
