@@ -106,6 +106,15 @@ mod tests {
     }
 
     #[test]
+    fn a_pattern_for_everything_leaves_no_secret_in() {
+        check("**\n", &[".env", "a/b/.env"], &[]);
+        check("/**\n", &[".env", "a/b/.env"], &[]);
+        check("**/\n", &["a/.env"], &[".env"]);
+        // A part without characters matches nothing, and the lines below it still count.
+        check("a//b\n.env\n", &[".env", "x/.env"], &["a/b"]);
+    }
+
+    #[test]
     fn a_pattern_that_is_written_to_be_slow_is_not() {
         let pattern = format!("{}b", "*a".repeat(500));
         assert!(!IgnorePatterns::parse(pattern.as_bytes()).matches("a".repeat(5_000).as_bytes()));
