@@ -30,7 +30,7 @@ fn tallies(file: &str, half: &str) -> (Tally, BTreeMap<String, Tally>) {
         let family = LanguageFamily::of_name(&cell("name")).unwrap();
         let text = Untrusted::new(cell("text"), Label::from_source(Source::named("file")));
         let verdict = bar.judge(&guard.scan_source(&text, family));
-        let mut count = |tally: &mut Tally| {
+        let count = |tally: &mut Tally| {
             tally.all += 1;
             tally.flagged += usize::from(verdict > Verdict::Allow);
             tally.kept_out += usize::from(verdict >= Verdict::Quarantine);
