@@ -55,7 +55,7 @@ fn main() {
     std::thread::sleep(HOLD);
     for (count, base, project, proposing) in homes {
         let before = processor();
-        let sweeping = runtime.block_on(sweep(&project, count));
+        let sweeping = runtime.block_on(time_sweep(&project, count));
         let worked = processor() - before;
         let before = processor();
         let syncs = syncs(&base.join("witnessed"), count, WITNESSED);
@@ -107,7 +107,7 @@ async fn propose(project: &OpenProject, count: usize) -> Duration {
 }
 
 /// Sweeps them: the whole of what a process of its own does.
-async fn sweep(project: &OpenProject, count: usize) -> Duration {
+async fn time_sweep(project: &OpenProject, count: usize) -> Duration {
     let begun = Instant::now();
     let desk = ActionDesk::open(project, StoreAccess::Write).await.unwrap().value;
     let report = desk.sweep(CredentialReading::FilesAlone, &mut |_change| {}).await.unwrap();

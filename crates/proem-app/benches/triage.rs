@@ -62,14 +62,14 @@ fn main() {
                 report.questions.len(),
                 nothing.as_millis(),
                 fs::metadata(project.places.records()).unwrap().len() / 1_000,
-                peak()
+                peak_memory()
             );
         });
     }
 }
 
 /// The most memory that the process has had (proc(5), `VmHWM`).
-fn peak() -> String {
+fn peak_memory() -> String {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     line.trim().to_owned()

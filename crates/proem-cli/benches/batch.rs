@@ -91,7 +91,7 @@ fn side_by_side(fixture: &Fixture, delay_ms: u64) {
         assert_eq!(sent.len(), ROWS);
         std::fs::remove_file(fixture.repo.join("out.jsonl")).unwrap();
         drop(server);
-        let requests: Vec<Vec<u8>> = sent.iter().map(bytes).collect();
+        let requests: Vec<Vec<u8>> = sent.iter().map(request_bytes).collect();
         let server = start(fixture, delay_ms);
         let began = Instant::now();
         send_all(server.address(), &requests);
@@ -145,7 +145,7 @@ fn one_run(fixture: &Fixture) {
 }
 
 /// A request as it went over the wire.
-fn bytes(received: &ReceivedRequest) -> Vec<u8> {
+fn request_bytes(received: &ReceivedRequest) -> Vec<u8> {
     let mut out = format!("{} {} HTTP/1.1\r\n", received.method, received.path);
     for (name, value) in &received.headers {
         out.push_str(&format!("{name}: {value}\r\n"));

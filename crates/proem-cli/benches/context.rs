@@ -37,7 +37,7 @@ fn main() {
         println!("SKIPPED: name clones: cargo bench -p proem-cli --bench context -- CLONE…");
     }
     for clone in clones {
-        measure(&clone);
+        measure_clone(&clone);
     }
 }
 
@@ -76,13 +76,13 @@ fn timed(mut command: Command) -> Took {
     }
 }
 
-fn median(mut rounds: Vec<Took>) -> Took {
+fn median_took(mut rounds: Vec<Took>) -> Took {
     rounds.sort_by_key(|took| took.time);
     let peak = rounds.iter().map(|took| took.peak).max().unwrap_or(0);
     Took { peak, ..rounds[rounds.len() / 2] }
 }
 
-fn measure(clone: &Path) {
+fn measure_clone(clone: &Path) {
     let clone = clone.canonicalize().unwrap();
     let files = Command::new("git").arg("-C").arg(&clone).args(["ls-files", "-z"]).output().unwrap().stdout;
     let files: Vec<String> =
@@ -101,8 +101,8 @@ fn measure(clone: &Path) {
     line("proem assemble, cold", timed(proem(&fresh(), &["assemble", TASK])));
     let kept = fresh();
     line("proem find --wait, cold", timed(proem(&kept, &["find", TASK, "--wait"])));
-    line("proem find, warm", median((0..ROUNDS).map(|_| timed(proem(&kept, &["find", TASK]))).collect()));
-    line("proem assemble, warm", median((0..ROUNDS).map(|_| timed(proem(&kept, &["assemble", TASK]))).collect()));
+    line("proem find, warm", median_took((0..ROUNDS).map(|_| timed(proem(&kept, &["find", TASK]))).collect()));
+    line("proem assemble, warm", median_took((0..ROUNDS).map(|_| timed(proem(&kept, &["assemble", TASK]))).collect()));
     let grep = || {
         let all = WORDS.map(|word| {
             let mut command = Command::new("git");
@@ -111,7 +111,7 @@ fn measure(clone: &Path) {
         });
         Took { time: all.iter().map(|took| took.time).sum(), peak: all.iter().map(|took| took.peak).max().unwrap_or(0) }
     };
-    line("git grep, a call for each of six words", median((0..ROUNDS).map(|_| grep()).collect()));
+    line("git grep, a call for each of six words", median_took((0..ROUNDS).map(|_| grep()).collect()));
     let begun = Instant::now();
     let read = |(id, name): (u32, &String)| Some(Document::new(id, fs::read_to_string(clone.join(name)).ok()?));
     let texts: Vec<Document<u32>> = (0..).zip(&files).filter_map(read).collect();

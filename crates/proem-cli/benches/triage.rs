@@ -63,7 +63,7 @@ fn measure(count: usize) {
          \"sponsor\"\naddress = \"sam@corp.example\"\n"
     );
     fixture.write(CHARTER, &charter);
-    trust(&fixture, &charter);
+    trust_charter(&fixture, &charter);
     let lines: Vec<String> = (0..count).map(|number| comment(number).to_string()).collect();
     fixture.write("signals.jsonl", lines.join("\n"));
     let begun = Instant::now();
@@ -102,7 +102,7 @@ fn measure(count: usize) {
 }
 
 /// A person's word for the project's file.
-fn trust(fixture: &Fixture, charter: &str) {
+fn trust_charter(fixture: &Fixture, charter: &str) {
     let [config, state, cache] = ["config", "state", "cache"].map(|name| fixture.base.join(name).join("proem"));
     let home = fixture.base.join("home");
     let places = Places { config, state, cache, programs: home.clone(), home, channel: Channel::Pipe };
@@ -143,14 +143,14 @@ impl ModelServer {
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let counts = counts.clone();
-                thread::spawn(move || serve(stream.unwrap(), &counts));
+                thread::spawn(move || serve_stream(stream.unwrap(), &counts));
             }
         });
         Self { port, requests, busy }
     }
 }
 
-fn serve(mut stream: TcpStream, (requests, busy): &(Arc<AtomicU64>, Arc<AtomicU64>)) {
+fn serve_stream(mut stream: TcpStream, (requests, busy): &(Arc<AtomicU64>, Arc<AtomicU64>)) {
     let mut bytes: Vec<u8> = Vec::new();
     loop {
         let mut piece = [0; 65_536];
@@ -190,7 +190,7 @@ fn answer(body: &Json) -> String {
     let content = if tools.contains("sanitise_signal") {
         calls(&ids, "sanitise_signal", sanitised)
     } else if tools.contains("draft_communication") {
-        calls(&ids, "draft_communication", drafted)
+        calls(&ids, "draft_communication", drafted_answer)
     } else {
         calls(&ids, "classify_signal", classified)
     };
@@ -232,7 +232,7 @@ fn classified(id: &str) -> Json {
     })
 }
 
-fn drafted(id: &str) -> Json {
+fn drafted_answer(id: &str) -> Json {
     json!({
         "project_id": PROJECT, "communication_type": "follow_up",
         "recipient": { "email": "sam@corp.example", "name": "Sam Okoro", "is_external": false }, "subject": "Refunds",

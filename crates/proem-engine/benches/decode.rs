@@ -36,7 +36,7 @@ fn main() {
         println!(
             "{} bytes: decode {ours} ns (of it the contract's check {check} ns), serde_json {theirs} ns, ratio {:.2}",
             text.len(),
-            ratio(ours, theirs)
+            time_ratio(ours, theirs)
         );
     }
     let sloppy =
@@ -100,7 +100,7 @@ fn median(mut times: Vec<u128>) -> u128 {
     times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
-fn ratio(ours: u128, theirs: u128) -> f64 {
+fn time_ratio(ours: u128, theirs: u128) -> f64 {
     let hundredths = ours.saturating_mul(100).checked_div(theirs).unwrap_or_default();
     f64::from(u32::try_from(hundredths).unwrap_or(u32::MAX)) / 100.0
 }

@@ -29,7 +29,7 @@ const ROUNDS: usize = 9;
 
 fn main() {
     let policy = Policy::shipped().unwrap();
-    let actions: Vec<ProposedAction> = (0..ACTIONS).map(|index| read(index, &policy)).collect();
+    let actions: Vec<ProposedAction> = (0..ACTIONS).map(|index| proposed_action(index, &policy)).collect();
     let label = Label::from_source(Source::named("model"));
     let trusted = [TrustedExcerpt::whole("task", "Look after PROJ-1.")];
     let (mut ours, mut lookups) = (Vec::new(), Vec::new());
@@ -62,10 +62,14 @@ fn main() {
             }
         }));
     }
-    println!("{ACTIONS} actions: decide {} µs, the lookup of their lists {} µs", median(ours), median(lookups));
+    println!(
+        "{ACTIONS} actions: decide {} µs, the lookup of their lists {} µs",
+        median_nanos(ours),
+        median_nanos(lookups)
+    );
 }
 
-fn read(index: usize, policy: &Policy) -> ProposedAction {
+fn proposed_action(index: usize, policy: &Policy) -> ProposedAction {
     let (action, fields): (&str, Json) = match index % 3 {
         0 => ("jira_comment", json!({ "body": "Blocked by PROJ-1 until the review on Monday." })),
         1 => ("jira_status_change", json!({ "status": "blocked" })),
@@ -82,7 +86,7 @@ fn micros(work: impl FnOnce()) -> u128 {
     start.elapsed().as_micros()
 }
 
-fn median(mut all: Vec<u128>) -> u128 {
+fn median_nanos(mut all: Vec<u128>) -> u128 {
     all.sort_unstable();
     all.get(all.len() / 2).copied().unwrap_or_default()
 }

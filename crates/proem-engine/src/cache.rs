@@ -281,7 +281,7 @@ mod tests {
     use proem_text::{Label, span::Span};
     use proptest::{collection::vec, prelude::*};
 
-    fn assembly(tokens: &[usize], boundaries: &[usize]) -> Assembly {
+    fn assembly_of_tokens(tokens: &[usize], boundaries: &[usize]) -> Assembly {
         let prompt = PromptId {
             agent: String::from("assemble"),
             name: String::from("task"),
@@ -372,7 +372,7 @@ mod tests {
                  known",
             ),
         ] {
-            let plan = plan(&assembly(&tokens, &[0]), &model(name), exactness);
+            let plan = plan(&assembly_of_tokens(&tokens, &[0]), &model(name), exactness);
             assert_eq!(plan.sentence(), expected);
         }
     }
@@ -381,7 +381,7 @@ mod tests {
     fn breakpoints_stand_where_a_prefix_is_long_enough() {
         let mut haiku = model("claude-haiku-4-5");
         let check = |model: &Model, tokens: &[usize], boundaries: &[usize], expected: &[(usize, usize)]| {
-            let plan = plan(&assembly(tokens, boundaries), model, Exactness::Exact);
+            let plan = plan(&assembly_of_tokens(tokens, boundaries), model, Exactness::Exact);
             let found: Vec<_> = plan.breakpoints.iter().map(|b| (b.after, b.prefix_tokens)).collect();
             assert_eq!(found, expected, "{tokens:?} {boundaries:?}");
             assert!(plan.breakpoints.iter().all(|b| b.section == format!("s{}", b.after)));
@@ -421,7 +421,7 @@ mod tests {
     fn without_prices_the_providers_factors_count() {
         let mut haiku = model("claude-haiku-4-5");
         haiku.prices.clear();
-        let plan = plan(&assembly(&[9_000, 1_000], &[0]), &haiku, Exactness::Exact);
+        let plan = plan(&assembly_of_tokens(&[9_000, 1_000], &[0]), &haiku, Exactness::Exact);
         assert_eq!((plan.break_even_calls, plan.saving_percent), (Some(2), Some(81)));
     }
 
@@ -443,7 +443,7 @@ mod tests {
             let mut models: Vec<Model> = Providers::load().unwrap().models().cloned().collect();
             let mut model = models.swap_remove(index % models.len());
             model.caching.max_breakpoints = NonZeroUsize::new(most);
-            let assembly = assembly(&tokens, &boundaries);
+            let assembly = assembly_of_tokens(&tokens, &boundaries);
             let plan = plan(&assembly, &model, Exactness::Exact);
             prop_assert!(plan.breakpoints.len() <= most);
             prop_assert!(plan.breakpoints.is_sorted_by(|a, b| a.after < b.after && a.prefix_tokens < b.prefix_tokens));

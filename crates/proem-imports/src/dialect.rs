@@ -167,6 +167,7 @@ impl Dialect {
 
     /// Its comments and quotes.
     pub(crate) fn lexis(self) -> Lexis {
+        // Longer quotes go before those that they begin with.
         let quotes: &[Quote] = match self {
             Self::C | Self::Cpp | Self::ObjectiveC | Self::Slashes | Self::Hash => &[DOUBLE, SINGLE],
             Self::CSharp => &[THREE, VERBATIM, DOUBLE, SINGLE],

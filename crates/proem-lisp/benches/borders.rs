@@ -54,7 +54,7 @@ fn walk(value: &Value) -> usize {
 }
 
 /// The least time of 30 runs, which says most about the work itself on a busy machine.
-fn least(mut work: impl FnMut()) -> Duration {
+fn least_time(mut work: impl FnMut()) -> Duration {
     let times = (0..30).map(|_| {
         let start = Instant::now();
         work();
@@ -107,10 +107,15 @@ fn main() {
     println!("\nstates: {} bytes, and {} bytes for {} bytes of JSON", store(&machine), store(&large), json.len());
     ratio(
         "small program, stored and resumed over parsed and run",
-        least(|| _ = store(&machine)),
-        least(parse_and_run),
+        least_time(|| _ = store(&machine)),
+        least_time(parse_and_run),
         5.0,
     );
-    ratio("1 MiB of memory, stored and resumed over JSON", least(|| _ = store(&large)), least(through_json), 2.0);
-    ratio("1,000 maps, checked over walked", least(check), least(|| _ = black_box(walk(&thousand))), 5.0);
+    ratio(
+        "1 MiB of memory, stored and resumed over JSON",
+        least_time(|| _ = store(&large)),
+        least_time(through_json),
+        2.0,
+    );
+    ratio("1,000 maps, checked over walked", least_time(check), least_time(|| _ = black_box(walk(&thousand))), 5.0);
 }

@@ -21,7 +21,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("text", "(str/join \",\" (map (fn [r] (str (:id r) \"=\" (:customer r))) ctx/rows))"),
 ];
 
-fn context(label: &Label) -> Value {
+fn labelled_context(label: &Label) -> Value {
     let row = |at: usize| {
         format!(
             "{{\"id\":{at},\"customer\":\"c{}\",\"total\":{},\"paid\":{}}}",
@@ -40,7 +40,7 @@ fn context(label: &Label) -> Value {
 }
 
 /// The least time of 30 runs, which says most about the work itself on a busy machine.
-fn least(program: &Arc<Program>, context: &Value) -> Duration {
+fn least_run_time(program: &Arc<Program>, context: &Value) -> Duration {
     let times = (0..30).map(|_| {
         let inputs = Inputs { context: context.clone(), ..Inputs::default() };
         let start = Instant::now();
@@ -54,10 +54,11 @@ fn least(program: &Arc<Program>, context: &Value) -> Duration {
 }
 
 fn main() {
-    let (open, labelled) = (context(&Label::trusted()), context(&Label::from_source(Source::named("web"))));
+    let (open, labelled) =
+        (labelled_context(&Label::trusted()), labelled_context(&Label::from_source(Source::named("web"))));
     for (name, source) in PROGRAMS {
         let program = Arc::new(resolve_source(source, &Names::default(), &Limits::default()).expect("a program"));
-        let (without, with) = (least(&program, &open), least(&program, &labelled));
+        let (without, with) = (least_run_time(&program, &open), least_run_time(&program, &labelled));
         println!(
             "{name}: {without:?} without labels, {with:?} with, {:.1}",
             with.as_secs_f64() / without.as_secs_f64()

@@ -227,7 +227,7 @@ pub(crate) fn host_location(url: &Url) -> HostLocation {
 mod tests {
     use super::*;
 
-    fn endpoint(base_url: &str, key: EndpointKey) -> Endpoint {
+    fn endpoint_with_key(base_url: &str, key: EndpointKey) -> Endpoint {
         let limits = EndpointLimits::default();
         Endpoint {
             name: "x".into(),
@@ -245,7 +245,7 @@ mod tests {
 
     #[track_caller]
     fn check(base_url: &str, key: EndpointKey, expected: &str) {
-        let checked = endpoint(base_url, key).check();
+        let checked = endpoint_with_key(base_url, key).check();
         assert_eq!(checked.map_or_else(|failure| failure.message, |()| "fine".to_owned()), expected, "{base_url}");
     }
 
@@ -303,11 +303,14 @@ mod tests {
 
     #[test]
     fn paths_follow_the_base() {
-        assert_eq!(endpoint("https://host/a", EndpointKey::None).url("/v1/messages"), "https://host/a/v1/messages");
+        assert_eq!(
+            endpoint_with_key("https://host/a", EndpointKey::None).url("/v1/messages"),
+            "https://host/a/v1/messages"
+        );
         for base_url in ["https://host/v1", "https://host/v1/"] {
-            assert_eq!(endpoint(base_url, EndpointKey::None).url("/models"), "https://host/v1/models");
-            assert_eq!(endpoint(base_url, EndpointKey::None).url("/v1/messages"), "https://host/v1/messages");
-            assert_eq!(endpoint(base_url, EndpointKey::None).url("/v1x"), "https://host/v1/v1x");
+            assert_eq!(endpoint_with_key(base_url, EndpointKey::None).url("/models"), "https://host/v1/models");
+            assert_eq!(endpoint_with_key(base_url, EndpointKey::None).url("/v1/messages"), "https://host/v1/messages");
+            assert_eq!(endpoint_with_key(base_url, EndpointKey::None).url("/v1x"), "https://host/v1/v1x");
         }
     }
 }

@@ -111,7 +111,7 @@ mod tests {
     }
 
     /// Every part of a body, in the provider's order, with the number of its message.
-    fn parts(body: &Value) -> Vec<(usize, Value)> {
+    fn message_parts(body: &Value) -> Vec<(usize, Value)> {
         let messages = body["messages"].as_array().unwrap().iter().map(|message| &message["content"]);
         let contents = body.get("system").into_iter().chain(messages).enumerate();
         let parts = |(index, content): (usize, &Value)| match content {
@@ -122,7 +122,7 @@ mod tests {
     }
 
     fn texts(body: &Value) -> Vec<String> {
-        parts(body).into_iter().map(|(_, part)| part["text"].as_str().unwrap().to_owned()).collect()
+        message_parts(body).into_iter().map(|(_, part)| part["text"].as_str().unwrap().to_owned()).collect()
     }
 
     fn roles(body: &Value) -> Vec<String> {
@@ -189,7 +189,7 @@ mod tests {
             for (name, mark) in [("claude-haiku-4-5", "cache_control"), ("gpt-6-sol", "prompt_cache_breakpoint")] {
                 let model = sample::built_in_model(name);
                 let before = |assembly: &Assembly| {
-                    let mut parts = parts(&request_body(assembly, &model, &plan).unwrap());
+                    let mut parts = message_parts(&request_body(assembly, &model, &plan).unwrap());
                     let last = parts.iter().rposition(|(_, part)| part.get(mark).is_some()).unwrap();
                     parts.truncate(last + 1);
                     parts

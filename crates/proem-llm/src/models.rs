@@ -82,7 +82,7 @@ mod tests {
     /// The list of llama.cpp's server with a window of 2,048 tokens, as it came.
     const LLAMA: &str = r#"{"models":[{"name":"smol.gguf","model":"smol.gguf","type":"model","capabilities":["completion"],"details":{"format":"gguf"}}],"object":"list","data":[{"id":"smol.gguf","aliases":["smol.gguf"],"tags":[],"object":"model","created":1795968904,"owned_by":"llamacpp","meta":{"vocab_type":2,"n_vocab":49152,"n_ctx":2048,"n_ctx_train":8192,"n_embd":576,"n_params":134515008,"size":96576768,"ftype":"Q4_1"}}]}"#;
 
-    fn tokens(tokens: usize) -> ListedWindow {
+    fn window_of_tokens(tokens: usize) -> ListedWindow {
         NonZeroUsize::new(tokens).map_or(ListedWindow::Unsaid, ListedWindow::Tokens)
     }
 
@@ -91,15 +91,18 @@ mod tests {
         let check = |list: Value, expected: ListedWindow| {
             assert_eq!(window_in_list(list.to_string().as_bytes(), "m"), expected, "{list}");
         };
-        assert_eq!(window_in_list(LLAMA.as_bytes(), "any"), tokens(2_048));
+        assert_eq!(window_in_list(LLAMA.as_bytes(), "any"), window_of_tokens(2_048));
         for key in ["max_model_len", "max_context_length", "context_length", "context_window"] {
-            check(json!({ "data": [{ "id": "other", key: 1 }, { "id": "m", key: 4_096 }] }), tokens(4_096));
+            check(json!({ "data": [{ "id": "other", key: 1 }, { "id": "m", key: 4_096 }] }), window_of_tokens(4_096));
         }
         check(
             json!({ "data": [{ "id": "a", "context_length": 512 }, { "id": "b", "context_length": 512 }] }),
-            tokens(0),
+            window_of_tokens(0),
         );
-        check(json!({ "data": [{ "id": "x", "aliases": ["m"], "context_length": 512 }, { "id": "y" }] }), tokens(512));
+        check(
+            json!({ "data": [{ "id": "x", "aliases": ["m"], "context_length": 512 }, { "id": "y" }] }),
+            window_of_tokens(512),
+        );
     }
 
     #[test]

@@ -253,7 +253,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn failed(kind: FailureKind, status: Option<u16>) -> FailedAttempt {
+    fn failed_attempt(kind: FailureKind, status: Option<u16>) -> FailedAttempt {
         let most = NonZeroU32::new(4).unwrap();
         FailedAttempt { kind, status, bytes: 0, advice: Advice::default(), attempt: 1, most, left: None }
     }
@@ -291,14 +291,14 @@ mod tests {
             (K::Cancelled, None, false),
             (K::Replay, None, false),
         ] {
-            let again = matches!(RetryPolicy::default().next(&failed(kind, status), 0), RetryDecision::Wait(_));
+            let again = matches!(RetryPolicy::default().next(&failed_attempt(kind, status), 0), RetryDecision::Wait(_));
             assert_eq!(again, expected, "{kind:?} {status:?}");
             let advice = Advice { again: RetryWish::No, wait: None };
-            let told = RetryPolicy::default().next(&FailedAttempt { advice, ..failed(kind, status) }, 0);
+            let told = RetryPolicy::default().next(&FailedAttempt { advice, ..failed_attempt(kind, status) }, 0);
             assert_eq!(told, RetryDecision::Over(RetryStop::Settled));
         }
         for (kind, expected) in [(K::Malformed, false), (K::Cut, true), (K::TimedOut, true)] {
-            let failed = FailedAttempt { bytes: 1, ..failed(kind, Some(200)) };
+            let failed = FailedAttempt { bytes: 1, ..failed_attempt(kind, Some(200)) };
             assert_eq!(matches!(RetryPolicy::default().next(&failed, 0), RetryDecision::Wait(_)), expected, "{kind:?}");
         }
     }
@@ -308,7 +308,7 @@ mod tests {
         let check = |attempt, asked: Option<u64>, left: Option<u64>, chance, expected: &str| {
             let advice = Advice { wait: asked.map(Duration::from_secs), again: RetryWish::Unsaid };
             let left = left.map(Duration::from_secs);
-            let failed = FailedAttempt { attempt, advice, left, ..failed(FailureKind::RateLimited, Some(429)) };
+            let failed = FailedAttempt { attempt, advice, left, ..failed_attempt(FailureKind::RateLimited, Some(429)) };
             let next = match RetryPolicy::default().next(&failed, chance) {
                 RetryDecision::Wait(wait) => whole_seconds(wait),
                 RetryDecision::Over(over) => format!("over{over}"),
@@ -365,7 +365,7 @@ mod tests {
         }
     }
 
-    fn policy() -> impl Strategy<Value = RetryPolicy> {
+    fn any_policy() -> impl Strategy<Value = RetryPolicy> {
         (0_u64..100_000, 0_u64..100_000, 0_u64..200_000).prop_map(|(first, longest, asked)| RetryPolicy {
             first_backoff: Duration::from_millis(first),
             longest_backoff: Duration::from_millis(longest),
@@ -376,13 +376,13 @@ mod tests {
     proptest! {
         #[test]
         fn waits_keep_to_what_was_asked_and_to_the_bounds(
-            policy in policy(), attempt in 1_u32.., most in 1_u32.., chance: u32,
+            policy in any_policy(), attempt in 1_u32.., most in 1_u32.., chance: u32,
             asked in proptest::option::of(0_u64..300_000), left in proptest::option::of(0_u64..300_000),
         ) {
             let advice = Advice { wait: asked.map(Duration::from_millis), again: RetryWish::Unsaid };
             let left = left.map(Duration::from_millis);
             let most = NonZeroU32::new(most).unwrap();
-            let failed = FailedAttempt { attempt, most, advice, left, ..failed(FailureKind::Server, Some(503)) };
+            let failed = FailedAttempt { attempt, most, advice, left, ..failed_attempt(FailureKind::Server, Some(503)) };
             if let RetryDecision::Wait(wait) = policy.next(&failed, chance) {
                 let asked = advice.wait.unwrap_or_default();
                 prop_assert!(attempt < most.get());
@@ -394,7 +394,7 @@ mod tests {
         }
 
         #[test]
-        fn bounds_never_fall(policy in policy(), attempt: u32) {
+        fn bounds_never_fall(policy in any_policy(), attempt: u32) {
             prop_assert!(policy.bound(attempt) <= policy.bound(attempt.saturating_add(1)));
         }
 

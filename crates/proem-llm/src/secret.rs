@@ -337,7 +337,7 @@ mod tests {
     }
 
     /// Escapes the characters for which `choices` says so, and those that must be.
-    fn json(text: &str, choices: &[u8]) -> String {
+    fn escaped_json(text: &str, choices: &[u8]) -> String {
         let choices = choices.iter().copied().chain(core::iter::repeat(1));
         let mut out = String::new();
         for (c, choice) in text.chars().zip(choices) {
@@ -365,8 +365,8 @@ mod tests {
             let text = match form {
                 0 => value.clone().into_bytes(),
                 1 => percent(&value, &choices).into_bytes(),
-                2 => json(&value, &choices).into_bytes(),
-                3 => json(&percent(&value, &choices), &choices).into_bytes(),
+                2 => escaped_json(&value, &choices).into_bytes(),
+                3 => escaped_json(&percent(&value, &choices), &choices).into_bytes(),
                 4 => STANDARD.encode(&inner).into_bytes(),
                 5 => STANDARD_NO_PAD.encode(&inner).into_bytes(),
                 6 => URL_SAFE.encode(&inner).into_bytes(),
@@ -377,7 +377,7 @@ mod tests {
                 _ => URL_SAFE_NO_PAD.encode(&inner).into_bytes(),
             };
             let text = match wrapped {
-                1 => json(&String::from_utf8_lossy(&text), &choices).into_bytes(),
+                1 => escaped_json(&String::from_utf8_lossy(&text), &choices).into_bytes(),
                 2 => percent(&String::from_utf8_lossy(&text), &choices).into_bytes(),
                 _ => text,
             };
@@ -395,7 +395,7 @@ mod tests {
             let held = match form {
                 0 => one.clone(),
                 1 => percent(&one, &choices),
-                2 => json(&one, &choices),
+                2 => escaped_json(&one, &choices),
                 3 => STANDARD.encode(&one),
                 _ => format!("{one}{other}{one}"),
             };

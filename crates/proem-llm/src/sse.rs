@@ -219,7 +219,7 @@ mod tests {
     }
 
     /// Bytes that often are events.
-    fn stream() -> impl Strategy<Value = Vec<u8>> {
+    fn any_stream() -> impl Strategy<Value = Vec<u8>> {
         let parts = ["data: a", "data:b", "event: e", ": c", "\n", "\r", "\r\n", "\n\n", "\u{feff}", "é", "id: 1"];
         let part = prop_oneof![
             8 => prop::sample::select(parts.to_vec()).prop_map(|part| part.as_bytes().to_vec()),
@@ -230,7 +230,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn chunks_make_no_difference(bytes in stream(), size in 1usize..7) {
+        fn chunks_make_no_difference(bytes in any_stream(), size in 1usize..7) {
             let whole = read(core::iter::once(bytes.as_slice()));
             prop_assert_eq!(&read(bytes.chunks(size)), &whole);
             for cut in 0..bytes.len() {

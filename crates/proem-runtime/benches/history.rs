@@ -27,7 +27,7 @@ use tempfile::TempDir;
 /// How often each is measured. The least time counts, as the others had more company.
 const RUNS: usize = 3;
 
-fn git(folder: &Path, args: &[&str]) -> String {
+fn git_output(folder: &Path, args: &[&str]) -> String {
     let output = Command::new("git").current_dir(folder).args(args).output().unwrap();
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
@@ -71,9 +71,9 @@ fn commit(number: u64, numbers: &mut Numbers, out: &mut String) {
     writeln!(out).unwrap();
 }
 
-fn made(commits: u64) -> TempDir {
+fn made_repository(commits: u64) -> TempDir {
     let folder = TempDir::new().unwrap();
-    git(folder.path(), &["init", "-q", "-b", "main"]);
+    git_output(folder.path(), &["init", "-q", "-b", "main"]);
     let mut command = Command::new("git");
     command.current_dir(folder.path()).args(["fast-import", "--quiet"]).stdin(Stdio::piped());
     let mut child = command.spawn().unwrap();
@@ -139,11 +139,11 @@ fn assessed(program: &GitProgram, repository: &Repository, (now, most): (i64, us
 fn main() {
     let commits = std::env::var("PROEM_BENCH_COMMITS").ok().and_then(|count| count.parse().ok()).unwrap_or(22_000);
     let given = std::env::var_os("PROEM_BENCH_REPO").map(PathBuf::from);
-    let folder = if given.is_none() { Some(made(commits)) } else { None };
+    let folder = if given.is_none() { Some(made_repository(commits)) } else { None };
     let path = given.as_deref().or_else(|| folder.as_ref().map(TempDir::path)).unwrap();
     let program = GitProgram::find(&Environment::inherited()).unwrap();
     let repository = discover_repository_around(&program, path, Duration::from_mins(1)).unwrap().unwrap();
-    let tip = |revision: &str| ObjectId::parse(git(path, &["rev-parse", revision]).as_bytes()).unwrap();
+    let tip = |revision: &str| ObjectId::parse(git_output(path, &["rev-parse", revision]).as_bytes()).unwrap();
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs().cast_signed();
     let wanted = |tip| HistoryWanted { tips: vec![tip], base: Some(tip), now, ..HistoryWanted::default() };
     let read = |tip, cache: Option<&Path>| -> HistoryReading {

@@ -31,9 +31,9 @@ fn main() {
         fs::set_permissions(folder.path(), Permissions::from_mode(0o700)).unwrap();
         swept.push(runtime.block_on(sweep(folder.path(), &mails)));
         let folder = TempDir::new_in(".").unwrap();
-        renamed.push(timed(&mails, |key, bytes| rename(folder.path(), key, bytes)));
+        renamed.push(time_puts(&mails, |key, bytes| rename(folder.path(), key, bytes)));
         let folder = TempDir::new_in(".").unwrap();
-        linked.push(timed(&mails, |key, bytes| link(folder.path(), key, bytes)));
+        linked.push(time_puts(&mails, |key, bytes| put_by_link(folder.path(), key, bytes)));
     }
     for (name, mut times) in [
         ("swept to the outbox", swept),
@@ -72,7 +72,7 @@ async fn sweep(outbox: &Path, mails: &[(EffectKey, Vec<u8>)]) -> Duration {
     begun.elapsed()
 }
 
-fn timed(mails: &[(EffectKey, Vec<u8>)], put: impl Fn(&EffectKey, &[u8])) -> Duration {
+fn time_puts(mails: &[(EffectKey, Vec<u8>)], put: impl Fn(&EffectKey, &[u8])) -> Duration {
     let begun = Instant::now();
     mails.iter().for_each(|(key, bytes)| put(key, bytes));
     begun.elapsed()
@@ -90,7 +90,7 @@ fn rename(folder: &Path, key: &EffectKey, bytes: &[u8]) {
     fs::rename(&temporary, folder.join(key.file_name(OutboxForm::Mail))).unwrap();
 }
 
-fn link(folder: &Path, key: &EffectKey, bytes: &[u8]) {
+fn put_by_link(folder: &Path, key: &EffectKey, bytes: &[u8]) {
     let temporary = folder.join("temporary");
     save(&temporary, bytes);
     fs::hard_link(&temporary, folder.join(key.file_name(OutboxForm::Mail))).unwrap();

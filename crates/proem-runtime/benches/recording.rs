@@ -56,7 +56,7 @@ impl Made {
     }
 }
 
-fn bounds() -> RunBounds {
+fn run_bounds() -> RunBounds {
     RunBounds { stop: CancellationToken::new(), time: None }
 }
 
@@ -66,14 +66,14 @@ async fn bare(made: Made) -> Duration {
     let began = Instant::now();
     let mut machine = Exchange::new(terms.of(), made.request);
     let calls = CallPerformer::new(&made.caller, &made.directory, 1);
-    let driven = drive(&mut machine, EventKind::Started, &calls, &bounds()).await.unwrap();
+    let driven = drive(&mut machine, EventKind::Started, &calls, &run_bounds()).await.unwrap();
     let took = began.elapsed();
-    answered(driven.reached);
+    reached_outcome(driven.reached);
     took
 }
 
 /// How long the same takes that is written down: until its answer is there, and until its end is on the disk.
-async fn recorded(made: Made, kept: &RecordingContext<'_>, run: &str) -> [Duration; 2] {
+async fn record_runs(made: Made, kept: &RecordingContext<'_>, run: &str) -> [Duration; 2] {
     let terms = terms();
     let begun = Begun { id: id(run), parent: None, steps: 0 };
     let began = Instant::now();
@@ -81,8 +81,8 @@ async fn recorded(made: Made, kept: &RecordingContext<'_>, run: &str) -> [Durati
     let recording = Recording::new(kept, &made.given.start(&begun));
     let calls = CallPerformer::new(&made.caller, &made.directory, 1).through(&recording);
     let from = DriveStart::Event(EventKind::Started);
-    let driven = go_on(&mut machine, from, &calls, &bounds(), &recording).await.unwrap();
-    let outcome = answered(driven.reached);
+    let driven = go_on(&mut machine, from, &calls, &run_bounds(), &recording).await.unwrap();
+    let outcome = reached_outcome(driven.reached);
     let answer = began.elapsed();
     let numbers = Numbers::default();
     recording.finish(RunEnd { at: wall_clock(), outcome, assembly: None, numbers, evaluations: Vec::new() }).await;
@@ -92,7 +92,7 @@ async fn recorded(made: Made, kept: &RecordingContext<'_>, run: &str) -> [Durati
 }
 
 /// The outcome of a call that was answered.
-fn answered(reached: DriveEnd<Outcome>) -> Outcome {
+fn reached_outcome(reached: DriveEnd<Outcome>) -> Outcome {
     let DriveEnd::Done(outcome) = reached else { panic!("an exchange asks nobody") };
     assert!(matches!(outcome.ended, ExchangeEnd::Answered { .. }), "{outcome:?}");
     outcome
@@ -132,7 +132,7 @@ fn main() {
                 scene.text = format!("Task {run}. {}", "All of this is read.\n".repeat(new / 21));
                 let kept = owned.kept(&scene, &store);
                 without.push(bare(Made::new(&scene)).await);
-                let [answer, end] = recorded(Made::new(&scene), &kept, &format!("{run:016x}")).await;
+                let [answer, end] = record_runs(Made::new(&scene), &kept, &format!("{run:016x}")).await;
                 there.push(answer);
                 with.push(end);
                 disk.push(synced(&folder, new));

@@ -71,7 +71,7 @@ impl std::fmt::Debug for Environment {
 mod tests {
     use super::*;
 
-    fn environment(pairs: &[(&str, &str)]) -> Environment {
+    fn environment_of_pairs(pairs: &[(&str, &str)]) -> Environment {
         pairs.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))).collect()
     }
 
@@ -96,18 +96,18 @@ mod tests {
             ("GIT_ALTERNATE_OBJECT_DIRECTORIES", false),
             ("GIT_TRACE", false),
         ] {
-            assert_eq!(environment(&[(name, "x")]).for_git().count() == 1, kept, "{name}");
+            assert_eq!(environment_of_pairs(&[(name, "x")]).for_git().count() == 1, kept, "{name}");
         }
     }
 
     #[test]
     fn programs_are_looked_for_in_absolute_folders_only() {
-        let environment = environment(&[("PATH", ".:/usr/bin::bin:/opt/git/bin")]);
+        let environment = environment_of_pairs(&[("PATH", ".:/usr/bin::bin:/opt/git/bin")]);
         assert_eq!(environment.candidates("git"), [PathBuf::from("/usr/bin/git"), PathBuf::from("/opt/git/bin/git")]);
     }
 
     #[test]
     fn debug_output_shows_no_value() {
-        assert_eq!(format!("{:?}", environment(&[("TOKEN", "hunter2")])), r#"{"TOKEN"}"#);
+        assert_eq!(format!("{:?}", environment_of_pairs(&[("TOKEN", "hunter2")])), r#"{"TOKEN"}"#);
     }
 }

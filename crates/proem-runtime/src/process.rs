@@ -312,89 +312,89 @@ fn read_discarding(mut from: impl Read) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn shell(script: &str) -> Command {
+    fn shell_command(script: &str) -> Command {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", script]);
         command
     }
 
-    fn after(limit: Duration) -> ChildBounds<'static> {
+    fn bounds_after(limit: Duration) -> ChildBounds<'static> {
         let deadline = Deadline::after(limit);
         ChildBounds { deadline, memory: 1 << 30, silence: limit, silent: &|| ControlFlow::Continue(()) }
     }
 
-    fn long() -> ChildBounds<'static> {
-        after(Duration::from_mins(1))
+    fn minute_bounds() -> ChildBounds<'static> {
+        bounds_after(Duration::from_mins(1))
     }
 
-    fn short() -> ChildBounds<'static> {
-        after(Duration::from_millis(50))
+    fn short_bounds() -> ChildBounds<'static> {
+        bounds_after(Duration::from_millis(50))
     }
 
     #[test]
     fn both_streams_are_drained_and_the_code_is_kept() {
         let script = "head -c 300000 /dev/zero >&2; head -c 300000 /dev/zero; exit 3";
-        let finished = run_child(&mut shell(script), &long(), 400_000).unwrap();
+        let finished = run_child(&mut shell_command(script), &minute_bounds(), 400_000).unwrap();
         assert_eq!((finished.code, finished.stdout.len(), finished.extent), (Some(3), 300_000, Extent::Whole));
         assert_eq!(finished.stderr.len(), ERROR_BYTES);
     }
 
     #[test]
     fn output_beyond_the_cap_ends_the_child() {
-        let finished = run_child(&mut shell("cat /dev/zero"), &long(), 1000).unwrap();
+        let finished = run_child(&mut shell_command("cat /dev/zero"), &minute_bounds(), 1000).unwrap();
         assert_eq!((finished.stdout.len(), finished.extent), (1000, Extent::Cut));
-        assert_eq!(run_child(&mut shell("printf abc"), &long(), 3).unwrap().extent, Extent::Whole);
-        assert_eq!(run_child(&mut shell("printf abcd"), &long(), 3).unwrap().extent, Extent::Cut);
+        assert_eq!(run_child(&mut shell_command("printf abc"), &minute_bounds(), 3).unwrap().extent, Extent::Whole);
+        assert_eq!(run_child(&mut shell_command("printf abcd"), &minute_bounds(), 3).unwrap().extent, Extent::Cut);
     }
 
     #[test]
     fn a_child_that_never_ends_is_killed_at_the_deadline() {
         assert!(matches!(
-            run_child(&mut shell("exec cat /dev/zero >/dev/null"), &short(), 10),
+            run_child(&mut shell_command("exec cat /dev/zero >/dev/null"), &short_bounds(), 10),
             Err(ChildFailure::TimedOut)
         ));
         let closed = "exec >&- 2>&-; while :; do :; done";
-        assert!(matches!(run_child(&mut shell(closed), &short(), 10), Err(ChildFailure::TimedOut)));
+        assert!(matches!(run_child(&mut shell_command(closed), &short_bounds(), 10), Err(ChildFailure::TimedOut)));
     }
 
-    fn streamed(script: &str, input: &[u8], enough: usize) -> (usize, ChildExit) {
+    fn stream_script(script: &str, input: &[u8], enough: usize) -> (usize, ChildExit) {
         let mut taken = 0;
         let mut take = |piece: &[u8]| {
             taken += piece.len();
             if taken < enough { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
-        let streamed = stream_child(&mut shell(script), input.to_vec(), &long(), &mut take).unwrap();
+        let streamed = stream_child(&mut shell_command(script), input.to_vec(), &minute_bounds(), &mut take).unwrap();
         (taken, streamed)
     }
 
     #[test]
     fn a_stream_is_taken_while_the_child_runs() {
-        let (taken, streamed_all) = streamed("head -c 3000000 /dev/zero; echo oh >&2; exit 4", b"", usize::MAX);
+        let (taken, streamed_all) = stream_script("head -c 3000000 /dev/zero; echo oh >&2; exit 4", b"", usize::MAX);
         assert_eq!((taken, streamed_all.code, streamed_all.extent), (3_000_000, Some(4), Extent::Whole));
         assert_eq!(streamed_all.stderr, b"oh\n");
-        let (taken, cut) = streamed("cat /dev/zero", b"", 1_000_000);
+        let (taken, cut) = stream_script("cat /dev/zero", b"", 1_000_000);
         assert_eq!((taken >= 1_000_000, cut.extent), (true, Extent::Cut));
     }
 
     #[test]
     fn input_and_output_may_both_be_larger_than_a_pipe() {
         let input = vec![b'x'; 2_000_000];
-        let (taken, all) = streamed("cat", &input, usize::MAX);
+        let (taken, all) = stream_script("cat", &input, usize::MAX);
         assert_eq!((taken, all.code), (input.len(), Some(0)));
         // A child that reads nothing ends all the same.
-        assert_eq!(streamed("exit 0", &input, usize::MAX).1.code, Some(0));
+        assert_eq!(stream_script("exit 0", &input, usize::MAX).1.code, Some(0));
     }
 
     #[test]
     fn a_stream_that_never_ends_is_killed_at_the_deadline() {
         let take = &mut |_: &[u8]| ControlFlow::Continue(());
-        let result = stream_child(&mut shell("exec cat /dev/zero"), Vec::new(), &short(), take);
+        let result = stream_child(&mut shell_command("exec cat /dev/zero"), Vec::new(), &short_bounds(), take);
         assert!(matches!(result, Err(ChildFailure::TimedOut)));
     }
 
     #[test]
     fn no_time_means_no_child() {
-        let nothing = after(Duration::ZERO);
+        let nothing = bounds_after(Duration::ZERO);
         assert!(matches!(run_child(&mut Command::new("/does/not/exist"), &nothing, 10), Err(ChildFailure::TimedOut)));
     }
 
@@ -407,13 +407,13 @@ mod tests {
                 asked.set(true);
                 way
             };
-            let bounds = ChildBounds { silence: Duration::from_millis(200), silent: &silent, ..long() };
+            let bounds = ChildBounds { silence: Duration::from_millis(200), silent: &silent, ..minute_bounds() };
             let mut taken = 0;
             let mut take = |piece: &[u8]| {
                 taken += piece.len();
                 ControlFlow::Continue(())
             };
-            let ended = stream_child(&mut shell(script), Vec::new(), &bounds, &mut take).is_ok();
+            let ended = stream_child(&mut shell_command(script), Vec::new(), &bounds, &mut take).is_ok();
             assert_eq!((ended, taken, asked.get()), expected, "{script}");
         };
         let (stop, go_on) = (ControlFlow::Break(()), ControlFlow::Continue(()));
@@ -432,13 +432,13 @@ mod tests {
         // others within its first moments may be ahead of it.
         let script = "read go; head -c 200000000 /dev/zero | tr '\\0' x | tail -n 1 | wc -c; exit 0";
         let held = |memory| {
-            let bounds = ChildBounds { memory, ..long() };
+            let bounds = ChildBounds { memory, ..minute_bounds() };
             let mut said = Vec::new();
             let mut take = |piece: &[u8]| {
                 said.extend_from_slice(piece);
                 ControlFlow::Continue(())
             };
-            let ended = stream_child(&mut shell(script), b"go\n".to_vec(), &bounds, &mut take).unwrap();
+            let ended = stream_child(&mut shell_command(script), b"go\n".to_vec(), &bounds, &mut take).unwrap();
             (String::from_utf8(said).unwrap().trim().to_owned(), ended.stderr)
         };
         assert_eq!(held(1 << 30).0, "200000000");

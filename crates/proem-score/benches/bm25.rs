@@ -8,7 +8,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use proem_score::bm25::{Bm25Parameters, Index, IndexBuilder};
 
 /// Pseudo-random numbers by a multiplicative congruence, with the skew that words have.
-fn index() -> Index {
+fn random_index() -> Index {
     let mut state = 1_u64;
     let mut next = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -23,7 +23,7 @@ fn index() -> Index {
 }
 
 fn bench(criterion: &mut Criterion) {
-    let index = index();
+    let index = random_index();
     let query: Vec<(u64, f32)> = (0..20).map(|term| (term * 37, 1.0)).collect();
     let mut scores = Vec::new();
     criterion.bench_function("bm25: 20 terms, 4,000 documents", |bencher| {

@@ -325,7 +325,7 @@ fn squares(parameters: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    fn near(value: f32, expected: f32) -> bool {
+    fn is_near(value: f32, expected: f32) -> bool {
         (value - expected).abs() < 1e-4
     }
 
@@ -333,15 +333,17 @@ mod tests {
     fn scores_are_log_odds() {
         let model = Logistic { weights: vec![2.0, -1.0], bias: 0.5 };
         for (features, score) in [(&[0.0, 0.0][..], 0.5), (&[1.0, 1.0], 1.5), (&[], 0.5), (&[1.0, 1.0, 9.0], 1.5)] {
-            assert!(near(model.score(features), score), "{features:?}");
-            assert!(near(model.probability(features), 1.0 / (1.0 + (-score).exp())), "{features:?}");
+            assert!(is_near(model.score(features), score), "{features:?}");
+            assert!(is_near(model.probability(features), 1.0 / (1.0 + (-score).exp())), "{features:?}");
         }
         assert!(model.score(&[f32::NAN]).is_nan() && model.probability(&[f32::NAN]).is_nan());
-        assert!(near(model.probability(&[f32::INFINITY]), 1.0) && near(model.probability(&[f32::NEG_INFINITY]), 0.0));
+        assert!(
+            is_near(model.probability(&[f32::INFINITY]), 1.0) && is_near(model.probability(&[f32::NEG_INFINITY]), 0.0)
+        );
     }
 
     /// A feature of 0 or 1 with counted labels has a solution in closed form.
-    fn counted(rows: &mut Vec<[f32; 1]>, labels: &mut Vec<bool>, feature: f32, yes: usize, no: usize) {
+    fn push_counted(rows: &mut Vec<[f32; 1]>, labels: &mut Vec<bool>, feature: f32, yes: usize, no: usize) {
         rows.extend(vec![[feature]; yes + no]);
         labels.extend((0..yes + no).map(|index| index < yes));
     }
@@ -349,13 +351,13 @@ mod tests {
     #[test]
     fn finds_the_odds_that_were_counted() {
         let (mut rows, mut labels) = (vec![], vec![]);
-        counted(&mut rows, &mut labels, 0.0, 20, 80);
-        counted(&mut rows, &mut labels, 1.0, 60, 40);
+        push_counted(&mut rows, &mut labels, 0.0, 20, 80);
+        push_counted(&mut rows, &mut labels, 1.0, 60, 40);
         let fitted =
             fit_logistic(&rows, &labels, &[], TrainingOptions { l2: 0.0, ..TrainingOptions::default() }).unwrap();
         assert!(fitted.converged && fitted.iterations < 10, "{fitted:?}");
-        assert!(near(fitted.model.bias, (20.0_f32 / 80.0).ln()), "{fitted:?}");
-        assert!(near(fitted.model.weights[0], (60.0_f32 / 40.0).ln() - (20.0_f32 / 80.0).ln()), "{fitted:?}");
+        assert!(is_near(fitted.model.bias, (20.0_f32 / 80.0).ln()), "{fitted:?}");
+        assert!(is_near(fitted.model.weights[0], (60.0_f32 / 40.0).ln() - (20.0_f32 / 80.0).ln()), "{fitted:?}");
         let entropy = |p: f64| -(p * p.ln() + (1.0 - p) * (1.0 - p).ln());
         assert!((fitted.loss - f64::midpoint(entropy(0.2), entropy(0.6))).abs() < 1e-9, "{fitted:?}");
     }
@@ -368,10 +370,13 @@ mod tests {
         let repeated = [rows[0], rows[0], rows[1], rows[2], rows[2], rows[2], rows[3]];
         let a = fit_logistic(&rows, &labels, &[2.0, 1.0, 3.0, 1.0], options).unwrap().model;
         let b = fit_logistic(&repeated, &[true, true, false, true, true, true, false], &[], options).unwrap().model;
-        assert!(a.weights.iter().zip(&b.weights).all(|(a, b)| near(*a, *b)) && near(a.bias, b.bias), "{a:?} {b:?}");
+        assert!(
+            a.weights.iter().zip(&b.weights).all(|(a, b)| is_near(*a, *b)) && is_near(a.bias, b.bias),
+            "{a:?} {b:?}"
+        );
         let without = fit_logistic(&rows[..3], &labels[..3], &[], options).unwrap().model;
         let ignored = fit_logistic(&rows, &labels, &[1.0, 1.0, 1.0, 0.0], options).unwrap().model;
-        assert!(near(without.weights[0], ignored.weights[0]), "{without:?} {ignored:?}");
+        assert!(is_near(without.weights[0], ignored.weights[0]), "{without:?} {ignored:?}");
     }
 
     #[test]
@@ -399,7 +404,7 @@ mod tests {
             let rows: Vec<[f32; 1]> = [1.0, 2.0, 4.0, 3.0, 6.0].into_iter().map(|value| [value * unit]).collect();
             super::fit_logistic(&rows, &labels, &[], TrainingOptions::default()).unwrap().model.weights[0] * unit
         };
-        assert!(near(fit(1.0), fit(1024.0)) && near(fit(1.0), fit(-0.001)));
+        assert!(is_near(fit(1.0), fit(1024.0)) && is_near(fit(1.0), fit(-0.001)));
     }
 
     #[test]

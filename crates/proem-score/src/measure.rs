@@ -165,7 +165,7 @@ mod tests {
     const T: bool = true;
     const F: bool = false;
 
-    fn near(value: Option<f64>, expected: f64) -> bool {
+    fn is_near(value: Option<f64>, expected: f64) -> bool {
         value.is_some_and(|value| (value - expected).abs() < 1e-7)
     }
 
@@ -190,9 +190,9 @@ mod tests {
     #[test]
     fn probabilities_are_measured_against_what_came() {
         let (p, labels) = (&[0.8, 0.4, 0.0][..], &[T, F, F][..]);
-        assert!(near(brier(p, labels), (0.04 + 0.16) / 3.0));
+        assert!(is_near(brier(p, labels), (0.04 + 0.16) / 3.0));
         let expected = -(0.8_f64.ln() + 0.6_f64.ln() + (1.0 - 1e-7_f64).ln()) / 3.0;
-        assert!(near(log_loss(p, labels), expected));
+        assert!(is_near(log_loss(p, labels), expected));
         assert!(log_loss(&[0.0], &[T]).is_some_and(|loss| loss > 16.0 && loss < 16.2));
         for (p, labels) in [(&[][..], &[][..]), (&[f32::NAN], &[T]), (&[1.1], &[T]), (&[-0.1], &[T]), (&[0.5], &[T, F])]
         {
@@ -205,10 +205,10 @@ mod tests {
     fn calibration_is_measured_in_bins_of_equal_mass() {
         let labels = [F, F, F, T, T, T, T, F];
         let p = [0.25, 0.25, 0.25, 0.25, 0.75, 0.75, 0.75, 0.75];
-        assert!(near(expected_calibration_error(&p, &labels, 2), 0.0));
-        assert!(near(expected_calibration_error(&p, &labels, 1), 0.0));
-        assert!(near(expected_calibration_error(&[0.5; 8], &[T; 8], 3), 0.5));
-        assert!(near(expected_calibration_error(&[1.0, 0.0], &[F, T], 9), 1.0));
+        assert!(is_near(expected_calibration_error(&p, &labels, 2), 0.0));
+        assert!(is_near(expected_calibration_error(&p, &labels, 1), 0.0));
+        assert!(is_near(expected_calibration_error(&[0.5; 8], &[T; 8], 3), 0.5));
+        assert!(is_near(expected_calibration_error(&[1.0, 0.0], &[F, T], 9), 1.0));
         assert_eq!(expected_calibration_error(&p, &labels, 0), None);
     }
 
@@ -220,9 +220,9 @@ mod tests {
         assert_eq!((recall_at(&ranked, 0, 5), recall_at(&[], 2, 5)), (None, Some(0.0)));
         assert_eq!((precision_at(&ranked, 4), precision_at(&ranked, 10)), (Some(0.5), Some(0.2)));
         assert_eq!((precision_at(&ranked, 0), precision_at(&[], 3)), (None, Some(0.0)));
-        assert!(near(Some(reciprocal_rank(&ranked)), 0.5));
-        assert!(near(Some(reciprocal_rank(&[F, F])), 0.0));
-        assert!(near(average_precision(&ranked, 3), (0.5 + 0.5) / 3.0));
+        assert!(is_near(Some(reciprocal_rank(&ranked)), 0.5));
+        assert!(is_near(Some(reciprocal_rank(&[F, F])), 0.0));
+        assert!(is_near(average_precision(&ranked, 3), (0.5 + 0.5) / 3.0));
         assert_eq!((average_precision(&ranked, 0), average_precision(&[T, T], 2)), (None, Some(1.0)));
     }
 }

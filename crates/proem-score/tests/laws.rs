@@ -9,7 +9,7 @@ use proem_score::{
 };
 use proptest::prelude::*;
 
-fn index(documents: &[Vec<(u64, f32)>]) -> Index {
+fn index_of_documents(documents: &[Vec<(u64, f32)>]) -> Index {
     let mut builder = IndexBuilder::new(Bm25Parameters::default());
     for document in documents {
         builder.add(document);
@@ -24,7 +24,7 @@ fn terms() -> impl Strategy<Value = Vec<(u64, f32)>> {
 }
 
 /// Scores from a small set, so that they tie, with both labels.
-fn examples() -> impl Strategy<Value = (Vec<f32>, Vec<bool>)> {
+fn labelled_examples() -> impl Strategy<Value = (Vec<f32>, Vec<bool>)> {
     let example = (prop_oneof![(-4_i8..5).prop_map(f32::from), -1.0e6_f32..1.0e6], any::<bool>());
     let both = |examples: &Vec<(f32, bool)>| examples.iter().any(|e| e.1) && examples.iter().any(|e| !e.1);
     prop::collection::vec(example, 2..40)
@@ -37,7 +37,7 @@ proptest! {
     fn a_bm25_score_is_finite_and_grows_with_the_query(
         documents in prop::collection::vec(terms(), 0..12), query in terms(), more in terms(),
     ) {
-        let index = index(&documents);
+        let index = index_of_documents(&documents);
         let scores = index.score(&query);
         prop_assert_eq!(scores.len(), documents.len());
         prop_assert!(scores.iter().all(|score| score.is_finite() && *score >= 0.0));
@@ -50,7 +50,7 @@ proptest! {
     }
 
     #[test]
-    fn auc_is_a_share_and_symmetric((scores, labels) in examples()) {
+    fn auc_is_a_share_and_symmetric((scores, labels) in labelled_examples()) {
         let area = auc(&scores, &labels).unwrap();
         prop_assert!((0.0..=1.0).contains(&area));
         let opposite: Vec<bool> = labels.iter().map(|label| !label).collect();
@@ -67,7 +67,7 @@ proptest! {
     }
 
     #[test]
-    fn an_isotonic_curve_never_falls_and_keeps_the_mean((scores, labels) in examples(), extra in any::<f32>()) {
+    fn an_isotonic_curve_never_falls_and_keeps_the_mean((scores, labels) in labelled_examples(), extra in any::<f32>()) {
         let curve = Isotonic::fit(&scores, &labels).unwrap();
         let mut at: Vec<f32> = scores.clone();
         at.extend(scores.iter().map(|score| score * 0.37));
@@ -85,7 +85,7 @@ proptest! {
     }
 
     #[test]
-    fn a_platt_curve_is_monotone_and_within_bounds((scores, labels) in examples()) {
+    fn a_platt_curve_is_monotone_and_within_bounds((scores, labels) in labelled_examples()) {
         let curve = Platt::fit(&scores, &labels).unwrap();
         prop_assert!(curve.slope.is_finite() && curve.offset.is_finite());
         let mut sorted = scores.clone();

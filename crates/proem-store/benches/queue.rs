@@ -48,7 +48,7 @@ fn decision() -> Json {
 }
 
 /// Every third waits, every third is held.
-async fn propose(store: &Store, signal: u64) {
+async fn propose_action(store: &Store, signal: u64) {
     let mut action = LawActions.action(signal);
     action.form.push_str(&" and what it says in a line of forty bytes".repeat(50));
     action.decision = decision();
@@ -63,7 +63,7 @@ async fn propose(store: &Store, signal: u64) {
 }
 
 /// The peer: the same lines with their texts, sorted, by one statement.
-fn peer(path: &Path) -> Duration {
+fn peer_time(path: &Path) -> Duration {
     let connection = Connection::open(path).unwrap();
     let start = Instant::now();
     let mut query = connection
@@ -93,10 +93,10 @@ async fn main() {
     let store = Store::open(opening).await.unwrap().store;
     for first in (0..actions).step_by(usize::try_from(TOGETHER).unwrap()) {
         let some = first..actions.min(first + TOGETHER);
-        futures_util::future::join_all(some.map(|signal| propose(&store, signal))).await;
+        futures_util::future::join_all(some.map(|signal| propose_action(&store, signal))).await;
     }
     println!("{actions} open actions");
-    show("the peer: the same lines with rusqlite", (0..ROUNDS).map(|_| peer(&path)).collect());
+    show("the peer: the same lines with rusqlite", (0..ROUNDS).map(|_| peer_time(&path)).collect());
     let project = Some(LawSamples.project());
     let all = ActionsWanted { project, ..ActionsWanted::default() };
     let some = ActionsWanted { most: Some(50), ..all.clone() };

@@ -70,7 +70,7 @@ impl Case {
 }
 
 /// An intent with ten sections of 22,000 tokens together.
-fn intent(run: u64, texts: Texts, state: Option<usize>) -> Intent {
+fn run_intent(run: u64, texts: Texts, state: Option<usize>) -> Intent {
     let mut intent = LawSamples.intent(run, 0, 40, &[LawSamples.cap(u64::MAX)]);
     let own = |section: u64| section == 9 || matches!(texts, Texts::All);
     let contents: Vec<HashedContent> = (0..10)
@@ -92,8 +92,8 @@ fn intent(run: u64, texts: Texts, state: Option<usize>) -> Intent {
 
 /// The intent of a run's call behind another one, whose answer it writes down as well. Numbers up to the next
 /// run's are its calls': texts and reports of one are not those of another.
-fn behind(run: u64, effect: u32, attempt: AttemptId) -> Intent {
-    let mut intent = intent(run + u64::from(effect), Texts::One, None);
+fn intent_behind(run: u64, effect: u32, attempt: AttemptId) -> Intent {
+    let mut intent = run_intent(run + u64::from(effect), Texts::One, None);
     intent.run = LawSamples.id(run);
     intent.begins = None;
     intent.attempt.effect = EffectId(effect);
@@ -115,10 +115,10 @@ fn settled(attempt: AttemptId) -> Settlement {
 /// One run of several calls: how long the store kept each one behind the first, the end of the one before
 /// included.
 async fn chain(store: &Store, run: u64) -> Vec<Duration> {
-    let mut attempt = LawSamples.booked(store, intent(run, Texts::One, None)).await;
+    let mut attempt = LawSamples.booked(store, run_intent(run, Texts::One, None)).await;
     let mut times = Vec::new();
     for effect in 1..CHAINED {
-        let intent = behind(run, effect, attempt);
+        let intent = intent_behind(run, effect, attempt);
         let start = Instant::now();
         attempt = LawSamples.booked(store, intent).await;
         times.push(start.elapsed());
@@ -131,7 +131,7 @@ async fn chain(store: &Store, run: u64) -> Vec<Duration> {
 /// One call: how long the store kept it before it was sent, and after its answer.
 async fn call(store: &Store, run: u64, case: Case) -> [Duration; 2] {
     let Case { texts, state, answered_after } = case;
-    let intent = intent(run, texts, state);
+    let intent = run_intent(run, texts, state);
     let start = Instant::now();
     let attempt = LawSamples.booked(store, intent).await;
     let before = start.elapsed();
@@ -165,7 +165,7 @@ fn disk(folder: &Path, calls: usize) -> Vec<Duration> {
 }
 
 /// The peer: one line with one statement of SQLite's, as durable as here.
-fn peer(folder: &Path, calls: usize) -> Vec<Duration> {
+fn peer_times(folder: &Path, calls: usize) -> Vec<Duration> {
     let connection = Connection::open(folder.join("peer.db")).unwrap();
     connection
         .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE lines (text TEXT)")
@@ -202,7 +202,7 @@ async fn main() {
     let folder = folder.path();
     println!("{calls} calls; intent is one transaction, settlement and end another, each with a sync");
     show("the disk alone: 4 kB and a sync", disk(folder, calls));
-    show("the peer: one line with rusqlite", peer(folder, calls));
+    show("the peer: one line with rusqlite", peer_times(folder, calls));
     let store = open(folder).await;
     let mut run = 0;
     let one = Case::new(Texts::One);

@@ -48,13 +48,13 @@ fn main() {
     for (kind, texts) in &kinds {
         let size: usize = texts.iter().map(String::len).sum();
         let times = Vocabulary::ALL.map(|vocabulary| (0..ROUNDS).map(|_| once(vocabulary, texts)).min().unwrap());
-        print(kind, size, times);
+        print_times(kind, size, times);
         bytes += size;
         for (sum, time) in sums.iter_mut().zip(times) {
             *sum += time;
         }
     }
-    print("all", bytes, sums);
+    print_times("all", bytes, sums);
 }
 
 /// Microseconds until both vocabularies have counted a short text.
@@ -71,7 +71,7 @@ fn in_a_fresh_process() -> u64 {
     String::from_utf8(output.stdout).unwrap().trim().parse().unwrap()
 }
 
-fn print(kind: &str, bytes: usize, times: [Duration; 2]) {
+fn print_times(kind: &str, bytes: usize, times: [Duration; 2]) {
     let megabytes = bytes as f64 / 1e6;
     let [o200k, cl100k] = times.map(|time| megabytes / time.as_secs_f64());
     println!("| {kind} | {megabytes:.3} | {o200k:.0} | {cl100k:.0} |");

@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     /// Pieces as `|` separates them.
-    fn pieces(text: &str, end: impl Fn(&[u8], usize) -> usize) -> String {
+    fn joined_pieces(text: &str, end: impl Fn(&[u8], usize) -> usize) -> String {
         let (mut start, mut pieces) = (0, Vec::new());
         while start < text.len() {
             let next = end(text.as_bytes(), start);
@@ -231,8 +231,8 @@ mod tests {
     fn check(o200k: &str, cl100k: &str) {
         let text = o200k.replace('|', "");
         assert_eq!(text, cl100k.replace('|', ""));
-        assert_eq!(pieces(&text, end_in_o200k), o200k);
-        assert_eq!(pieces(&text, end_in_cl100k), cl100k);
+        assert_eq!(joined_pieces(&text, end_in_o200k), o200k);
+        assert_eq!(joined_pieces(&text, end_in_cl100k), cl100k);
     }
 
     fn check_both(pieces: &str) {

@@ -266,14 +266,14 @@ mod tests {
     use crate::pack::{PackError, pack};
 
     /// Single bytes, and what follows them.
-    fn tokens(more: &[&str]) -> Vec<Vec<u8>> {
+    fn token_bytes(more: &[&str]) -> Vec<Vec<u8>> {
         let bytes = (0..=u8::MAX).map(|byte| vec![byte]);
         bytes.chain(more.iter().map(|token| token.as_bytes().to_vec())).collect()
     }
 
     #[test]
     fn a_small_vocabulary_is_read_where_it_lies() {
-        let file = pack(&tokens(&["ab", "abc", "zab"])).unwrap();
+        let file = pack(&token_bytes(&["ab", "abc", "zab"])).unwrap();
         let table = Table::read(&file).unwrap();
         assert_eq!(table.tokens(), 259);
         let longest = table.longest(b"abcd");
@@ -294,7 +294,7 @@ mod tests {
 
     #[test]
     fn a_file_of_another_size_or_layout_is_refused() {
-        let file = pack(&tokens(&["ab"])).unwrap();
+        let file = pack(&token_bytes(&["ab"])).unwrap();
         for end in 0..file.len() {
             assert!(Table::read(&file[..end]).is_none(), "{end}");
         }
@@ -309,13 +309,13 @@ mod tests {
     #[test]
     fn what_is_no_vocabulary_is_refused() {
         let check = |tokens: &[Vec<u8>], expected| assert_eq!(pack(tokens).unwrap_err(), expected);
-        check(&tokens(&["ab", "ab"]), PackError::Repeated(257));
-        check(&tokens(&[""]), PackError::Repeated(256));
-        check(&tokens(&["abc"]), PackError::Unreachable(256));
+        check(&token_bytes(&["ab", "ab"]), PackError::Repeated(257));
+        check(&token_bytes(&[""]), PackError::Repeated(256));
+        check(&token_bytes(&["abc"]), PackError::Unreachable(256));
         // `ab` is made first, and then nothing makes `bc`.
-        check(&tokens(&["ab", "bc", "abcbc", "bcbc"]), PackError::Unreachable(258));
-        check(&tokens(&["ab"])[1..], PackError::Bytes);
-        check(&tokens(&[&"a".repeat(129)]), PackError::Size);
+        check(&token_bytes(&["ab", "bc", "abcbc", "bcbc"]), PackError::Unreachable(258));
+        check(&token_bytes(&["ab"])[1..], PackError::Bytes);
+        check(&token_bytes(&[&"a".repeat(129)]), PackError::Size);
         assert_eq!(
             PackError::Unreachable(256).to_string(),
             "byte pair encoding never makes token 256; the list is no vocabulary, or is in another order"

@@ -166,7 +166,7 @@ fn telling_rule_words(text: &str) -> impl Iterator<Item = String> {
 mod tests {
     use super::*;
 
-    fn long() -> String {
+    fn long_rules() -> String {
         let section =
             |name: &str, word: &str| format!("## {name}\n{}\n", format!("Always {word} with care.\n").repeat(200));
         format!(
@@ -182,7 +182,7 @@ mod tests {
         let short = rule_renderings("# Rules\nUse tabs.\n## Tests\nRun them.\n");
         assert_eq!(short.full.as_deref(), Some("# Rules\nUse tabs.\n## Tests\nRun them.\n"));
         assert_eq!(short.parts, "# Rules\nUse tabs.\n[2 more lines, about: Tests]\n");
-        let long = rule_renderings(&long());
+        let long = rule_renderings(&long_rules());
         assert_eq!(long.full, None);
         assert!(long.parts.starts_with("# Rules\nBe kind.\n## Style\n"));
         assert!(long.parts.ends_with("[404 more lines, about: Release; Parser]\n"));
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn sections_below_the_head_that_bear_on_the_task_are_found() {
-        let text = long();
+        let text = long_rules();
         let found = sections_about(&text, "make the parser parse numbers");
         assert_eq!(found.len(), 1);
         assert!(found[0].starts_with("## Parser\n") && found[0].len() < SECTION_BYTES + 40);

@@ -114,12 +114,12 @@ fn go(program: &str, script: &Script<'_>) -> Course {
     }
 }
 
-fn answered(json: &str) -> ToolOutcome {
+fn tool_answer(json: &str) -> ToolOutcome {
     ToolOutcome::Answered { result: json.to_owned() }
 }
 
 fn answered_outcome() -> ToolOutcome {
-    answered(r#"[{"id": 1, "to": "ada@example.org"}, {"id": 2, "to": "mallory@example.org"}]"#)
+    tool_answer(r#"[{"id": 1, "to": "ada@example.org"}, {"id": 2, "to": "mallory@example.org"}]"#)
 }
 
 #[track_caller]
@@ -143,7 +143,7 @@ fn problem(course: &Course) -> (Reason, String) {
 #[test]
 fn calls_of_one_step_are_effects_and_their_answers_come_in_order() {
     let program = "(pmap (fn [d] (count (tool/search {:day d}))) [\"a\" \"b\"])";
-    let script = Script { outcomes: &[answered("[]"), answered_outcome()], choices: &[] };
+    let script = Script { outcomes: &[tool_answer("[]"), answered_outcome()], choices: &[] };
     let course = go(program, &script);
     assert_eq!(course.steps, [r#"0search{"day":"a"} 1search{"day":"b"}"#]);
     assert_eq!(value(&course), "(0 2)");
@@ -152,7 +152,8 @@ fn calls_of_one_step_are_effects_and_their_answers_come_in_order() {
 #[test]
 fn what_a_tool_found_may_trigger_a_declared_call_to_somebody_of_a_trusted_list_alone() {
     let program = "(pmap (fn [o] (tool/send {:to (:to o) :id (:id o)})) (tool/search {:day \"a\"}))";
-    let script = Script { outcomes: &[answered_outcome(), answered("true"), answered("true")], choices: &[Some(0)] };
+    let script =
+        Script { outcomes: &[answered_outcome(), tool_answer("true"), tool_answer("true")], choices: &[Some(0)] };
     let course = go(program, &script);
     // One of two waits for a person, so that both do: the question has the one that nothing vouches for.
     assert_eq!(course.steps.len(), 3, "{:?}", course.steps);
@@ -183,7 +184,7 @@ fn an_address_of_a_mail_reaches_no_tool_without_a_person() {
 #[test]
 fn after_five_questions_the_program_stops() {
     let program = "(mapv (fn [n] (tool/send {:to ctx/mail :id n})) [1 2 3 4 5 6])";
-    let outcomes = vec![answered("true"); 6];
+    let outcomes = vec![tool_answer("true"); 6];
     let course = go(program, &Script { outcomes: &outcomes, choices: &[Some(0); 6] });
     assert_eq!(course.questions.len(), 5);
     let (reason, message) = problem(&course);
@@ -196,7 +197,7 @@ fn what_may_have_happened_is_asked_about_and_never_done_again_by_itself() {
     let program = "(tool/send {:to \"ada@example.org\"})";
     let unknown = || ToolOutcome::Unknown { message: "the run broke off".to_owned() };
     let check = |choice: Option<usize>, outcomes: &[ToolOutcome]| go(program, &Script { outcomes, choices: &[choice] });
-    let again = check(Some(0), &[unknown(), answered("true")]);
+    let again = check(Some(0), &[unknown(), tool_answer("true")]);
     assert_eq!(again.steps, [r#"0send{"to":"ada@example.org"}"#, "asks 1", r#"1send{"to":"ada@example.org"}"#]);
     assert_eq!(again.calls[1].repeats, Some(EffectId(0)), "both have one key");
     assert_eq!(value(&again), "true");
@@ -216,7 +217,7 @@ fn a_result_of_another_form_or_of_no_form_is_the_tools_failure() {
         ("[1,", "its result can't be read"),
         ("nil", "its result can't be read"),
     ] {
-        let course = go("(tool/search {:day \"a\"})", &Script { outcomes: &[answered(result)], choices: &[] });
+        let course = go("(tool/search {:day \"a\"})", &Script { outcomes: &[tool_answer(result)], choices: &[] });
         let (reason, found) = problem(&course);
         assert_eq!(reason, Reason::ToolError, "{result}");
         assert!(found.contains(message), "{result}: {found}");
@@ -236,7 +237,7 @@ fn wrong_arguments_never_become_effects() {
 
 #[test]
 fn a_secret_result_goes_to_a_declared_parameter_alone() {
-    let secret = answered(r#"{"_key": "hunter2", "n": 1}"#);
+    let secret = tool_answer(r#"{"_key": "hunter2", "n": 1}"#);
     let keep = "(tool/store {:_token \"x\"})";
     let passed = go(
         &format!("(tool/store {{:_token (:_key {keep})}}) 1"),

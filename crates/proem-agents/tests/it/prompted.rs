@@ -98,13 +98,13 @@ fn calls_are_asked_for_as_far_as_a_model_can_be_made_to() {
     assert_eq!(names, ["ask", "rate"]);
 }
 
-fn load(text: &str) -> Result<Prompt, Error> {
+fn load_prompt(text: &str) -> Result<Prompt, Error> {
     let files = [("a/judge/1.0.0.prompt".to_owned(), PartialText::Template(text.to_owned()))].into();
     Book::new(vec![BookLayer { origin: Origin::Embedded, files }]).unwrap().prompt("a/judge", None)
 }
 
 fn prompt() -> Prompt {
-    load(PROMPT).unwrap()
+    load_prompt(PROMPT).unwrap()
 }
 
 fn model(answers: SchemaEnforcement) -> Model {
@@ -248,7 +248,7 @@ fn a_profile_stands_above_the_form_of_the_answer() {
 #[test]
 fn a_prompt_says_how_freely_words_are_chosen() {
     let with = |temperature: &str| {
-        load(&PROMPT.replace("model: small", &format!("model: small\nconfig: {{ temperature: {temperature} }}")))
+        load_prompt(&PROMPT.replace("model: small", &format!("model: small\nconfig: {{ temperature: {temperature} }}")))
     };
     for (temperature, percent) in [("0", 0), ("0.7", 70), ("2", 200)] {
         assert_eq!(with(temperature).unwrap().file.header.sampling.temperature_percent, Some(percent));

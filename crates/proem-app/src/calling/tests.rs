@@ -28,7 +28,7 @@ output_price = 200
 concurrency = 2
 "#;
 
-fn asked(
+fn chosen_endpoint(
     config: &str,
     wanted: &str,
     provider: Option<&str>,
@@ -49,7 +49,7 @@ fn asked(
 /// `PROVIDER/MODEL at ADDRESS, KEY`.
 #[track_caller]
 fn check(config: &str, wanted: &str, provider: Option<&str>, expected: &str) {
-    let found = asked(config, wanted, provider, &[("ANTHROPIC_API_KEY", "sk-ant")]).map(|asked| {
+    let found = chosen_endpoint(config, wanted, provider, &[("ANTHROPIC_API_KEY", "sk-ant")]).map(|asked| {
         let key = match &asked.endpoint.key {
             EndpointKey::None => "no key".to_owned(),
             EndpointKey::Missing { variable } => format!("{variable} is missing"),
@@ -109,7 +109,7 @@ fn the_command_line_comes_before_configuration_and_that_before_the_prompt() {
 #[test]
 fn what_is_wrong_names_what_is_known() {
     check("", "llama9", None, "no model or role `llama9`");
-    let error = asked(CONFIG, "llama9", None, &[]).unwrap_err();
+    let error = chosen_endpoint(CONFIG, "llama9", None, &[]).unwrap_err();
     assert!(
         error.ends_with(
             "\n  your roles: large (claude-sonnet-4-6), small (ollama/llama3.1); NameProvider([\"`anthropic`\", \
@@ -139,24 +139,24 @@ fn a_key_goes_to_its_own_address_only() {
 
 #[test]
 fn configuration_says_what_a_model_costs_and_how_it_answers() {
-    let llama = asked(CONFIG, "small", None, &[]).unwrap();
+    let llama = chosen_endpoint(CONFIG, "small", None, &[]).unwrap();
     assert_eq!((llama.model.answers, llama.arrival), (SchemaEnforcement::Object, Arrival::Streamed));
     assert_eq!(llama.model.context_tokens.map(|tokens| tokens.get()), Some(8192));
     assert_eq!(llama.endpoint.limits.call, Duration::from_secs(600));
     let usage =
         Usage { input: Some(10), cache_read: Some(0), cache_writes: Vec::new(), output: Some(1), ..Usage::default() };
     assert_eq!(llama.cost(&usage), Some(NanoDollars(0)));
-    let special = asked(CONFIG, "special", None, &[]).unwrap();
+    let special = chosen_endpoint(CONFIG, "special", None, &[]).unwrap();
     assert_eq!((special.cost(&usage), special.arrival), (Some(NanoDollars(1_200)), Arrival::Whole));
     // Another server may ask another price for a model that is listed.
-    let other = asked(CONFIG, "gpt-4o", Some("gateway"), &[]).unwrap();
+    let other = chosen_endpoint(CONFIG, "gpt-4o", Some("gateway"), &[]).unwrap();
     assert_eq!(other.cost(&usage), None);
-    let claude = asked(CONFIG, "large", None, &[]).unwrap();
+    let claude = chosen_endpoint(CONFIG, "large", None, &[]).unwrap();
     assert_eq!((claude.cost(&usage), claude.endpoint.limits.concurrency.get()), (Some(NanoDollars(45_000)), 2));
 }
 
 #[test]
 fn an_empty_key_is_missing() {
-    let asked = asked("", "small", None, &[("ANTHROPIC_API_KEY", " \n")]).unwrap();
+    let asked = chosen_endpoint("", "small", None, &[("ANTHROPIC_API_KEY", " \n")]).unwrap();
     assert!(matches!(asked.endpoint.key, EndpointKey::Missing { .. }));
 }

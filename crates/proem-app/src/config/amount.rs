@@ -131,15 +131,15 @@ mod tests {
     use super::*;
     use crate::config::{Config, SpendLimits};
 
-    fn read(line: &str) -> Result<SpendLimits, String> {
+    fn read_limits(line: &str) -> Result<SpendLimits, String> {
         let config = Config::parse("config.toml", &format!("[budget.user]\n{line}\n"));
         config.map(|config| config.budget.user).map_err(|failure| failure.to_string())
     }
 
     /// The reason for refusing a line under `[budget.user]`. The excerpt below it points at the value.
     #[track_caller]
-    fn refused(line: &str, why: &str) {
-        let refused = read(line).unwrap_err();
+    fn check_limit_refused(line: &str, why: &str) {
+        let refused = read_limits(line).unwrap_err();
         let (message, excerpt) = refused.split_once('\n').unwrap();
         assert_eq!(message, format!("error: {why}"), "{line}");
         assert!(excerpt.contains("config.toml:2:") && excerpt.contains(line) && excerpt.contains('^'), "{refused}");
@@ -156,12 +156,12 @@ mod tests {
             ("18446744073", 18_446_744_073_000_000_000),
         ] {
             let limits = SpendLimits { day: Some(Dollars(NanoDollars(expected))), ..SpendLimits::default() };
-            assert_eq!(read(&format!("day = {day}")), Ok(limits), "{day}");
+            assert_eq!(read_limits(&format!("day = {day}")), Ok(limits), "{day}");
         }
         let most = u64::MAX >> 1;
         for (tokens, expected) in [("0", 0), ("100_000", 100_000), ("1e6", 1_000_000), (&most.to_string(), most)] {
             let limits = SpendLimits { day_tokens: Some(expected), ..SpendLimits::default() };
-            assert_eq!(read(&format!("day_tokens = {tokens}")), Ok(limits), "{tokens}");
+            assert_eq!(read_limits(&format!("day_tokens = {tokens}")), Ok(limits), "{tokens}");
         }
     }
 
@@ -188,7 +188,7 @@ mod tests {
             ("true", format!("invalid type: boolean `true`, {other}")),
             ("[1]", format!("invalid type: sequence, {other}")),
         ] {
-            refused(&format!("day = {day}"), &why);
+            check_limit_refused(&format!("day = {day}"), &why);
         }
     }
 
@@ -202,7 +202,7 @@ mod tests {
             ("99999999999999999999", "`99999999999999999999` tokens are too many; the maximum is 18446744073709551615"),
             ("true", "invalid type: boolean `true`, expected whole tokens as a number, such as 100000"),
         ] {
-            refused(&format!("day_tokens = {tokens}"), why);
+            check_limit_refused(&format!("day_tokens = {tokens}"), why);
         }
     }
 

@@ -143,6 +143,7 @@ impl GeneralTask {
             None if lower.starts_with(".github/workflows/") => {
                 return (self == Self::Build).then_some((WORKFLOWS, "builds, tests or publishes the project"));
             }
+            // Entries below these folders begin an example and not the project.
             None if lower.starts_with("example") || lower.starts_with("doc") => return None,
             None if used_for == FilePurpose::Code && ENTRIES.contains(&stem) && depth <= DEEPEST_ENTRY => {
                 (Self::Start, "is where a program or library begins")

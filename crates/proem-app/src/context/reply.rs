@@ -154,7 +154,7 @@ mod tests {
     use super::*;
     use crate::context::ContextFile;
 
-    fn found(path: &str) -> TaskCandidates {
+    fn candidates_with_file(path: &str) -> TaskCandidates {
         let file = ContextFile {
             path: Untrusted::new(path.to_owned(), Label::trusted()),
             used_for: FilePurpose::Code,
@@ -203,7 +203,7 @@ mod tests {
             "",
             "…",
         ] {
-            assert!(!is_task(reply, &found("src/application.rs")), "{reply}");
+            assert!(!is_task(reply, &candidates_with_file("src/application.rs")), "{reply}");
         }
     }
 
@@ -224,7 +224,7 @@ mod tests {
             "what happens with --color?",
             "resetEntry leaks",
         ] {
-            assert!(is_task(task, &found("src/application.rs")), "{task}");
+            assert!(is_task(task, &candidates_with_file("src/application.rs")), "{task}");
             assert!(!is_task(task, &TaskCandidates::default()), "{task}");
         }
     }

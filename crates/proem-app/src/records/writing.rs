@@ -97,6 +97,7 @@ impl OpenRecords {
         let asks = asking.is_some();
         let CallTerms { ledger, secrets } = asking.unwrap_or(CallTerms::free());
         let is_capped = !ledger.caps.is_empty();
+        // A budget is counted in the records. So under a cap, having none is an error before it is anybody's choice.
         let keeping = match (record, project.config.records.keep) {
             (RecordChoice::No, _) if is_capped => {
                 return Err(budget_needs_records("they are declined").hinting(Hint::Record));
@@ -148,6 +149,7 @@ impl OpenRecords {
                 let failure = Error::outside(unsent_reason(&why.to_string(), necessity, &ledger.caps));
                 Err(hint.into_iter().fold(failure, Error::hinting))
             }
+            // Nothing leaves this machine here, so a note is enough.
             Err(why) => Ok(WithNotes {
                 value: None,
                 notes: vec![Note::Remark(Message {

@@ -140,7 +140,7 @@ mod tests {
     }
 
     /// `line:column before|marked|after`, with `…` where something is missing.
-    fn shown(text: &str, span: Span) -> String {
+    fn text_at_span(text: &str, span: Span) -> String {
         let text = outside(text);
         let located = locate_spans(&text, &[span]);
         let excerpt = &excerpts(&text, &located)[0];
@@ -159,7 +159,7 @@ mod tests {
     fn a_place_is_shown_with_its_line() {
         let check = |text: &str, marked: &str, expected: &str| {
             let start = text.find(marked).unwrap();
-            assert_eq!(shown(text, Span::new(start, start + marked.len())), expected, "{text:?}");
+            assert_eq!(text_at_span(text, Span::new(start, start + marked.len())), expected, "{text:?}");
         };
         check("é do it now\nnext", "do it", "1:3 é |do it| now");
         check("a\r\nb do\r\nc", "do", "2:3 b |do|");
@@ -172,9 +172,9 @@ mod tests {
 
     #[test]
     fn spans_inside_characters_and_past_the_end_are_places_too() {
-        assert_eq!(shown("aéb", Span::new(2, 3)), "1:2 a|é|b");
-        assert_eq!(shown("ab", Span::new(5, 9)), "1:3 ab||");
-        assert_eq!(shown("", Span::new(0, 0)), "1:1 ||");
+        assert_eq!(text_at_span("aéb", Span::new(2, 3)), "1:2 a|é|b");
+        assert_eq!(text_at_span("ab", Span::new(5, 9)), "1:3 ab||");
+        assert_eq!(text_at_span("", Span::new(0, 0)), "1:1 ||");
     }
 
     #[test]

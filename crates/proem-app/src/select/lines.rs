@@ -132,7 +132,7 @@ impl RankedQuery {
 mod tests {
     use super::*;
 
-    fn read(bytes: &[u8]) -> Vec<(usize, String)> {
+    fn read_query_lines(bytes: &[u8]) -> Vec<(usize, String)> {
         let mut lines = QueryLines::new(bytes);
         let mut out = Vec::new();
         while let Some((number, line)) = lines.next_line().unwrap() {
@@ -151,7 +151,7 @@ mod tests {
     #[track_caller]
     fn check(bytes: &[u8], expected: &[(usize, &str)]) {
         let expected: Vec<(usize, String)> = expected.iter().map(|(number, text)| (*number, (*text).into())).collect();
-        assert_eq!(read(bytes), expected);
+        assert_eq!(read_query_lines(bytes), expected);
     }
 
     #[test]

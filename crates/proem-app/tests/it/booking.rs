@@ -29,7 +29,7 @@ impl Scene {
     }
 }
 
-fn options(prompt: &str) -> RunOptions {
+fn local_options(prompt: &str) -> RunOptions {
     RunOptions {
         provider: Some("local".to_owned()),
         model: Some("llama3.1".to_owned()),
@@ -52,7 +52,7 @@ async fn book(options: &RunOptions, project: &mut OpenProject) -> Booking {
     setting.book(options, project, &mut Vec::new()).await.unwrap()
 }
 
-async fn check_refused(scene: &Scene, booking: Booking, options: &RunOptions) {
+async fn check_unbooked(scene: &Scene, booking: Booking, options: &RunOptions) {
     let error = ask_under(booking, options, &mut scene.home.project()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Bug, "{error}");
     assert_eq!(scene.server.requests().len(), 0, "nothing left");
@@ -61,19 +61,19 @@ async fn check_refused(scene: &Scene, booking: Booking, options: &RunOptions) {
 #[tokio::test]
 async fn a_booking_that_sends_nothing_lets_no_run_ask_over_a_network() {
     let scene = Scene::with("");
-    check_refused(&scene, Booking::Unsent, &options("me/ask")).await;
+    check_unbooked(&scene, Booking::Unsent, &local_options("me/ask")).await;
     // The other way round, an agent whose request is only looked at has nobody to ask.
-    let dry = RunOptions { carriage: Carriage::Nobody, ..options("me/ask") };
-    check_refused(&scene, Booking::Unsent, &dry).await;
+    let dry = RunOptions { carriage: Carriage::Nobody, ..local_options("me/ask") };
+    check_unbooked(&scene, Booking::Unsent, &dry).await;
 }
 
 #[tokio::test]
 async fn a_booking_without_a_budget_is_worth_nothing_to_an_agent_that_has_one() {
     let scene = Scene::with("[budget.agent.me]\nday = 1\n");
-    let other = RunOptions { record: RecordChoice::No, ..options("other/ask") };
+    let other = RunOptions { record: RecordChoice::No, ..local_options("other/ask") };
     let booking = book(&other, &mut scene.home.project()).await;
     assert!(matches!(booking, Booking::Unrecorded(_)), "{booking:?}");
-    check_refused(&scene, booking, &options("me/ask")).await;
+    check_unbooked(&scene, booking, &local_options("me/ask")).await;
 }
 
 #[tokio::test]
@@ -82,32 +82,32 @@ async fn records_without_caps_are_no_booking_under_a_budget() {
     let project = scene.home.project();
     let records = OpenRecords::begin(&project, RecordChoice::AsConfigured, Some(CallTerms::free())).await.unwrap();
     let booking = Booking::Recorded(Box::new(records.value.unwrap()));
-    check_refused(&scene, booking, &options("me/ask")).await;
+    check_unbooked(&scene, booking, &local_options("me/ask")).await;
 }
 
 #[tokio::test]
 async fn the_most_that_a_caller_allows_is_part_of_the_booking() {
     let scene = Scene::with("");
-    let capped = RunOptions { most: Some(NanoDollars(1)), ..options("me/ask") };
-    let booking = book(&options("me/ask"), &mut scene.home.project()).await;
-    check_refused(&scene, booking, &capped).await;
+    let capped = RunOptions { most: Some(NanoDollars(1)), ..local_options("me/ask") };
+    let booking = book(&local_options("me/ask"), &mut scene.home.project()).await;
+    check_unbooked(&scene, booking, &capped).await;
 }
 
 #[tokio::test]
 async fn a_budget_that_arrives_after_the_booking_stops_the_run() {
     let scene = Scene::with("");
-    let unrecorded = RunOptions { record: RecordChoice::No, ..options("me/ask") };
+    let unrecorded = RunOptions { record: RecordChoice::No, ..local_options("me/ask") };
     let booking = book(&unrecorded, &mut scene.home.project()).await;
     let config = scene.home.places.config_file();
     let text = std::fs::read_to_string(&config).unwrap();
     std::fs::write(&config, format!("{text}[budget.user]\nday = 1\n")).unwrap();
-    check_refused(&scene, booking, &unrecorded).await;
+    check_unbooked(&scene, booking, &unrecorded).await;
 }
 
 #[tokio::test]
 async fn without_a_budget_a_run_may_decline_records() {
     let scene = Scene::with("");
-    let unrecorded = RunOptions { record: RecordChoice::No, ..options("me/ask") };
+    let unrecorded = RunOptions { record: RecordChoice::No, ..local_options("me/ask") };
     let mut project = scene.home.project();
     let booking = book(&unrecorded, &mut project).await;
     ask_under(booking, &unrecorded, &mut project).await.unwrap();

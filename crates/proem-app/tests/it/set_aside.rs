@@ -18,7 +18,7 @@ use crate::Home;
 const CHARTER_TEXT: &str = "id = \"0192f0c1-7a2b-4c3d-8e4f-5a6b7c8d9e0f\"\nname = \"Checkout\"\nkey = \"TES\"\n\
                             level = \"artefact\"\nowner = \"Olivia\"\ntime_zone = \"UTC\"\n";
 
-fn triaged(home: &Home) -> OpenProject {
+fn triaged_project(home: &Home) -> OpenProject {
     assert!(std::process::Command::new("git").arg("init").arg("-q").arg(&home.work).status().unwrap().success());
     let file = home.work.join(CHARTER);
     fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -31,7 +31,7 @@ fn triaged(home: &Home) -> OpenProject {
 #[test]
 fn a_signal_that_takes_too_long_is_set_aside_asked_about_and_not_read_again() {
     let home = Home::with("");
-    let project = triaged(&home);
+    let project = triaged_project(&home);
     let signal = json!({
         "timestamp": 1_795_500_000_000_u64,
         "webhookEvent": "jira:issue_updated", "issue_event_type_name": "issue_generic",

@@ -86,11 +86,11 @@ mod examples {
     use crate::args::CommandLine;
 
     /// The texts of examples below a command.
-    fn examples(command: &Command, found: &mut Vec<String>) {
+    fn push_examples(command: &Command, found: &mut Vec<String>) {
         let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
         let help = help.replace("\\\n", " ");
         found.extend(help.lines().map(|line| line.trim().to_owned()).filter(|line| line.contains("proem ")));
-        command.get_subcommands().for_each(|command| examples(command, found));
+        command.get_subcommands().for_each(|command| push_examples(command, found));
     }
 
     /// The commands of a line of a shell, each as its arguments: quotes, pipes, `$( )`, redirections and comments.
@@ -123,7 +123,7 @@ mod examples {
     #[test]
     fn every_example_of_every_help_is_understood() {
         let mut found = Vec::new();
-        examples(&CommandLine::command(), &mut found);
+        push_examples(&CommandLine::command(), &mut found);
         let mut count = 0;
         for line in &found {
             for arguments in

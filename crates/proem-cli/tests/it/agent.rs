@@ -32,7 +32,7 @@ use tokio_util::sync::CancellationToken;
 use self::draft::DraftAgent;
 use crate::fixture::{BEAT, Fixture};
 use crate::records::sql;
-use crate::run::{set_up, start, without_ids};
+use crate::run::{set_up, start, without_run_words};
 
 /// The agent's phase in a process of its own, by the variable of that name.
 const PHASE: &str = "PROEM_TEST_PHASE";
@@ -180,7 +180,7 @@ fn an_agent_of_somebody_elses_is_recorded_killed_resumed_replayed_and_shown() {
     let unknown = fixture.proem(&["runs", "replay", "last"]);
     assert_eq!(unknown.code(), 1);
     assert_eq!(
-        without_ids(unknown.stderr()),
+        without_run_words(unknown.stderr()),
         "error: run ID can't be replayed: its kind `draft` is unknown to this version of Proem; update Proem\n"
     );
 }
@@ -202,10 +202,10 @@ fn in_a_process_of_its_own() {
         "start" => value(begin(&mut project, "What is a proem?", nobody)),
         "asked-live" => value(begin(&mut project, "Ask me", somebody)),
         "asked-nobody" => begin(&mut project, "Ask me", nobody).unwrap_err().to_string(),
-        "asked-otherwise" => resume(&agents, &project, somebody_else).unwrap_err().to_string(),
-        "asked-again" => value(resume(&agents, &project, somebody)),
+        "asked-otherwise" => resume_run(&agents, &project, somebody_else).unwrap_err().to_string(),
+        "asked-again" => value(resume_run(&agents, &project, somebody)),
         "unsent" => format!("recorded: {}", unsent(&mut project).unwrap()),
-        "resume" => value(resume(&agents, &project, nobody)),
+        "resume" => value(resume_run(&agents, &project, nobody)),
         _ => {
             let replayed = blocking(replay_run(&agents, &project, "last", Whose::Project, &mut Vec::new())).unwrap();
             assert_eq!(replayed.report.difference, None);
@@ -216,7 +216,7 @@ fn in_a_process_of_its_own() {
 }
 
 /// The base of the agent's run, with these requests carried this way.
-fn base(project: &mut OpenProject, carriage: Carriage, task: &str) -> Result<RunBase, Error> {
+fn run_base(project: &mut OpenProject, carriage: Carriage, task: &str) -> Result<RunBase, Error> {
     let options = AgentOptions { model: None, provider: None, carriage, seconds: NonZeroU32::new(60).unwrap() };
     let inputs = json!({ "task": task }).into();
     RunBase::new(DraftAgent.kind(), DraftAgent.prompts(), &options, inputs, project)
@@ -224,7 +224,7 @@ fn base(project: &mut OpenProject, carriage: Carriage, task: &str) -> Result<Run
 
 /// Whether records are opened where nothing is sent.
 fn unsent(project: &mut OpenProject) -> Result<bool, Error> {
-    let mut base = base(project, Carriage::Nobody, "What is a proem?")?;
+    let mut base = run_base(project, Carriage::Nobody, "What is a proem?")?;
     let (adapting, mut notes) = (Adapting::default(), Vec::new());
     Ok(blocking(base.begin(project, &adapting, RecordChoice::Needed, &mut notes))?.records().is_some())
 }
@@ -234,7 +234,7 @@ fn begin(
     task: &str,
     ask: impl AsyncFnMut(&str, &[Question]) -> Result<Vec<QuestionAnswer>, Error>,
 ) -> Result<RunResult, Error> {
-    let mut base = base(project, Carriage::Network, task)?;
+    let mut base = run_base(project, Carriage::Network, task)?;
     blocking(async {
         let (adapting, mut notes) = (Adapting::default(), Vec::new());
         let booking = base.begin(project, &adapting, RecordChoice::Needed, &mut notes).await?;
@@ -243,7 +243,7 @@ fn begin(
     })
 }
 
-fn resume(
+fn resume_run(
     agents: &Agents,
     project: &OpenProject,
     ask: impl AsyncFnMut(&str, &[Question]) -> Result<Vec<QuestionAnswer>, Error>,

@@ -12,7 +12,7 @@ use crate::guide;
 use crate::run::start;
 
 /// A prompt with an answer of this schema, and more lines of its front matter.
-fn sorting(schema: &str, more: &str) -> String {
+fn sorting_prompt(schema: &str, more: &str) -> String {
     format!(
         "---\nmodel: small\ninput:\n  schema: {{ title: string }}\n{schema}proem:\n  version: 1.0.0\n{more}  sections:\n    - {{ name: role, trust: constitution }}\n    - {{ name: report, trust: untrusted, cache: never, keep: required }}\n---\n{{{{role \"system\"}}}}{{{{section \"role\"}}}}\nYou sort mails. You must say what one is.\n{{{{role \"user\"}}}}{{{{section \"report\"}}}}\n{{{{title}}}}\n"
     )
@@ -44,7 +44,7 @@ const LOCAL: [&str; 8] = ["run", "mails/sort", "--provider", "local", "--model",
 fn an_answer_without_a_wrapper_is_asked_for_in_an_object_and_given_bare() {
     let value = |value: &str| Reply::value(json!({ "value": value }));
     let server = start(vec![value("spam"), value("ham")]);
-    let fixture = user(&server, &sorting(LISTED, ""));
+    let fixture = user(&server, &sorting_prompt(LISTED, ""));
     assert_eq!(fixture.proem(&RUN).answer(), "spam\n");
     let json = fixture.proem(&[&RUN[..], &["--json"]].concat()).json();
     assert_eq!(json["value"], "ham", "{json}");
@@ -68,7 +68,7 @@ fn a_model_that_is_held_to_nothing_may_answer_bare() {
         ("ham or spam", Err(())),
     ] {
         let server = start(vec![Reply::text(said), Reply::text(said)]);
-        let run = user(&server, &sorting(LISTED, "")).proem(&LOCAL);
+        let run = user(&server, &sorting_prompt(LISTED, "")).proem(&LOCAL);
         match expected {
             Ok(expected) => assert_eq!(run.answer(), expected, "{said}"),
             Err(()) => assert_ne!(run.code(), 0, "{}", run.transcript()),
@@ -84,33 +84,33 @@ fn numbers_booleans_and_lists_are_answers_too_and_fallbacks_are_bare() {
         ("{ type: array, items: { type: string } }", json!(["a", "b"]), "[\n  \"a\",\n  \"b\"\n]\n"),
     ] {
         let server = start(vec![Reply::value(json!({ "value": answer }))]);
-        let fixture = user(&server, &sorting(&format!("output:\n  schema: {schema}\n"), ""));
+        let fixture = user(&server, &sorting_prompt(&format!("output:\n  schema: {schema}\n"), ""));
         let run = fixture.proem(&RUN);
         let (found, wanted): (Json, Json) =
             (serde_json::from_str(run.answer()).unwrap(), serde_json::from_str(printed).unwrap());
         assert_eq!(found, wanted, "{schema}");
     }
     let server = start(vec![Reply::refusal("no")]);
-    let fixture = user(&server, &sorting(LISTED, "  fallback: ham\n"));
+    let fixture = user(&server, &sorting_prompt(LISTED, "  fallback: ham\n"));
     let checked = fixture.proem(&["book", "check"]);
     assert_eq!(checked.code(), 0, "{}", checked.transcript());
     let run = fixture.proem(&[&RUN[..], &["--fallback"]].concat());
     assert_eq!(run.stdout(), "ham\n", "{}", run.transcript());
-    let wrong = user(&server, &sorting(LISTED, "  fallback: eggs\n")).proem(&["book", "check"]);
+    let wrong = user(&server, &sorting_prompt(LISTED, "  fallback: eggs\n")).proem(&["book", "check"]);
     assert!(wrong.code() == 1 && wrong.transcript().contains("the value: expected"), "{}", wrong.transcript());
 }
 
 #[test]
 fn a_schema_that_is_only_string_asks_for_a_text() {
     let server = start(vec![Reply::text("Hello.")]);
-    let fixture = user(&server, &sorting("output:\n  schema: string\n", ""));
+    let fixture = user(&server, &sorting_prompt("output:\n  schema: string\n", ""));
     assert_eq!(fixture.proem(&RUN).answer(), "Hello.\n");
     assert!(server.requests()[0].json().unwrap().get("tools").is_none());
 }
 
 /// A prompt that says where the form of its answer is.
 fn prompt_with_place(place: &str) -> String {
-    sorting(LISTED, "")
+    sorting_prompt(LISTED, "")
         .replace("You must say what one is.\n", &format!("You must say what one is.\n{place}\nThat is all.\n"))
 }
 
@@ -142,11 +142,11 @@ fn the_form_helper_has_its_errors_and_yields_to_an_input_of_its_name() {
     let check = |prompt: &str| user(&server, prompt).proem(&["book", "check"]).transcript();
     let without = prompt_with_place("{{output_format}}").replace(LISTED, "");
     assert!(check(&without).contains("`{{output_format}}` prints nothing"), "{}", check(&without));
-    let inside = sorting(LISTED, "")
+    let inside = sorting_prompt(LISTED, "")
         .replace("{{title}}", "{{title}}{{#each list}}{{output_format}}{{/each}}")
         .replace("title: string", "title: string, list(array): string");
     assert!(check(&inside).contains("can't be printed inside #each"), "{}", check(&inside));
-    let named = sorting(LISTED, "").replace("title", "output_format");
+    let named = sorting_prompt(LISTED, "").replace("title", "output_format");
     let prepared = user(&server, &named).proem(&[
         "run",
         "mails/sort",
@@ -162,7 +162,7 @@ fn the_form_helper_has_its_errors_and_yields_to_an_input_of_its_name() {
 #[test]
 fn an_input_that_names_the_helper_prints_no_form() {
     let server = start(vec![Reply::text("ham")]);
-    let fixture = user(&server, &sorting(LISTED, ""));
+    let fixture = user(&server, &sorting_prompt(LISTED, ""));
     let set = "title={{output_format}}";
     fixture.proem(&[&LOCAL[..6], &["--set", set]].concat()).answer();
     let text = words(&server);
@@ -174,7 +174,7 @@ fn a_live_case_holds_an_answer_against_each_check() {
     let cases = "cases:\n  - name: a\n    inputs: { title: Buy now }\n    live:\n      checks:\n        - { equals: SPAM, ignore-case: true }\n        - { not-contains: [ham] }\n        - { regex: '^s' }\n        - { similar: spam, least: 100 }\n";
     let server = start(vec![Reply::value(json!({ "value": "spam" })), Reply::value(json!({ "value": "ham" }))]);
     let fixture =
-        user(&server, &sorting(LISTED, "  cases: c.yaml\n").replace("model: small", "model: claude-haiku-4-5"));
+        user(&server, &sorting_prompt(LISTED, "  cases: c.yaml\n").replace("model: small", "model: claude-haiku-4-5"));
     fixture.configure("book/mails/sort/c.yaml", cases);
     let live = ["book", "test", "mails/sort", "--live", "--times", "1", "--no-record"];
     assert_eq!(fixture.proem(&live).code(), 0);
@@ -189,7 +189,7 @@ fn a_live_case_holds_an_answer_against_each_check() {
 #[test]
 fn a_misspelt_check_is_named_with_the_nearest_one() {
     let server = start(Vec::new());
-    let fixture = user(&server, &sorting(LISTED, "  cases: c.yaml\n"));
+    let fixture = user(&server, &sorting_prompt(LISTED, "  cases: c.yaml\n"));
     let live = "    live:\n      checks:\n        - { contains-al: [a] }\n        - { regex: '(' }\n        - { contains: a, at: a.b }\n        - { least: 3 }\n";
     fixture.configure("book/mails/sort/c.yaml", &format!("cases:\n  - name: a\n    inputs: {{ title: x }}\n{live}"));
     let text = fixture.proem(&["book", "check"]).transcript();
@@ -203,7 +203,7 @@ fn a_misspelt_check_is_named_with_the_nearest_one() {
 #[test]
 fn cases_can_be_a_table_with_an_expected_answer() {
     let server = start(vec![Reply::value(json!({ "value": "spam" })), Reply::value(json!({ "value": "spam" }))]);
-    let prompt = sorting(LISTED, "  cases: cases.csv\n").replace("model: small", "model: claude-haiku-4-5");
+    let prompt = sorting_prompt(LISTED, "  cases: cases.csv\n").replace("model: small", "model: claude-haiku-4-5");
     let fixture = user(&server, &prompt);
     fixture.configure("book/mails/sort/cases.csv", "title,expect,name\n\"Buy, now\",spam,an offer\nHello,ham,\n");
     let test = fixture.proem(&["book", "test", "mails/sort"]);
@@ -222,7 +222,7 @@ fn cases_can_be_a_table_with_an_expected_answer() {
 #[test]
 fn a_table_of_cases_in_a_project_has_to_be_trusted_like_its_prompt() {
     let fixture = Fixture::folder().committed();
-    fixture.write(".proem/book/mails/sort/1.0.0.prompt", sorting(LISTED, "  cases: cases.csv\n"));
+    fixture.write(".proem/book/mails/sort/1.0.0.prompt", sorting_prompt(LISTED, "  cases: cases.csv\n"));
     fixture.write(".proem/book/mails/sort/cases.csv", "title\nx\n");
     let states = fixture.proem(&["trust", "list", "--json"]).json();
     let files = states["files"].as_array().unwrap();
@@ -238,7 +238,7 @@ fn a_case_can_expect_what_limits_leave_out() {
             "word ".repeat(400).trim()
         )
     };
-    let prompt = sorting("", "  cases: c.yaml\n  budget: { input: 120 }\n")
+    let prompt = sorting_prompt("", "  cases: c.yaml\n  budget: { input: 120 }\n")
         .replace("cache: never, keep: required", "cache: never, priority: 10, ladder: { title: [full, omitted] }");
     for (state, code) in [("dropped", 0), ("kept", 1)] {
         let server = start(Vec::new());
@@ -255,7 +255,7 @@ fn a_case_can_expect_what_limits_leave_out() {
 #[test]
 fn the_guide_to_cases_runs_and_lists_every_check() {
     let server = start(Vec::new());
-    let tried = guide::run(&user(&server, &sorting(LISTED, "")), "cases.md", &[]);
+    let tried = guide::run(&user(&server, &sorting_prompt(LISTED, "")), "cases.md", &[]);
     assert!(tried.files >= 2 && tried.sessions == 1, "{tried:?}");
     let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/cases.md")).unwrap();
     for (word, meaning) in ANSWER_CHECKS {

@@ -17,7 +17,7 @@ fn sent(server: &ScriptedServer, number: usize) -> String {
 }
 
 /// The text of the system message and of the user's, of a request in Anthropic's words.
-fn messages(server: &ScriptedServer, number: usize) -> (String, String) {
+fn asked_messages(server: &ScriptedServer, number: usize) -> (String, String) {
     let body: serde_json::Value = serde_json::from_str(&sent(server, number)).unwrap();
     (body["system"].to_string(), body["messages"].to_string())
 }
@@ -44,7 +44,7 @@ fn the_persons_words_are_instructions_and_everything_else_is_material() {
     let args = ["ask", "what does it print?", "-f", "a.py", "-f", "a.py", "--system", "Answer in German."];
     let run = fixture.proem_with(&args, b"a diff");
     assert_eq!((run.code(), run.stdout()), (0, "one\n"), "{}", run.stderr());
-    let (system, user) = messages(&server, 0);
+    let (system, user) = asked_messages(&server, 0);
     assert!(system.contains("Answer in German.") && !system.contains("a diff"), "{system}");
     for material in ["a.py", "Python", "print", "a diff"] {
         assert!(user.contains(material), "{material}: {user}");
@@ -54,7 +54,7 @@ fn the_persons_words_are_instructions_and_everything_else_is_material() {
 
     let next = fixture.proem(&["ask", "and in Ruby?", "--continue"]);
     assert_eq!(next.code(), 0, "{}", next.stderr());
-    let (system, user) = messages(&server, 1);
+    let (system, user) = asked_messages(&server, 1);
     assert!(!system.contains("German"), "{system}");
     let (earlier, question) = user.split_once("</UNTRUSTED_CONTEXT").unwrap();
     assert!(earlier.contains("what does it print?"), "{user}");

@@ -133,7 +133,7 @@ pub(crate) fn sorting(server: &ScriptedServer, cases: &str) -> Fixture {
     fixture
 }
 
-fn nobody() -> ScriptedServer {
+fn unasked_server() -> ScriptedServer {
     ScriptedServer::start(ServerScript::of(Vec::new())).unwrap()
 }
 
@@ -158,7 +158,7 @@ fn the_cases_that_ship() {
 #[test]
 fn a_case_that_fails_says_what_does_not_hold() {
     let check = |cases: &str| {
-        let fixture = sorting(&nobody(), cases);
+        let fixture = sorting(&unasked_server(), cases);
         let test = fixture.proem(&["book", "test", "reviews/sorting"]);
         assert_eq!(test.code(), 1, "{}", test.transcript());
         test.transcript()
@@ -170,7 +170,7 @@ fn a_case_that_fails_says_what_does_not_hold() {
         check("kind: reviews/sorting\ncases:\n  - { name: one, given: {} }\n"),
         check("cases:\n  - { name: one }\n  - { name: one, inputs: {} }\n"),
     ];
-    let fixture = sorting(&nobody(), "cases: none\n");
+    let fixture = sorting(&unasked_server(), "cases: none\n");
     snapshot!(format!("{}\n{}", sessions.join("\n"), fixture.proem(&["book", "check"]).transcript()));
 }
 
@@ -258,16 +258,16 @@ fn another_prompt_judges_an_answer_and_is_asked_live_only() {
 }
 
 /// A file of the shipped book.
-fn shipped(path: &str) -> String {
+fn shipped_file(path: &str) -> String {
     fs::read_to_string(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../proem-agents/book").join(path))
         .unwrap()
 }
 
 #[test]
 fn a_file_changed_under_a_locked_version_stops_whatever_uses_it() {
-    let fixture = sorting(&nobody(), CASES);
-    let schema = shipped("risk/decision/decision.schema.json");
-    let constitution = shipped("assemble/task/_constitution.prompt");
+    let fixture = sorting(&unasked_server(), CASES);
+    let schema = shipped_file("risk/decision/decision.schema.json");
+    let constitution = shipped_file("assemble/task/_constitution.prompt");
     fixture.configure("book/risk/decision/decision.schema.json", &schema);
     fixture.configure("book/assemble/task/_constitution.prompt", &format!("{constitution}Be kind.\n"));
     fixture.git(&["init", "-q", "-b", "main"]);
@@ -313,7 +313,7 @@ fn a_file_changed_under_a_locked_version_stops_whatever_uses_it() {
 
 #[test]
 fn a_book_that_nobody_trusts_stops_no_command() {
-    let fixture = sorting(&nobody(), CASES);
+    let fixture = sorting(&unasked_server(), CASES);
     fixture.git(&["init", "-q", "-b", "main"]);
     fixture.write(&format!("{BOOK}/1.0.0.prompt"), PROMPT);
     let override_path = ".proem/book/assemble/task/_constitution.prompt";
@@ -355,7 +355,7 @@ fn a_book_that_nobody_trusts_stops_no_command() {
 
 #[test]
 fn the_users_book_is_found() {
-    let fixture = sorting(&nobody(), CASES);
+    let fixture = sorting(&unasked_server(), CASES);
     let user = fixture.base.join("config/proem/book/book.lock");
     let mut sessions = vec![fixture.proem(&["book", "check"]), fixture.proem(&["book", "lock"])];
     let lock = fs::read_to_string(&user).unwrap();
@@ -380,7 +380,7 @@ fn the_users_book_is_found() {
 
 #[test]
 fn a_broken_case_file_stops_its_own_prompts_tests_only() {
-    let fixture = sorting(&nobody(), CASES);
+    let fixture = sorting(&unasked_server(), CASES);
     for (file, text) in [
         ("1.0.0.prompt", SORTING.to_owned()),
         ("sorting.schema.json", SCHEMA.to_owned()),

@@ -46,7 +46,7 @@ frame.addEventListener("load", () => {
 "#;
 
 /// A browser's view of a page in a window of that width, in CSS pixels. Nothing if there is no browser.
-pub(crate) fn seen(page: &str, width: u16) -> Option<Json> {
+pub(crate) fn browsed_page(page: &str, width: u16) -> Option<Json> {
     let Some(name) = NAMES.into_iter().find(|name| Command::new(name).arg("--version").output().is_ok()) else {
         skip("browser", format!("none of {NAMES:?} is here"));
         return None;
@@ -89,7 +89,7 @@ fn a_comparison_of_models_is_a_page_that_fits_a_window_and_a_telephone() {
     let (fixture, ..) = compared(&["--max-cost", "1", "--html", "page.html"]);
     let page = fs::read_to_string(fixture.repo.join("page.html")).unwrap();
     for width in [1200, 360] {
-        let Some(seen) = seen(&page, width) else { return };
+        let Some(seen) = browsed_page(&page, width) else { return };
         assert_eq!((&seen["foreign"], &seen["fetched"]), (&json!(0), &json!(0)));
         // A bar for scrolling down may take some of it.
         assert!(seen["width"].as_u64() > Some(u64::from(width) - 20), "{seen}");
@@ -111,7 +111,7 @@ fn the_picture_of_a_window_has_its_words_inside_and_beside_each_other() {
     let run = fixture.proem(&["assemble", "mend the price of the basket", "--svg", "window.svg"]);
     assert_eq!(run.code(), 0, "{}", run.transcript());
     let picture = fs::read_to_string(fixture.repo.join("window.svg")).unwrap();
-    let Some(seen) = seen(&format!("<!doctype html><body style=\"margin: 0\">{picture}"), 1200) else { return };
+    let Some(seen) = browsed_page(&format!("<!doctype html><body style=\"margin: 0\">{picture}"), 1200) else { return };
     assert!(seen["texts"].as_u64() > Some(10), "{seen}");
     assert_eq!((&seen["outside"], &seen["overlapping"], &seen["fetched"]), (&json!(0), &json!(0), &json!(0)), "{seen}");
 }

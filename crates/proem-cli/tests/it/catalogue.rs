@@ -122,7 +122,7 @@ fn a_trusted_file_counts_as_ones_own_words() {
 }
 
 /// Runs a command on a pseudo-terminal and answers its question. Nothing without `script`.
-fn on_terminal(fixture: &Fixture, args: &[&str], answer: &str) -> Option<(String, i32)> {
+fn approve_on_terminal(fixture: &Fixture, args: &[&str], answer: &str) -> Option<(String, i32)> {
     let mut script = fixture.command("script");
     script.args(["--quiet", "--return", "--command", "\"$PROEM\" $ARGS", "/dev/null"]);
     script.env("PROEM", env!("CARGO_BIN_EXE_proem")).env("ARGS", args.join(" ")).env("SHELL", "/bin/sh");
@@ -154,7 +154,7 @@ fn a_dialogue() {
     let mut said = String::new();
     let mut approve = |args: &[&str], answer: &str| {
         let args = [&["catalogue", "approve"], args].concat();
-        let Some((screen, code)) = on_terminal(&fixture, &args, answer) else { return false };
+        let Some((screen, code)) = approve_on_terminal(&fixture, &args, answer) else { return false };
         said.push_str(&format!("$ proem {}\n{screen}exit {code}\n\n", args.join(" ")));
         true
     };

@@ -12,7 +12,7 @@ const PROMPT: &str = "---\nproem:\n  version: 1.0.0\n  purpose: tries something\
     ---\n{{role \"system\"}}{{section \"role\"}}\nBe brief.\n";
 
 /// The completions of the last of these words. Nothing but the binary can be started.
-fn offered(fixture: &Fixture, words: &[&str]) -> Vec<String> {
+fn completion_offers(fixture: &Fixture, words: &[&str]) -> Vec<String> {
     let mut command = fixture.command(&fixture.binary);
     command.env("PATH", "/nowhere").env("PROEM_COMPLETE", "bash");
     command.env("_PROEM_LINE", format!("proem {}", words.join(" "))).env("_PROEM_CURRENT", words.last().unwrap());
@@ -59,11 +59,11 @@ fn names_come_from_layers_that_count_and_no_process_is_started() {
         (&["lisp", "run", "notes/p"], &["notes/plain.md"]),
     ];
     for (words, expected) in rows {
-        assert_eq!(offered(&fixture, words), expected, "{words:?}");
+        assert_eq!(completion_offers(&fixture, words), expected, "{words:?}");
     }
-    assert!(offered(&fixture, &["do"]).contains(&"doctor".to_owned()));
-    assert!(offered(&fixture, &["run", "x", "--mod"]).contains(&"--model".to_owned()));
-    let all = [offered(&fixture, &["run", ""]), offered(&fixture, &["scan", "notes/"])].concat();
+    assert!(completion_offers(&fixture, &["do"]).contains(&"doctor".to_owned()));
+    assert!(completion_offers(&fixture, &["run", "x", "--mod"]).contains(&"--model".to_owned()));
+    let all = [completion_offers(&fixture, &["run", ""]), completion_offers(&fixture, &["scan", "notes/"])].concat();
     assert!(all.iter().all(|name| !name.contains(['$', ' ', '('])), "{all:?}");
     // Nothing was written by looking: no key, no records.
     assert!(!fixture.base.join("state/proem").exists());
@@ -74,13 +74,13 @@ fn what_is_trusted_by_its_hash_is_named_and_runs_are() {
     let fixture = scene();
     let assembled = fixture.proem(&["assemble", "mend the clock"]);
     assert_eq!(assembled.code(), 0, "{}", assembled.transcript());
-    let runs = offered(&fixture, &["runs", "show", ""]);
+    let runs = completion_offers(&fixture, &["runs", "show", ""]);
     let runs: Vec<&String> = runs.iter().filter(|name| !name.starts_with('-')).collect();
     assert_eq!((runs.len(), runs.last().map(|last| last.as_str())), (2, Some("last")), "{runs:?}");
     assert!(runs[0].len() >= 8 && runs[0].bytes().all(|byte| byte.is_ascii_hexdigit()), "{runs:?}");
     let path = ".proem/book/theirs/evil/1.0.0.prompt";
     crate::assemble::trust(&fixture, path);
-    assert_eq!(offered(&fixture, &["run", "theirs/"]), ["theirs/evil"]);
+    assert_eq!(completion_offers(&fixture, &["run", "theirs/"]), ["theirs/evil"]);
     // From a folder below, too, and in a work tree of its own.
     fixture.commit("begin");
     fixture.git(&["worktree", "add", "-q", "../other"]);
@@ -91,11 +91,11 @@ fn what_is_trusted_by_its_hash_is_named_and_runs_are() {
         assert_eq!(String::from_utf8(output.stdout).unwrap().trim(), "theirs/evil");
     }
     fixture.write(path, PROMPT.replace("brief", "evil"));
-    assert_eq!(offered(&fixture, &["run", "theirs/"]), [""; 0]);
+    assert_eq!(completion_offers(&fixture, &["run", "theirs/"]), [""; 0]);
 }
 
 /// A shell of this machine, said out loud if it isn't there.
-fn shell(name: &str) -> Option<String> {
+fn shell_path(name: &str) -> Option<String> {
     let found = ["/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"]
         .iter()
         .map(|folder| format!("{folder}/{name}"))
@@ -108,7 +108,7 @@ fn shell(name: &str) -> Option<String> {
 
 /// Presses keys in a shell that has loaded the script, until each text is there.
 fn pressed(name: &str, args: &[&str], begin: &dyn Fn(&str) -> String, rows: &[(&str, &str)]) {
-    let Some(path) = shell(name) else { return };
+    let Some(path) = shell_path(name) else { return };
     let mut fixture = scene();
     let folder = Path::new(env!("CARGO_BIN_EXE_proem")).parent().unwrap().to_str().unwrap();
     fixture.set("PATH", format!("{folder}:/usr/bin:/bin"));
@@ -159,7 +159,7 @@ fn in_zsh() {
 /// Fish says what it would offer without a terminal.
 #[test]
 fn in_fish() {
-    let Some(path) = shell("fish") else { return };
+    let Some(path) = shell_path("fish") else { return };
     let mut fixture = scene();
     let folder = Path::new(env!("CARGO_BIN_EXE_proem")).parent().unwrap().to_str().unwrap();
     fixture.set("PATH", format!("{folder}:/usr/bin:/bin"));

@@ -41,7 +41,7 @@ const WEATHER: &str = r#"{ "type": "function", "function": { "name": "weather", 
 "parameters": { "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"] } } }"#;
 
 /// The bytes of a picture of 64 × 48 pixels, as far as its header goes.
-fn png() -> Vec<u8> {
+fn png_picture() -> Vec<u8> {
     let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR".to_vec();
     bytes.extend(64_u32.to_be_bytes());
     bytes.extend(48_u32.to_be_bytes());
@@ -57,7 +57,7 @@ fn with_prompts(server: &ScriptedServer, more: &str) -> Fixture {
     fixture.configure("book/reviews/weather/1.0.0.prompt", ASSISTANT);
     fixture.configure("book/reviews/weather/weather.schema.json", WEATHER);
     fixture.write("see.prompt", SEE);
-    fixture.write("named.jpg", png());
+    fixture.write("named.jpg", png_picture());
     fixture
 }
 
@@ -133,7 +133,7 @@ fn a_file_that_is_no_picture_is_refused_before_anything_is_sent() {
     let server = start(Vec::new());
     let fixture = with_prompts(&server, "");
     fixture.write("empty.png", "");
-    fixture.write("cut.png", &png()[..14]);
+    fixture.write("cut.png", &png_picture()[..14]);
     fixture.write("drawing.svg", "<svg/>");
     fixture.write("tiff.png", b"II*\0\x08\0\0\0");
     for (args, expected) in [

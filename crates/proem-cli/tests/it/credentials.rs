@@ -12,12 +12,12 @@ use crate::run::{fixture, start};
 const KEY: &str = "sk-ant-api-0123456789abcdef";
 
 /// The shape of a token, put together here so that no scanner of sources takes it for one.
-fn token() -> String {
+fn github_token() -> String {
     format!("ghp_{}", "a1B2c3D4e5F6".repeat(3))
 }
 
 /// The key in each form in which something may echo it.
-fn forms() -> Vec<(&'static str, String)> {
+fn key_forms() -> Vec<(&'static str, String)> {
     let spaced = |by: &str| KEY.chars().map(|c| format!("{c}{by}")).collect::<String>();
     vec![
         ("raw", KEY.to_owned()),
@@ -31,7 +31,7 @@ fn forms() -> Vec<(&'static str, String)> {
     ]
 }
 
-fn triage(fixture: &Fixture, more: &[&str]) -> Run {
+fn run_triage(fixture: &Fixture, more: &[&str]) -> Run {
     fixture.proem(&[&["run", "reviews/strict", "--set", "title=It crashes"], more].concat())
 }
 
@@ -46,20 +46,20 @@ fn is_silent(form: &str, run: &Run) {
 
 #[test]
 fn what_a_provider_echoes_of_a_loaded_secret_is_printed_and_kept_nowhere() {
-    for (form, text) in forms() {
+    for (form, text) in key_forms() {
         let answer = || Reply::value(json!({ "severity": "low", "reason": text }));
         let wrong = Reply::value(json!({ "severity": text, (text.clone()): 1 }));
         let refused = Reply::raw(401, json!({ "error": { "message": format!("bad key {text}") } }).to_string());
         let server = start(vec![answer(), answer(), wrong, refused]);
         let fixture = fixture(&server, "attempts = 1\n");
-        let plain = triage(&fixture, &["--explain"]);
+        let plain = run_triage(&fixture, &["--explain"]);
         is_silent(form, &plain);
         assert!(plain.answer().contains("[redacted:ANTHROPIC_API_KEY]"), "{form}: {}", plain.stdout());
-        let whole = triage(&fixture, &["--json"]);
+        let whole = run_triage(&fixture, &["--json"]);
         is_silent(form, &whole);
         assert_eq!(whole.json()["value"]["severity"], "low", "{form}: the rest stays what it is");
         for more in [&["--json"][..], &[]] {
-            let failed = triage(&fixture, more);
+            let failed = run_triage(&fixture, more);
             assert_ne!(failed.code(), 0, "{form}");
             is_silent(form, &failed);
         }
@@ -74,7 +74,7 @@ fn what_a_provider_echoes_of_a_loaded_secret_is_printed_and_kept_nowhere() {
 
 #[test]
 fn what_is_gathered_is_sent_and_kept_without_what_looks_like_a_credential() {
-    let token = token();
+    let token = github_token();
     let fixture = Fixture::folder().committed();
     fixture.git(&["checkout", "-q", "-b", &format!("fix/{token}")]);
     fixture.write("AGENTS.md", format!("Call the server with {token}.\n"));
@@ -102,7 +102,7 @@ fn not_replayable(fixture: &Fixture) -> Json {
 
 #[test]
 fn what_a_caller_passes_is_sent_as_it_is_and_kept_without() {
-    let token = token();
+    let token = github_token();
     let server = start(vec![Reply::value(json!({ "severity": "low" }))]);
     let fixture = fixture(&server, "");
     let run =
@@ -122,11 +122,11 @@ fn what_a_caller_passes_is_sent_as_it_is_and_kept_without() {
 
 #[test]
 fn an_answer_is_exact_on_a_pipe_and_as_json() {
-    let token = token();
+    let token = github_token();
     let answer = || Reply::value(json!({ "severity": "low", "reason": format!("use {token}") }));
     let server = start(vec![answer(), answer()]);
     let fixture = fixture(&server, "");
-    assert!(triage(&fixture, &[]).answer().contains(&token));
-    assert_eq!(triage(&fixture, &["--json"]).json()["value"]["reason"], format!("use {token}"));
+    assert!(run_triage(&fixture, &[]).answer().contains(&token));
+    assert_eq!(run_triage(&fixture, &["--json"]).json()["value"]["reason"], format!("use {token}"));
     assert!(!is_kept(&fixture, &token));
 }

@@ -13,7 +13,7 @@ use crate::terminal::screen::{WIDE, start_on};
 const KEY: &str = "sk-live-0123456789abcdefghijklmnop";
 
 /// The state of the first line about a subject that has it worst.
-fn state<'j>(output: &'j Json, subject: &str) -> &'j str {
+fn check_state<'j>(output: &'j Json, subject: &str) -> &'j str {
     let order = ["wrong", "unknown", "missing", "good"];
     let checks = output["checks"].as_array().unwrap();
     let states: Vec<&str> = checks
@@ -73,13 +73,13 @@ fn each_broken_part_is_found_and_hides_no_other() {
         let mut fixture = Fixture::folder().committed();
         broken(&mut fixture);
         let (code, output) = looked(&fixture, &[]);
-        assert_eq!(state(&output, subject), expected, "{subject}: {output}");
+        assert_eq!(check_state(&output, subject), expected, "{subject}: {output}");
         assert_eq!(code, i32::from(expected == "wrong"), "{subject}");
         assert_eq!(output["ok"], expected != "wrong", "{subject}");
         assert!(output.to_string().to_lowercase().contains(words), "{subject}: {words}: {output}");
         // Every check appears, whatever is broken.
         for other in ["configuration", "key", "provider", "store", "git", "trust", "terminal"] {
-            state(&output, other);
+            check_state(&output, other);
         }
     }
 }

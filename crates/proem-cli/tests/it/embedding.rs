@@ -10,7 +10,7 @@ use crate::fixture::Fixture;
 const TASK: &str = "open an issue in the github repository about the broken login";
 
 /// A project with three tools, and a user who configured the model `fake` at `base_url`.
-fn configured(base_url: &str, provider: &str, embedding: &str) -> Fixture {
+fn embedding_fixture(base_url: &str, provider: &str, embedding: &str) -> Fixture {
     let fixture = plain();
     fixture.configure("config.toml", &configuration(base_url, provider, embedding));
     fixture
@@ -53,22 +53,22 @@ fn selected(fixture: &Fixture) -> Json {
     fixture.proem(&["select", TASK, "--json"]).json()
 }
 
-fn assembled(fixture: &Fixture) -> Json {
+fn assemble_task(fixture: &Fixture) -> Json {
     fixture.proem(&["assemble", TASK, "--json"]).json()
 }
 
-fn vectors(fault: VectorFault) -> Reply {
+fn vectors_reply(fault: VectorFault) -> Reply {
     Reply::embeddings(Vectors { dimensions: 16, given: None, fault })
 }
 
 #[test]
 fn a_calibrated_model_decides_and_is_asked_once() {
     let server = ScriptedServer::start(ServerScript::embeddings(16)).unwrap();
-    let fixture = configured(&server.base_url(), "", "dimensions = 16");
+    let fixture = embedding_fixture(&server.base_url(), "", "dimensions = 16");
     let id = calibrate(&fixture);
     assert!(id.starts_with(&format!("{}/fake@16#", server.address())), "{id}");
     assert_eq!(server.requests().len(), 0, "nothing is sent to a model without weights");
-    let first = assembled(&fixture);
+    let first = assemble_task(&fixture);
     let sent = server.requests().len();
     assert_eq!((&first["degraded"], &first["tools"][0]), (&json!(false), &json!("github__create_issue")), "{first}");
     assert!(sent > 0 && first["metrics"]["embeddingCalls"] == json!(sent), "{sent} {}", first["metrics"]);
@@ -76,7 +76,7 @@ fn a_calibrated_model_decides_and_is_asked_once() {
     for text in [TASK, "create issue: Opens a new issue", "the login is flaky", "\"dimensions\":16"] {
         assert!(body.contains(text), "{text} in {body}");
     }
-    let second = assembled(&fixture);
+    let second = assemble_task(&fixture);
     assert_eq!((second["metrics"]["embeddingCalls"].clone(), server.requests().len()), (json!(0), sent));
     assert_eq!((&second["degraded"], &second["selection"]), (&json!(false), &first["selection"]));
     // The catalogue's vectors are there, the query's are made.
@@ -92,7 +92,7 @@ fn a_calibrated_model_decides_and_is_asked_once() {
 #[test]
 fn meaning_chooses_the_mode_with_any_calibrated_model() {
     let server = ScriptedServer::start(ServerScript::embeddings(16)).unwrap();
-    let fixture = configured(&server.base_url(), "", "");
+    let fixture = embedding_fixture(&server.base_url(), "", "");
     calibrate(&fixture);
     // Neither its sentence nor a word of it tells a mode, so that the examples are embedded.
     let assembled = |fixture: &Fixture| fixture.proem(&["assemble", "session token expiry", "--json"]).json();
@@ -112,13 +112,13 @@ fn meaning_chooses_the_mode_with_any_calibrated_model() {
 #[test]
 fn a_model_without_weights_is_not_asked() {
     let server = ScriptedServer::start(ServerScript::embeddings(16)).unwrap();
-    let fixture = configured(&server.base_url(), "", "");
+    let fixture = embedding_fixture(&server.base_url(), "", "");
     let expected = "is not calibrated, so nothing is sent to it; name the file with its weights as `calibration` under \
                     `[embedding]`";
     let run = fixture.proem(&["select", TASK, "--json"]);
     assert!(run.json()["degraded"].as_str().unwrap().contains(expected), "{}", run.stdout());
     assert!(run.stderr().contains("weights.json` are not used: there is no such file"), "{}", run.stderr());
-    assert!(reasons(&assembled(&fixture)).contains(expected));
+    assert!(degraded_reasons(&assemble_task(&fixture)).contains(expected));
     let refreshed = fixture.proem(&["catalogue", "refresh", "--json"]).json();
     assert!(refreshed["degraded"].as_str().unwrap().contains(expected) && refreshed["vectors"].is_null());
     fixture.configure("weights.json", "{}");
@@ -127,7 +127,7 @@ fn a_model_without_weights_is_not_asked() {
     assert_eq!(server.requests().len(), 0);
 }
 
-fn reasons(assembled: &Json) -> String {
+fn degraded_reasons(assembled: &Json) -> String {
     assert_eq!(assembled["degraded"], json!(true));
     assembled["degradedReasons"].to_string()
 }
@@ -137,8 +137,8 @@ fn reasons(assembled: &Json) -> String {
 fn check_at(address: &str, fixture: &Fixture, expected: &str) {
     calibrate(fixture);
     let blank = |text: &str| text.replace(address, "HOST");
-    let out = assembled(fixture);
-    let why = blank(&reasons(&out));
+    let out = assemble_task(fixture);
+    let why = blank(&degraded_reasons(&out));
     assert!(
         why.contains(&format!(
             "tools and skills are selected by shared words (embedding with `fake` at provider `vectors`: {expected}"
@@ -158,7 +158,7 @@ fn check_at(address: &str, fixture: &Fixture, expected: &str) {
 #[track_caller]
 fn check(reply: Reply, embedding: &str, expected: &str) {
     let server = ScriptedServer::start(ServerScript::of(vec![reply])).unwrap();
-    let fixture = configured(&server.base_url(), "", embedding);
+    let fixture = embedding_fixture(&server.base_url(), "", embedding);
     check_at(&server.address().to_string(), &fixture, expected);
     assert!(!server.requests().is_empty());
 }
@@ -167,7 +167,7 @@ fn check(reply: Reply, embedding: &str, expected: &str) {
 fn nobody_listens() {
     // A port that is taken and on which nobody answers would be another failure. This one is free.
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
-    let fixture = configured(&format!("http://{address}/v1"), "", "");
+    let fixture = embedding_fixture(&format!("http://{address}/v1"), "", "");
     let expected = "nothing listens at `HOST`; start the server or check `providers.vectors.base_url`; gave up after 1 \
                     attempt";
     check_at(&address, &fixture, expected);
@@ -185,7 +185,7 @@ fn a_slow_server() {
 #[test]
 fn useless_vectors() {
     check(
-        vectors(VectorFault::NotANumber),
+        vectors_reply(VectorFault::NotANumber),
         "",
         "a vector contains a value that is not a finite number; check the server",
     );
@@ -196,17 +196,17 @@ fn useless_vectors() {
 
 #[test]
 fn a_wrong_number_of_vectors() {
-    let server = ScriptedServer::start(ServerScript::of(vec![vectors(VectorFault::TooFew)])).unwrap();
-    let fixture = configured(&server.base_url(), "", "");
+    let server = ScriptedServer::start(ServerScript::of(vec![vectors_reply(VectorFault::TooFew)])).unwrap();
+    let fixture = embedding_fixture(&server.base_url(), "", "");
     calibrate(&fixture);
-    let why = reasons(&assembled(&fixture));
+    let why = degraded_reasons(&assemble_task(&fixture));
     assert!(why.contains("the server sent 2 vectors for 3 texts; check the model"), "{why}");
 }
 
 #[test]
 fn a_wrong_key_and_none() {
     let server = ScriptedServer::start(ServerScript::embeddings(16).with_key("sk-right")).unwrap();
-    let mut fixture = configured(&server.base_url(), "key = \"VECTORS_KEY\"", "");
+    let mut fixture = embedding_fixture(&server.base_url(), "key = \"VECTORS_KEY\"", "");
     let address = server.address().to_string();
     check_at(&address, &fixture, "no key for provider `vectors`; set the environment variable VECTORS_KEY");
     assert_eq!(server.requests().len(), 0);
@@ -214,14 +214,14 @@ fn a_wrong_key_and_none() {
     fixture.set("VECTORS_KEY", "sk-wrong");
     check_at(&address, &fixture, "provider `vectors` refused the key in `VECTORS_KEY`; set it to a valid key");
     fixture.set("VECTORS_KEY", "sk-right");
-    assert_eq!(assembled(&fixture)["degraded"], json!(false));
+    assert_eq!(assemble_task(&fixture)["degraded"], json!(false));
 }
 
 #[test]
 fn a_server_that_fails_between_two_questions_is_left_alone() {
     let server =
-        ScriptedServer::start(ServerScript::of(vec![vectors(VectorFault::None), Reply::raw(500, "")])).unwrap();
-    let fixture = configured(&server.base_url(), "", "");
+        ScriptedServer::start(ServerScript::of(vec![vectors_reply(VectorFault::None), Reply::raw(500, "")])).unwrap();
+    let fixture = embedding_fixture(&server.base_url(), "", "");
     calibrate(&fixture);
     let queries = format!("{}\n", json!({ "query": TASK })).repeat(20);
     let run = fixture.proem_with(&["select", "--queries", "-", "--json"], queries.as_bytes());
@@ -235,7 +235,7 @@ fn nothing_that_was_not_asked_for_is_sent() {
     // The repository can't send the task anywhere before it is trusted.
     let fixture = plain();
     fixture.write("proem.toml", configuration(&server.base_url(), "", ""));
-    assert_eq!(assembled(&fixture)["degraded"], json!(false));
+    assert_eq!(assemble_task(&fixture)["degraded"], json!(false));
     assert_eq!(selected(&fixture).get("degraded"), None);
     fixture.proem(&["catalogue", "refresh"]).answer();
     assert_eq!(server.requests().len(), 0);
@@ -245,10 +245,10 @@ fn nothing_that_was_not_asked_for_is_sent() {
     let hash = files.iter().find(|file| file["path"] == "proem.toml").map(|file| file["sha256"].clone()).unwrap();
     fixture.proem(&["trust", "--sha256", hash.as_str().unwrap(), "proem.toml"]).answer();
     calibrate(&fixture);
-    assert_eq!(assembled(&fixture)["degraded"], json!(false));
+    assert_eq!(assemble_task(&fixture)["degraded"], json!(false));
     assert!(!server.requests().is_empty());
     let server = ScriptedServer::start(ServerScript::embeddings(16)).unwrap();
-    let fixture = configured(&server.base_url(), "", "");
+    let fixture = embedding_fixture(&server.base_url(), "", "");
     calibrate(&fixture);
     let out = fixture.proem(&["select", TASK, "--no-embedding", "--json"]).json();
     assert_eq!(

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use crate::fixture::Fixture;
 
 /// A small repository in which each file is about something of its own.
-fn shop() -> Fixture {
+fn shop_fixture() -> Fixture {
     let fixture = Fixture::folder().unborn();
     fixture.write(
         "src/basket.rs",
@@ -37,7 +37,7 @@ fn lines(fixture: &Fixture, args: &[&str]) -> Vec<String> {
 
 #[test]
 fn what_fits_comes_first_with_its_line() {
-    let fixture = shop();
+    let fixture = shop_fixture();
     let first = |task: &str| lines(&fixture, &[task]).into_iter().next().unwrap_or_default();
     assert_eq!(first("the discount is too high"), "src/basket.rs:2");
     assert_eq!(first("InvoicePrinter prints nothing"), "src/invoice.rs:3");
@@ -49,7 +49,7 @@ fn what_fits_comes_first_with_its_line() {
 
 #[test]
 fn a_task_in_another_language_finds_english_code() {
-    let fixture = shop();
+    let fixture = shop_fixture();
     // A word of the shop's translations is no word of its code.
     fixture.write("locale/de.po", "msgid \"discount\"\nmsgstr \"Rabatt im Warenkorb\"\n");
     fixture.commit("German texts");
@@ -73,7 +73,7 @@ fn a_task_in_another_language_finds_english_code() {
 
 #[test]
 fn a_task_that_is_hardly_understood_says_so_on_screen_and_in_the_prompt() {
-    let fixture = shop();
+    let fixture = shop_fixture();
     for (task, language) in [
         ("Der Hund von Frau Meier bellt nicht und die Rechnung schnurrt", "German"),
         ("El perro de la vecina ladra y la factura está contenta por el sol", "Spanish"),
@@ -120,7 +120,7 @@ fn definitions_of_many_languages_are_found_by_their_line() {
 
 #[test]
 fn files_are_added_and_left_out_as_a_person_says() {
-    let fixture = shop();
+    let fixture = shop_fixture();
     let first = |args: &[&str]| lines(&fixture, args).into_iter().next().unwrap_or_default();
     assert_eq!(first(&["the discount is too high", "--file", "src/invoice.rs"]), "src/invoice.rs:6");
     assert_eq!(first(&["the discount is too high, see @invoices.md"]), "docs/invoices.md:1");
@@ -147,7 +147,7 @@ fn files_are_added_and_left_out_as_a_person_says() {
 
 #[test]
 fn a_task_that_names_nothing_gets_what_introduces_the_project() {
-    let fixture = shop();
+    let fixture = shop_fixture();
     fixture.write("README.md", "# The shop\n");
     fixture.write("Cargo.toml", "[package]\nname = \"shop\"\n");
     fixture.write("src/main.rs", "fn main() {}\n");
@@ -165,7 +165,7 @@ fn what_is_printed_for_programs_is_what_its_schema_says() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/find.schema.json");
     let schema: Json = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
-    let fixture = shop();
+    let fixture = shop_fixture();
     for task in ["the discount is too high", "InvoicePrinter prints nothing"] {
         let found = fixture.proem(&["find", task, "--json"]).json();
         let problems: Vec<String> = validator.iter_errors(&found).map(|error| error.to_string()).collect();
@@ -177,7 +177,7 @@ fn what_is_printed_for_programs_is_what_its_schema_says() {
 
 #[test]
 fn the_same_cold_and_warm_and_after_damage() {
-    let fixture = shop();
+    let fixture = shop_fixture();
     let task = ["the invoice has no discount", "--json"];
     let whole = |fixture: &Fixture| {
         let mut found = fixture.proem(&[&["find"], &task[..]].concat()).json();
@@ -218,7 +218,7 @@ fn kept_files(fixture: &Fixture) -> Vec<std::path::PathBuf> {
 
 #[test]
 fn a_task_about_no_code_gets_none() {
-    let fixture = shop();
+    let fixture = shop_fixture();
     let run = fixture.proem(&["find", "will it rain in Lisbon tomorrow"]);
     assert_eq!((run.code(), run.stdout()), (1, ""));
     assert!(run.stderr().contains("nothing of this repository fits the task"), "{}", run.stderr());
@@ -227,7 +227,7 @@ fn a_task_about_no_code_gets_none() {
 
 #[test]
 fn a_word_in_common_by_chance_is_no_answer() {
-    let fixture = shop();
+    let fixture = shop_fixture();
     fixture.write("src/order.rs", "/// Orders a product.\npub fn order_product(name: &str) {}\n");
     fixture.commit("orders of a product");
     let task = "half of the children like the beach";
@@ -252,7 +252,7 @@ fn a_word_in_common_by_chance_is_no_answer() {
 
 #[test]
 fn where_it_is_doubtful_that_a_task_is_about_code_a_prompt_has_paths_alone() {
-    let fixture = shop();
+    let fixture = shop_fixture();
     let task = "how an invoice is paid at the bank";
     // All code of a small repository has room, and hardly a word is known.
     let small = fixture.proem(&["assemble", task]);
@@ -279,7 +279,7 @@ fn where_it_is_doubtful_that_a_task_is_about_code_a_prompt_has_paths_alone() {
 
 #[test]
 fn an_uncommitted_change_counts_and_a_link_is_not_followed() {
-    let fixture = shop();
+    let fixture = shop_fixture();
     fixture.write("src/rounding.rs", "pub fn round_half_even() {}\n");
     std::os::unix::fs::symlink("/etc/passwd", fixture.repo.join("src/passwords.rs")).unwrap();
     let listed = lines(&fixture, &["round_half_even is wrong"]);
@@ -292,7 +292,7 @@ fn an_uncommitted_change_counts_and_a_link_is_not_followed() {
 
 #[test]
 fn whoever_asks_is_whom_git_would_name_as_author() {
-    let fixture = shop();
+    let fixture = shop_fixture();
     let says_so = || {
         let found = fixture.proem(&["find", "the discount is too high", "--json"]).json();
         assert_eq!(found["files"][0]["path"], "src/basket.rs");
@@ -319,7 +319,7 @@ fn without_a_repository_and_in_an_empty_one() {
 
 #[test]
 fn sources_that_are_hard_to_read_are_read_or_named() {
-    let fixture = shop();
+    let fixture = shop_fixture();
     fixture.write("src/bundle.js", format!("var discount={};", "[1]".repeat(200_000)));
     fixture.write("src/binary.rs", b"\x00\x01discount\xff\xfe");
     fixture.write("src/latin.py", b"# r\xe9duction discount\ndef f(): pass\n");

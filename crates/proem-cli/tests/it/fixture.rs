@@ -110,6 +110,11 @@ impl Fixture {
         self.variables.insert(name.into(), value.into());
     }
 
+    /// The value of a variable of the environment of every process here.
+    pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
+        self.variables.get(OsStr::new(name)).map(OsString::as_os_str)
+    }
+
     pub(crate) fn write(&self, path: &str, content: impl AsRef<[u8]>) {
         write(&self.repo.join(path), content);
     }
@@ -229,7 +234,7 @@ impl Run {
             n => format!("{n} lines\n"),
         };
         let stderr = if stderr.is_empty() { "nothing\n".to_owned() } else { stderr };
-        let words: Vec<String> = self.args.iter().map(|arg| word(arg)).collect();
+        let words: Vec<String> = self.args.iter().map(|arg| quoted_word(arg)).collect();
         let command = self.redacted(&words.join(" "));
         format!(
             "$ proem {command}\n── exit code {}\n── standard output\n{stdout}── standard error\n{stderr}",
@@ -261,7 +266,7 @@ impl Locked {
 }
 
 /// An argument as one types it.
-fn word(arg: &str) -> String {
+fn quoted_word(arg: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@:=".contains(c);
     if !arg.is_empty() && arg.chars().all(plain) { arg.to_owned() } else { format!("'{arg}'") }
 }

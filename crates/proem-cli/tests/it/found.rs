@@ -6,7 +6,7 @@ use crate::fixture::{Fixture, Run};
 type Case<'c> = (&'c [&'c str], &'c [&'c str], &'c [&'c str]);
 
 /// The sections of a prompt that hold what was found, by name.
-fn sections(run: &Run, names: &[&str]) -> String {
+fn section_names(run: &Run, names: &[&str]) -> String {
     let json = run.json();
     let messages = json["messages"].as_array().unwrap().iter();
     let sections = messages.flat_map(|message| message["sections"].as_array().unwrap());
@@ -31,7 +31,7 @@ fn check(fixture: &Fixture, cases: &[Case<'_>]) {
     for (args, must, must_not) in cases {
         let args = [&["assemble", "--json"], *args].concat();
         let run = fixture.proem(&args);
-        let text = sections(&run, &FOUND);
+        let text = section_names(&run, &FOUND);
         for words in *must {
             assert!(text.contains(words), "{args:?} lacks {words:?}:\n{text}");
         }

@@ -16,23 +16,23 @@ use crate::triaged;
 /// How a server takes a request.
 type Taking = fn(&Json) -> Option<Reply>;
 
-fn refuse(status: u16, message: &str) -> Option<Reply> {
+fn refusal_reply(status: u16, message: &str) -> Option<Reply> {
     Some(Reply::raw(status, json!({ "error": { "message": message } }).to_string()))
 }
 
 /// Refuses schemas and tools, each in the words of another server.
 fn objects_only(body: &Json) -> Option<Reply> {
     if body["response_format"]["type"] == "json_schema" {
-        return refuse(500, "response_format type json_schema is not implemented");
+        return refusal_reply(500, "response_format type json_schema is not implemented");
     }
-    body.get("tools").and_then(|_| refuse(400, "registry/my-model:latest does not support tools"))
+    body.get("tools").and_then(|_| refusal_reply(400, "registry/my-model:latest does not support tools"))
 }
 
 /// Refuses answers for which more than a quarter of 2,048 tokens is kept free.
 fn small_window(body: &Json) -> Option<Reply> {
     let kept = body["max_tokens"].as_u64().unwrap_or_default();
     let message = "This model's maximum context length is 2048 tokens. However, you requested 8442 tokens.";
-    if kept > 1_024 { refuse(400, message) } else { None }
+    if kept > 1_024 { refusal_reply(400, message) } else { None }
 }
 
 /// A server that answers with these texts in their order, the last one again and again, unless it refuses.
@@ -66,7 +66,7 @@ fn user(server: &ScriptedServer) -> Fixture {
 }
 
 /// The ways of the requests that a server got: `json_schema`, `tools`, `json_object` or `text`.
-fn ways(server: &ScriptedServer) -> Vec<String> {
+fn request_ways(server: &ScriptedServer) -> Vec<String> {
     let way = |body: Json| match body["response_format"]["type"].as_str() {
         Some(way) => way.to_owned(),
         None if body.get("tools").is_some() => "tools".to_owned(),
@@ -95,11 +95,11 @@ fn a_run_goes_on_in_the_next_way_and_its_record_shows_each() {
     let run = fixture.proem(&["run", "reviews/sorting", "--set", "title=It crashes"]);
     assert_eq!((run.code(), run.json()["severity"].as_str()), (0, Some("high")), "{}", run.stderr());
     told_once(&run);
-    assert_eq!(ways(&server), FOUND);
+    assert_eq!(request_ways(&server), FOUND);
     replays(&fixture);
     assert_eq!(sql(&fixture, "SELECT outcome FROM runs"), ["answered"], "one run");
     let again = fixture.proem(&["run", "reviews/sorting", "--set", "title=It crashes"]);
-    assert_eq!((again.code(), ways(&server).len()), (0, 4), "the way is remembered");
+    assert_eq!((again.code(), request_ways(&server).len()), (0, 4), "the way is remembered");
     assert!(!again.stderr().contains("remembered"), "{}", again.stderr());
     replays(&fixture);
 }
@@ -114,7 +114,7 @@ fn a_batch_finds_the_way_once_for_all_its_lines() {
     let run = fixture.proem(&["run", "reviews/sorting", "--batch", "lines.jsonl"]);
     assert_eq!((run.code(), run.stdout().lines().count()), (0, 5), "{}", run.stderr());
     told_once(&run);
-    let ways = ways(&server);
+    let ways = request_ways(&server);
     assert_eq!((&ways[..3], ways.len()), (&FOUND.map(str::to_owned)[..], 7), "{ways:?}");
     replays(&fixture);
 }
@@ -151,7 +151,7 @@ fn a_batch_shrinks_for_the_window_within_the_run() {
     assert_eq!((run.code(), run.stdout().lines().count()), (0, 3), "{}", run.stderr());
     assert_eq!(run.stdout().matches("\"outcome\":\"answered\"").count(), 3, "{}", run.stdout());
     assert!(run.stderr().contains("the server's context window has 2048 tokens, which is remembered"));
-    assert_eq!(ways(&server).len(), 4, "one refusal for three lines");
+    assert_eq!(request_ways(&server).len(), 4, "one refusal for three lines");
     replays(&fixture);
 }
 
@@ -162,11 +162,11 @@ fn a_live_test_of_the_book_finds_the_way() {
     let run = fixture.proem(&["book", "test", "reviews/sorting", "--live", "--times", "1"]);
     assert!(run.stdout().contains("1 JSON, 1 matching the schema, 1 as expected"), "{}", run.transcript());
     told_once(&run);
-    assert_eq!(ways(&server)[..3], FOUND);
+    assert_eq!(request_ways(&server)[..3], FOUND);
 }
 
 /// The answers of an investigation: nothing else to measure, then the summary.
-fn investigated() -> Vec<String> {
+fn investigation_answers() -> Vec<String> {
     let last = json!({ "action": "FINALIZE", "reasoning": "Nothing else would change the result.", "target": null });
     let summary = json!({ "risk_level": "HIGH", "confidence": 0.8,
         "key_evidence": [{ "evidence": "E1", "text": "Many pages import it." }],
@@ -176,14 +176,14 @@ fn investigated() -> Vec<String> {
 
 #[test]
 fn an_investigation_goes_on_in_the_next_way() {
-    let server = server(objects_only, investigated());
+    let server = server(objects_only, investigation_answers());
     let fixture = user(&server);
     let run = fixture.proem(&["risk", "HEAD", "--json"]);
     let report = run.json();
     assert_ne!(report["mode"], "DEGRADED", "{}", run.transcript());
     told_once(&run);
     // The second request of the same run takes the way that the first one found.
-    assert_eq!(ways(&server), ["json_schema", "tools", "json_object", "json_object"]);
+    assert_eq!(request_ways(&server), ["json_schema", "tools", "json_object", "json_object"]);
     replays(&fixture);
 }
 
@@ -192,9 +192,9 @@ fn an_investigation_shrinks_for_the_window_within_the_run() {
     fn tiny(body: &Json) -> Option<Reply> {
         let kept = body["max_tokens"].as_u64().unwrap_or_default();
         let message = "This model's maximum context length is 3000 tokens. However, you requested 8442 tokens.";
-        if kept > 750 { refuse(400, message) } else { None }
+        if kept > 750 { refusal_reply(400, message) } else { None }
     }
-    let server = server(tiny, investigated());
+    let server = server(tiny, investigation_answers());
     let fixture = user(&server);
     let run = fixture.proem(&["risk", "HEAD", "--json"]);
     let tokens: Vec<Json> = server.requests().iter().map(|r| r.json().unwrap()["max_tokens"].clone()).collect();
@@ -217,7 +217,7 @@ fn triage_goes_on_in_the_next_way() {
     let run = fixture.proem(&["triage", "run", "one.json"]);
     assert_eq!(run.code(), 0, "{}", run.transcript());
     assert!(!run.transcript().contains("left to the rules"), "{}", run.transcript());
-    let ways = ways(&server);
+    let ways = request_ways(&server);
     // Each of the two models is refused twice, and then nothing more.
     assert_eq!(ways.iter().filter(|way| *way != "json_object").count(), 4, "{ways:?}");
     replays(&fixture);
@@ -234,12 +234,12 @@ fn a_server_that_ignores_the_schema_is_not_believed_again() {
     let ask = || fixture.proem(&["ask", "How bad is it?", "--schema", "severity high|low", "--json"]);
     // Two answers are all that one question may have: by the schema, and by a tool.
     let first = ask();
-    assert_eq!((first.code(), ways(&server)), (3, vec!["json_schema".to_owned(), "tools".to_owned()]));
+    assert_eq!((first.code(), request_ways(&server)), (3, vec!["json_schema".to_owned(), "tools".to_owned()]));
     let second = ask();
     assert_eq!((second.code(), &second.json()["value"]), (0, &json!({ "severity": "high" })), "{}", second.stderr());
-    assert_eq!(ways(&server)[2..], ["tools", "json_object"]);
+    assert_eq!(request_ways(&server)[2..], ["tools", "json_object"]);
     assert_eq!(ask().code(), 0);
-    assert_eq!(ways(&server).len(), 5);
+    assert_eq!(request_ways(&server).len(), 5);
     replays(&fixture);
 }
 
@@ -251,7 +251,7 @@ fn another_address_is_another_server() {
     assert_eq!(ask().code(), 0);
     let second = server(|_| None, vec![HIGH.to_owned()]);
     configure(&fixture, &second, "");
-    assert_eq!((ask().code(), ways(&second)), (0, vec!["json_schema".to_owned()]));
+    assert_eq!((ask().code(), request_ways(&second)), (0, vec!["json_schema".to_owned()]));
 }
 
 #[test]
@@ -260,12 +260,12 @@ fn cassettes_hold_every_way_that_was_tried() {
     let fixture = user(&server);
     let ask = |more: &[&str]| fixture.proem(&[&["run", "reviews/sorting", "--set", "title=It crashes"], more].concat());
     assert_eq!(ask(&["--record", "tapes", "--no-record"]).code(), 0);
-    assert_eq!(ways(&server), FOUND);
+    assert_eq!(request_ways(&server), FOUND);
     // A run onto cassettes teaches no way, so that they hold the requests of a replay.
     let replayed = ask(&["--replay", "tapes", "--no-record"]);
     assert_eq!(replayed.code(), 0, "{}", replayed.transcript());
     assert!(!replayed.stderr().contains("not requested in this run"), "{}", replayed.stderr());
-    assert_eq!(ways(&server).len(), 3);
+    assert_eq!(request_ways(&server).len(), 3);
 }
 
 #[test]
@@ -274,7 +274,7 @@ fn a_sent_assembly_is_made_anew_for_the_window() {
     let fixture = user(&server);
     let run = fixture.proem(&["assemble", "why do retries fail?", "--mode", "plan", "--send"]);
     assert_eq!((run.code(), run.stdout()), (0, "Nothing can be done.\n"), "{}", run.stderr());
-    assert_eq!(ways(&server).len(), 2);
+    assert_eq!(request_ways(&server).len(), 2);
     // A task that was piped is read once.
     let other = user(&server);
     let run = other.proem_with(&["assemble", "-", "--mode", "plan", "--send"], b"why do retries fail?");
@@ -292,7 +292,7 @@ fn a_server_that_never_stops_writing_words_is_left_early() {
     let ask = |more: &[&str]| fixture.proem(&[&["run", "reviews/sorting", "--set", "title=It crashes"], more].concat());
     let first = ask(&["--attempts", "3", "--json"]);
     assert_eq!((first.code(), &first.json()["value"]), (0, &json!({ "severity": "high" })), "{}", first.stderr());
-    assert_eq!(ways(&server), FOUND);
+    assert_eq!(request_ways(&server), FOUND);
     replays(&fixture);
 }
 
@@ -304,9 +304,9 @@ fn a_server_that_changes_its_mind_is_found_anew() {
     let server = server(changed, vec![HIGH.to_owned()]);
     let fixture = user(&server);
     let ask = |title: &str| fixture.proem(&["run", "reviews/sorting", "--set", &format!("title={title}")]);
-    assert_eq!((ask("It crashes").code(), ways(&server)), (0, vec!["json_schema".to_owned()]));
+    assert_eq!((ask("It crashes").code(), request_ways(&server)), (0, vec!["json_schema".to_owned()]));
     let run = ask("It is slow");
     assert_eq!(run.code(), 0, "{}", run.transcript());
-    assert_eq!(ways(&server)[1..], FOUND);
-    assert_eq!((ask("It crashes").code(), ways(&server)[4..].to_vec()), (0, vec!["json_object".to_owned()]));
+    assert_eq!(request_ways(&server)[1..], FOUND);
+    assert_eq!((ask("It crashes").code(), request_ways(&server)[4..].to_vec()), (0, vec!["json_object".to_owned()]));
 }

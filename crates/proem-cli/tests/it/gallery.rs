@@ -45,7 +45,7 @@ fn said(block: AnswerBlock, cache: Cache) -> Reply {
 }
 
 /// The behaviour of a provider's cache for the guide's requests, in their order.
-fn replies() -> Vec<Reply> {
+fn gallery_replies() -> Vec<Reply> {
     let (closed, signs) = ("Between the years.", "The head of the department.");
     let (drill, bicycles) = ("On the first Monday of each month.", "In the yard.");
     vec![
@@ -70,7 +70,7 @@ fn replies() -> Vec<Reply> {
 
 #[test]
 fn every_cause_is_named() {
-    let replies = replies();
+    let replies = gallery_replies();
     let requests = replies.len();
     let server = ScriptedServer::start(ServerScript::of(replies)).unwrap();
     let mut fixture = Fixture::folder();

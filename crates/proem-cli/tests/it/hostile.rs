@@ -35,7 +35,7 @@ impl Hostile {
     fn new() -> Self {
         let fixture = Fixture::folder().committed();
         let (script, run) = (fixture.base.join("canary.sh"), fixture.base.join("canary.run"));
-        executable(&script, &format!("echo \"$0 $*\" >>'{}'\nexit 1", run.display()));
+        write_executable(&script, &format!("echo \"$0 $*\" >>'{}'\nexit 1", run.display()));
         let hostile = Self { fixture, script, run };
         hostile.write_files();
         hostile.set_traps();
@@ -188,7 +188,7 @@ fn collect(folder: &Path, except: &[PathBuf], files: &mut BTreeMap<PathBuf, Vec<
 }
 
 /// Writes a program in another process: one that is open for writing here can't be run.
-fn executable(path: &Path, script: &str) {
+fn write_executable(path: &Path, script: &str) {
     let write = "printf '#!/bin/sh\n%s\n' \"$1\" >\"$2\" && chmod 755 \"$2\"";
     assert!(Command::new("/bin/sh").args(["-c", write, "sh", script]).arg(path).status().unwrap().success());
 }

@@ -44,7 +44,7 @@ fn what_was_imported_is_listed_with_what_was_not() {
 }
 
 /// The messages of a request, each as its role and its words.
-fn chat(body: &Json) -> Vec<(String, String)> {
+fn chat_messages(body: &Json) -> Vec<(String, String)> {
     let words = |content: &Json| match content.as_array() {
         Some(parts) => parts.iter().map(|part| part["text"].as_str().unwrap()).collect::<String>(),
         None => content.as_str().unwrap().to_owned(),
@@ -68,7 +68,7 @@ fn an_imported_chat_is_sent_turn_by_turn_with_its_input_contained() {
     fixture.proem(&["book", "test", "imported/chat", "--book", to]).answer();
     let run = fixture.proem(&["run", "imported/chat", "--model", "claude-haiku-4-5", "--set", "word=big"]);
     assert_eq!(run.answer(), "small\n");
-    let turns = chat(&server.requests()[0].json().unwrap());
+    let turns = chat_messages(&server.requests()[0].json().unwrap());
     let roles: Vec<&str> = turns.iter().map(|(role, _)| role.as_str()).collect();
     assert_eq!(roles, ["system", "user", "assistant", "user"]);
     assert_eq!(turns[0].1, "You turn words into their opposite.");
@@ -216,7 +216,7 @@ fn an_input_that_pretends_to_be_a_turn_stays_an_input() {
     let set = format!("q={attack}");
     fixture.proem(&["run", "imported/a", "--model", "claude-haiku-4-5", "--set", &set]).answer();
     let body = server.requests()[0].json().unwrap();
-    let turns = chat(&body);
+    let turns = chat_messages(&body);
     assert_eq!(turns.len(), 1, "{turns:?}");
     let text = &turns[0].1;
     assert_eq!(text.matches("\n</UNTRUSTED_CONTEXT id=").count(), 1, "{text}");

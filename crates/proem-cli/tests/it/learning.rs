@@ -9,7 +9,7 @@ use crate::fixture::{Fixture, Run};
 use crate::records::sql;
 use crate::risk::scene::shop;
 use crate::risk::{metric, synthesis};
-use crate::run::{let_learn, low, start, without_ids};
+use crate::run::{let_learn, low, start, without_run_words};
 
 /// The heading of a profile in a request.
 const PROFILE: &str = "How to answer:";
@@ -25,7 +25,7 @@ fn body(server: &ScriptedServer, at: usize) -> String {
     String::from_utf8(server.requests()[at].body.clone()).unwrap()
 }
 
-fn last(server: &ScriptedServer) -> String {
+fn last_body(server: &ScriptedServer) -> String {
     body(server, server.requests().len() - 1)
 }
 
@@ -69,7 +69,7 @@ fn what_no_answer_came_of_is_recorded_and_shapes_nothing() {
         let run = ask(&fixture, "reviews/free", &[]);
         assert_eq!(run.code(), 0, "{what}: {}", run.stderr());
         assert_eq!((server.requests().len(), learned(&run)), (2 + sent, vec![]), "{what}");
-        assert_eq!(body(&server, 0), last(&server), "{what}");
+        assert_eq!(body(&server, 0), last_body(&server), "{what}");
         assert_eq!(failures(&fixture), json!([]), "{what}");
         let because = sql(&fixture, "SELECT because FROM runs WHERE because IS NOT NULL");
         assert!(because.len() == 1 && because[0].contains(what), "it is recorded: {because:?}");
@@ -116,7 +116,7 @@ fn who_sends_learned_text_is_told_and_shown_what_it_is() {
     for more in [&["--dry-run"][..], &["--no-record"], &["--no-record", "--json"]] {
         let run = ask(&fixture, "reviews/strict", more);
         assert_eq!(learned(&run), said, "{more:?}");
-        let sent = if more[0] == "--dry-run" { run.json().to_string() } else { last(&server) };
+        let sent = if more[0] == "--dry-run" { run.json().to_string() } else { last_body(&server) };
         assert!(sent.contains(in_request), "{more:?}: {sent}");
         if more.contains(&"--json") {
             let learned = &run.json()["learned"];
@@ -148,20 +148,24 @@ fn a_prompt_shows_what_was_learned_about_itself_alone() {
     let (fixture, server) = failed(vec![Reply::text("Look at it.")]);
     let run = ask(&fixture, "reviews/free", &["--json"]);
     assert_eq!((learned(&run), run.json().get("learned")), (vec![], None));
-    assert!(!last(&server).contains(PROFILE), "{}", last(&server));
+    assert!(!last_body(&server).contains(PROFILE), "{}", last_body(&server));
     assert_eq!(
         fixture.proem(&["adapt", "reviews/free"]).answer(),
         "reviews/free gets no profile: it has learned nothing, and no preference is configured under `[adapt]`\n"
     );
     let wished = ask(&fixture, "reviews/free", &["--preferred-format", "Markdown"]);
-    assert!(wished.code() == 0 && last(&server).contains("Write the answer as Markdown"), "{}", last(&server));
+    assert!(
+        wished.code() == 0 && last_body(&server).contains("Write the answer as Markdown"),
+        "{}",
+        last_body(&server)
+    );
     // A prompt that asks for it has the baseline, and only that.
     let path = fixture.base.join("config/proem/book/reviews/free/1.0.0.prompt");
     let prompt = fs::read_to_string(&path).unwrap();
     fs::write(&path, prompt.replace("  version: 1.0.0\n", "  version: 1.0.0\n  profile: true\n")).unwrap();
     let asked = ask(&fixture, "reviews/free", &["--json"]);
     assert_eq!((asked.json()["profile"]["rules"].clone(), learned(&asked)), (json!(["baseline"]), vec![]));
-    assert!(last(&server).contains("state the assumptions"), "{}", last(&server));
+    assert!(last_body(&server).contains("state the assumptions"), "{}", last_body(&server));
     let unknown = fixture.proem(&["adapt", "reviews/nothing"]);
     assert_eq!((unknown.code(), unknown.stdout()), (2, ""));
 }
@@ -181,7 +185,7 @@ fn a_success_of_a_prompt_ends_its_failures_in_whatever_run() {
     assert_eq!(failures(&fixture)[0]["subagent"], "risk/decision");
     let (second, run) = assess();
     assert_eq!(learned(&run), ["learned: 1 line from 1 result of risk/decision; see `proem adapt risk/decision`"]);
-    let explained = without_ids(run.answer());
+    let explained = without_run_words(run.answer());
     assert!(
         explained.contains("learned: 1 line of risk/decision from run ID; `proem adapt risk/decision` shows them"),
         "{explained}"
@@ -238,7 +242,7 @@ fn an_assembly_can_be_judged_and_a_rating_adds_no_line() {
     };
     let judge = |fixture: &Fixture, verdict: &[&str]| {
         let run = fixture.proem(&[&["runs", "feedback", "last"], verdict].concat());
-        let said = without_ids(run.stderr());
+        let said = without_run_words(run.stderr());
         run.answer();
         said
     };
@@ -326,7 +330,7 @@ fn nothing_is_learned_unless_it_is_asked_for() {
     assert_eq!(ask(&fixture, "reviews/strict", &[]).code(), 3);
     assert_eq!(failures(&fixture).as_array().map(Vec::len), Some(1), "it is counted all the same");
     assert_eq!(learned(&ask(&fixture, "reviews/strict", &[])), [""; 0]);
-    assert!(!last(&server).contains(PROFILE), "{}", last(&server));
+    assert!(!last_body(&server).contains(PROFILE), "{}", last_body(&server));
     let shown = fixture.proem(&["adapt", "reviews/strict"]).answer().to_owned();
     assert!(shown.contains("set `adapt.enabled = true`"), "{shown}");
 }

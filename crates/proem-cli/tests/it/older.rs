@@ -25,7 +25,7 @@ use crate::run::{low, set_up, start};
 const AN_HOUR_LATER: i64 = 1_795_427_873_704;
 
 /// The records of store form 3.
-fn kept() -> PathBuf {
+fn older_stores() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/older/form-3.db")
 }
 
@@ -36,12 +36,12 @@ fn user(server: &ScriptedServer) -> Fixture {
     fixture
 }
 
-fn records(fixture: &Fixture) -> PathBuf {
+fn records_file(fixture: &Fixture) -> PathBuf {
     fixture.base.join("state/proem/records.db")
 }
 
 /// A provider's answers in the scenario, one by one.
-fn replies() -> Vec<Reply> {
+fn older_replies() -> Vec<Reply> {
     let worst = || Reply::value(json!({ "severity": "worst" }));
     let cut = || Reply::text("It crashes because nobody looked.").ending(DeliveryEnd::CutAfter(60));
     let owner = || metric("ownership_churn", "shop/permissions.py");
@@ -91,18 +91,18 @@ fn runs(fixture: &Fixture) -> Vec<String> {
 /// Puts the records of a fixture into one file.
 fn keep(fixture: &Fixture, to: &Path) {
     _ = fs::remove_file(to);
-    let connection = Connection::open(records(fixture)).unwrap();
+    let connection = Connection::open(records_file(fixture)).unwrap();
     connection.execute("VACUUM INTO ?", [to.to_str().unwrap()]).unwrap();
 }
 
 #[test]
 fn the_scenario_gives_the_runs_of_the_records() {
-    let server = start(replies());
+    let server = start(older_replies());
     let mut fixture = user(&server);
     if let Some(binary) = env::var_os("PROEM_OLDER") {
         fixture.binary = binary.into();
         scenario(&fixture, &server);
-        keep(&fixture, &kept());
+        keep(&fixture, &older_stores());
         return;
     }
     scenario(&fixture, &server);
@@ -116,15 +116,15 @@ fn with_records(replies: Vec<Reply>) -> (Fixture, ScriptedServer) {
     let server = start(replies);
     let mut fixture = user(&server);
     fixture.set("PROEM_CLOCK", AN_HOUR_LATER.to_string());
-    let to = records(&fixture);
+    let to = records_file(&fixture);
     DirBuilder::new().mode(0o700).create(to.parent().unwrap()).unwrap();
-    fs::copy(kept(), &to).unwrap();
+    fs::copy(older_stores(), &to).unwrap();
     fs::set_permissions(&to, Permissions::from_mode(0o600)).unwrap();
     (fixture, server)
 }
 
 /// The ids of the runs of which this holds, the oldest first.
-fn ids(fixture: &Fixture, condition: &str) -> Vec<String> {
+fn run_ids(fixture: &Fixture, condition: &str) -> Vec<String> {
     sql(fixture, &format!("SELECT id FROM runs WHERE {condition} ORDER BY seq"))
 }
 
@@ -132,14 +132,14 @@ fn ids(fixture: &Fixture, condition: &str) -> Vec<String> {
 fn older_records_are_shown() {
     let (fixture, _server) = with_records(vec![low()]);
     snapshot!("older_list", fixture.proem(&["runs", "list", "--any"]).transcript());
-    for id in ids(&fixture, "TRUE") {
+    for id in run_ids(&fixture, "TRUE") {
         let shown = fixture.proem(&["runs", "show", &id, "--json"]).json();
         assert_eq!(shown["versions"], json!({ "profile": 1, "containment": 1, "rendering": 1, "form": 1 }), "{id}");
         let sections = shown["calls"][0]["sections"].as_array().unwrap();
         assert!(sections.iter().all(|section| section["text"].is_string()), "{id}: {sections:?}");
         fixture.proem(&["runs", "show", &id]).answer();
     }
-    let learned = ids(&fixture, "prompt = 'free' AND outcome = 'answered'").remove(0);
+    let learned = run_ids(&fixture, "prompt = 'free' AND outcome = 'answered'").remove(0);
     snapshot!("older_shown", fixture.proem(&["runs", "show", &learned]).answer());
     assert_eq!(
         sql(&fixture, "SELECT format('%d', user_version) FROM pragma_user_version"),
@@ -151,7 +151,7 @@ fn older_records_are_shown() {
 #[test]
 fn older_records_are_replayed_to_the_byte_or_to_the_version_that_made_them() {
     let (fixture, server) = with_records(vec![low()]);
-    let replayable = ids(&fixture, "kind <> 'assemble'");
+    let replayable = run_ids(&fixture, "kind <> 'assemble'");
     assert_eq!(replayable.len(), 9);
     replayable.iter().for_each(|id| is_replayed(&fixture, id));
     assert_eq!(server.requests().len(), 0, "a replay sends nothing");
@@ -178,7 +178,7 @@ fn is_replayed(fixture: &Fixture, id: &str) {
 #[test]
 fn a_replay_that_differs_names_the_version_that_made_the_record() {
     let (fixture, _server) = with_records(vec![low()]);
-    let id = ids(&fixture, "prompt = 'triage'").remove(0);
+    let id = run_ids(&fixture, "prompt = 'triage'").remove(0);
     // Another containment made it, and it contained the input otherwise.
     let made_by = |versions: &Json| {
         sql(
@@ -214,13 +214,13 @@ fn older_runs_go_on() {
     let end = vec![low(), synthesis("HIGH", &[("E1", "Twelve pages import the permission check.")])];
     let (fixture, server) = with_records(end);
     let [prompt, risk] =
-        ["prompt", "risk"].map(|kind| ids(&fixture, &format!("outcome IS NULL AND kind = '{kind}'")).remove(0));
+        ["prompt", "risk"].map(|kind| run_ids(&fixture, &format!("outcome IS NULL AND kind = '{kind}'")).remove(0));
     let output = fixture.proem(&["runs", "resume", &prompt, "--json"]).json();
     assert_eq!((&output["run"], &output["value"]["severity"]), (&json!(prompt), &json!("low")));
     let report = fixture.proem(&["runs", "resume", &risk, "--json"]).json();
     assert_eq!(report["investigation_trace"][0]["metric"], "ownership_churn", "{report:#}");
     assert_eq!((report["mode"].as_str(), server.requests().len()), (Some("INVESTIGATED"), 2), "no more than was left");
-    assert_eq!(ids(&fixture, "state <> 'ended'"), [""; 0]);
+    assert_eq!(run_ids(&fixture, "state <> 'ended'"), [""; 0]);
     // A resumed run can be replayed, and was made from its beginning.
     for id in [&prompt, &risk] {
         let shown = fixture.proem(&["runs", "show", id, "--json"]).json();

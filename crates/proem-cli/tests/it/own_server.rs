@@ -34,7 +34,7 @@ fn user(server: &ScriptedServer, top: &str, more: &str) -> Fixture {
     fixture
 }
 
-fn high() -> ScriptedServer {
+fn high_server() -> ScriptedServer {
     start(vec![Reply::value(json!({ "severity": "high" }))])
 }
 
@@ -61,7 +61,7 @@ fn spoke_of(command: &[&str], run: &Run, sent: Option<Json>) -> Result<String, S
 /// Every command must speak of the same model, or refuse in the same words, which begin like that.
 #[track_caller]
 fn check((top, more): (&str, &str), flags: &[&str], expected: Result<&str, &str>) {
-    let server = high();
+    let server = high_server();
     let fixture = user(&server, top, more);
     for command in COMMANDS {
         let before = server.requests().len();
@@ -115,7 +115,7 @@ fn what_is_wrong_is_said_in_the_same_words_everywhere() {
 
 #[test]
 fn what_is_not_known_of_an_own_model_is_said() {
-    let server = high();
+    let server = high_server();
     let fixture = user(&server, "", "[roles]\nsmall = \"local/my-model\"");
     let tokens = [
         fixture.proem(&["tokens", "docs/notes.md"]),
@@ -150,7 +150,7 @@ fn older_models_are_counted() {
 
 #[test]
 fn without_git_and_without_a_book_tokens_are_counted() {
-    let server = high();
+    let server = high_server();
     let mut fixture = user(&server, "", "[roles]\nsmall = \"local/my-model\"");
     fixture.configure("book/reviews/sorting/1.0.0.prompt", "---\n: broken\n---\n");
     fixture.set("PATH", "");
@@ -227,7 +227,7 @@ fn the_guide_runs_against_recorded_bytes() {
 }
 
 /// A server that takes neither `json_schema` nor tools, and says so in its own ways.
-fn objects_only() -> ScriptedServer {
+fn objects_only_server() -> ScriptedServer {
     ScriptedServer::answering(|request| {
         let body = request.json().unwrap_or_default();
         let refuse =
@@ -245,7 +245,7 @@ fn objects_only() -> ScriptedServer {
 
 #[test]
 fn a_way_that_a_server_refuses_is_not_tried_again() {
-    let server = objects_only();
+    let server = objects_only_server();
     let fixture = Fixture::folder().committed();
     let local = format!("[providers.local]\nbase_url = \"http://{}/v1\"\n", server.address());
     fixture.configure("config.toml", &format!("{local}\n[roles]\nsmall = \"local/my-model\"\n"));
@@ -270,7 +270,7 @@ fn a_way_that_a_server_refuses_is_not_tried_again() {
 
 #[test]
 fn a_way_that_is_configured_is_not_changed() {
-    let server = objects_only();
+    let server = objects_only_server();
     let fixture = Fixture::folder().committed();
     let local = format!("[providers.local]\nbase_url = \"http://{}/v1\"\nanswers = \"schema\"\n", server.address());
     fixture.configure("config.toml", &format!("{local}\n[roles]\nsmall = \"local/my-model\"\n"));

@@ -18,14 +18,14 @@ use crate::run::{fixture, low, start};
 const TRIAGE: [&str; 4] = ["run", "reviews/strict", "--set", "title=It crashes"];
 
 /// A good answer that used that many tokens of the prompt.
-fn used(input: u64) -> Reply {
+fn reply_with_usage(input: u64) -> Reply {
     let value = AnswerBlock::Value(json!({ "severity": "low" }));
     let usage = Some(ScriptedUsage { input, output: 10, ..ScriptedUsage::default() });
     let answer = ModelAnswer { content: vec![value], finish: ScriptedFinish::Natural, usage };
     Reply { say: ReplyContent::Answer(answer), how: Delivery::default() }
 }
 
-pub(crate) fn late(reply: Reply, delay_ms: u64) -> Reply {
+pub(crate) fn late_reply(reply: Reply, delay_ms: u64) -> Reply {
     Reply { how: Delivery { delay_ms, ..reply.how }, ..reply }
 }
 
@@ -38,23 +38,23 @@ fn configured(server: &ScriptedServer, more: &str) -> Fixture {
     fixture
 }
 
-pub(crate) fn records(fixture: &Fixture) -> PathBuf {
+pub(crate) fn records_file(fixture: &Fixture) -> PathBuf {
     fixture.base.join("state/proem/records.db")
 }
 
 /// Has SQLite do something to the records, and gives the first column of what it says.
 pub(crate) fn sql(fixture: &Fixture, statement: &str) -> Vec<String> {
-    let connection = Connection::open(records(fixture)).unwrap();
+    let connection = Connection::open(records_file(fixture)).unwrap();
     let mut query = connection.prepare(statement).unwrap();
     query.query_map([], |row| row.get(0)).unwrap().collect::<rusqlite::Result<_>>().unwrap()
 }
 
 /// How each run ended, the oldest first.
-fn outcomes(fixture: &Fixture) -> Vec<String> {
+fn recorded_outcomes(fixture: &Fixture) -> Vec<String> {
     sql(fixture, "SELECT coalesce(outcome, state) FROM runs ORDER BY seq")
 }
 
-fn triage(fixture: &Fixture, more: &[&str]) -> Run {
+fn run_triage(fixture: &Fixture, more: &[&str]) -> Run {
     fixture.proem(&[&TRIAGE[..], more].concat())
 }
 
@@ -97,17 +97,17 @@ fn killed_with(fixture: &Fixture, server: &ScriptedServer, more: &[&str]) {
 fn a_run_is_recorded_unless_that_is_not_wanted() {
     let server = start(vec![low()]);
     let fixture = fixture(&server, "");
-    let output = triage(&fixture, &["--json"]).json();
+    let output = run_triage(&fixture, &["--json"]).json();
     assert_eq!((output["recorded"].as_bool(), output["run"].as_str().map(str::len)), (Some(true), Some(16)));
     assert_eq!(sql(&fixture, "SELECT id FROM runs"), [output["run"].as_str().unwrap()]);
     assert_eq!(sql(&fixture, "SELECT state FROM attempts"), ["reported"]);
-    let output = triage(&fixture, &["--json", "--no-record"]).json();
+    let output = run_triage(&fixture, &["--json", "--no-record"]).json();
     assert_eq!((output["recorded"].as_bool(), output.get("run")), (Some(false), None));
-    triage(&fixture, &["--dry-run"]).json();
-    triage(&fixture, &["--record", "tapes"]).json();
-    triage(&fixture, &["--replay", "tapes"]).json();
-    assert_eq!(outcomes(&fixture), ["answered", "answered"], "a cassette's call was paid for too");
-    let run = triage(&fixture, &[]);
+    run_triage(&fixture, &["--dry-run"]).json();
+    run_triage(&fixture, &["--record", "tapes"]).json();
+    run_triage(&fixture, &["--replay", "tapes"]).json();
+    assert_eq!(recorded_outcomes(&fixture), ["answered", "answered"], "a cassette's call was paid for too");
+    let run = run_triage(&fixture, &[]);
     let id = sql(&fixture, "SELECT substr(id, 1, 8) FROM runs ORDER BY seq DESC LIMIT 1").remove(0);
     assert!(run.stderr().trim_end().ends_with(&format!("run {id}")), "{}", run.stderr());
 }
@@ -119,8 +119,8 @@ fn an_assembly_is_recorded_and_never_fails_for_it() {
     fixture.proem(&["assemble", "mend the clock"]).answer();
     assert_eq!(sql(&fixture, "SELECT kind || ' ' || outcome FROM runs"), ["assemble assembled"]);
     fixture.proem(&["assemble", "mend the clock", "--no-record"]).answer();
-    assert_eq!(outcomes(&fixture).len(), 1);
-    fs::write(records(&fixture), "no database").unwrap();
+    assert_eq!(recorded_outcomes(&fixture).len(), 1);
+    fs::write(records_file(&fixture), "no database").unwrap();
     let run = fixture.proem(&["assemble", "mend the clock"]);
     assert_eq!((run.code(), run.stderr().contains("nothing is recorded")), (0, true), "{}", run.stderr());
     assert_eq!(run.stderr().matches("records.db").count(), 1, "one cause is said once: {}", run.stderr());
@@ -134,16 +134,16 @@ fn an_assembly_is_recorded_and_never_fails_for_it() {
 fn a_retry_after_a_server_that_broke_costs_what_nobody_knows() {
     let broken = RawReply { status: 503, headers: Vec::new(), body: Vec::new() };
     let broken = Reply { say: ReplyContent::Raw(broken), how: Delivery::default() };
-    let server = start(vec![broken, used(100)]);
+    let server = start(vec![broken, reply_with_usage(100)]);
     let fixture = fixture(&server, "attempts = 2\n");
-    let output = triage(&fixture, &["--json"]).json();
+    let output = run_triage(&fixture, &["--json"]).json();
     assert_eq!((&output["costNanoDollars"], &output["usage"]["input"]), (&Json::Null, &json!(100)));
     assert_eq!(sql(&fixture, "SELECT state FROM attempts ORDER BY id"), ["unknown", "reported"]);
 }
 
 #[test]
 fn what_is_cancelled_may_be_paid_for() {
-    let server = start(vec![late(low(), 60_000)]);
+    let server = start(vec![late_reply(low(), 60_000)]);
     let fixture = fixture(&server, "");
     let child = spawn(&fixture, &TRIAGE);
     server.await_requests(1);
@@ -156,9 +156,9 @@ fn what_is_cancelled_may_be_paid_for() {
 
 #[test]
 fn what_runs_is_not_deleted() {
-    let server = start(vec![low(), late(low(), 600_000)]);
+    let server = start(vec![low(), late_reply(low(), 600_000)]);
     let fixture = fixture(&server, "");
-    triage(&fixture, &[]).json();
+    run_triage(&fixture, &[]).json();
     let mut child = spawn(&fixture, &TRIAGE);
     server.await_requests(2);
     let run = fixture.proem(&["runs", "purge", "last", "last~1"]);
@@ -167,7 +167,7 @@ fn what_runs_is_not_deleted() {
     child.kill().unwrap();
     child.wait().unwrap();
     fixture.proem(&["runs", "purge", "last"]).answer();
-    assert!(outcomes(&fixture).is_empty());
+    assert!(recorded_outcomes(&fixture).is_empty());
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn runs_of_all_projects_are_listed_with_their_folders() {
     let fixture = fixture(&server, "");
     fixture.git(&["init", "-q", "-b", "main", "shop"]);
     for root in [".", "shop"] {
-        triage(&fixture, &["--root", root]).json();
+        run_triage(&fixture, &["--root", root]).json();
     }
     let listed = fixture.proem(&["runs", "list", "--all"]);
     let folders: Vec<&str> =
@@ -192,7 +192,7 @@ fn runs_of_all_projects_are_listed_with_their_folders() {
 fn feedback_is_said_again_as_json() {
     let server = start(vec![low()]);
     let fixture = fixture(&server, "");
-    let run = triage(&fixture, &["--json"]).json()["run"].take();
+    let run = run_triage(&fixture, &["--json"]).json()["run"].take();
     let said = fixture.proem(&["runs", "feedback", "last", "good", "--note", "it was so", "--json"]).json();
     let counts = json!({ "prompt": "reviews/strict", "as": "success" });
     assert_eq!(said, json!({ "run": run, "verdict": "good", "note": "it was so", "counts": counts }));
@@ -202,7 +202,7 @@ fn feedback_is_said_again_as_json() {
 fn a_cap_of_nothing_is_full() {
     let server = start(vec![low()]);
     let fixture = configured(&server, "[budget.project]\nday = 0\n[budget.user]\nday = 1\n");
-    triage(&fixture, &["--no-adapt"]).code();
+    run_triage(&fixture, &["--no-adapt"]).code();
     let shown = fixture.proem(&["cost"]);
     let caps: Vec<&str> = shown.stdout().lines().filter(|line| line.contains(" of $")).collect();
     assert!(matches!(caps[..], [user, project] if user.contains("▏  0%") && project.contains("▏100%")), "{caps:?}");
@@ -210,23 +210,23 @@ fn a_cap_of_nothing_is_full() {
 
 #[test]
 fn a_call_over_the_days_cap_is_not_made() {
-    let server = start(vec![used(4000)]);
+    let server = start(vec![reply_with_usage(4000)]);
     let fixture = configured(&server, "[budget.project]\nday = 0.012\n");
-    triage(&fixture, &[]).json();
-    while triage(&fixture, &[]).code() == 0 {
+    run_triage(&fixture, &[]).json();
+    while run_triage(&fixture, &[]).code() == 0 {
         assert!(server.requests().len() < 9, "the cap does not hold");
     }
     let sent = server.requests().len();
-    let run = triage(&fixture, &[]);
+    let run = run_triage(&fixture, &[]);
     assert_eq!((run.code(), server.requests().len()), (3, sent), "{}", run.stderr());
     assert!(run.stderr().contains("0.012") && run.stderr().contains("budget"), "{}", run.stderr());
-    assert_eq!(outcomes(&fixture).last().map(String::as_str), Some("refused"));
+    assert_eq!(recorded_outcomes(&fixture).last().map(String::as_str), Some("refused"));
     // The other lines would meet the same cap.
     fixture.write("rows.jsonl", "{\"title\": \"a\"}\n{\"title\": \"b\"}\n");
     let run = fixture.proem(&["run", "reviews/strict", "--batch", "rows.jsonl", "--concurrency", "1"]);
     assert_eq!((run.code(), server.requests().len()), (3, sent), "{}", run.stderr());
     // One run may be capped on its own.
-    let run = triage(&configured(&server, ""), &["--max-cost", "0.000001"]);
+    let run = run_triage(&configured(&server, ""), &["--max-cost", "0.000001"]);
     assert_eq!((run.code(), server.requests().len()), (3, sent), "{}", run.stderr());
 }
 
@@ -241,16 +241,16 @@ fn a_budget_needs_records_and_prices() {
     for (args, code, says) in
         [(&["--no-record"][..], 2, "--no-record"), (&["--provider", "far", "--model", "m"], 3, "price")]
     {
-        let run = triage(&fixture, args);
+        let run = run_triage(&fixture, args);
         assert_eq!((run.code(), run.stderr().contains(says)), (code, true), "{args:?}: {}", run.stderr());
     }
-    let run = triage(&configured(&server, "[records]\nkeep = \"nothing\"\n[budget.user]\nday = 1\n"), &[]);
+    let run = run_triage(&configured(&server, "[records]\nkeep = \"nothing\"\n[budget.user]\nday = 1\n"), &[]);
     assert_eq!((run.code(), run.stderr().contains("records.keep")), (2, true), "{}", run.stderr());
-    let run = triage(&configured(&server, "[budget]\nzone = \"Mars/Olympus\"\n[budget.user]\nday = 1\n"), &[]);
+    let run = run_triage(&configured(&server, "[budget]\nzone = \"Mars/Olympus\"\n[budget.user]\nday = 1\n"), &[]);
     assert_eq!((run.code(), run.stderr().contains("no time zone `Mars/Olympus`")), (2, true), "{}", run.stderr());
     assert_eq!(server.requests().len(), 0);
     // A call on this machine costs nothing.
-    triage(&fixture, &["--provider", "local", "--model", "m", "--max-cost", "0"]).code();
+    run_triage(&fixture, &["--provider", "local", "--model", "m", "--max-cost", "0"]).code();
 }
 
 /// Breaks the records of a fixture in which something ran.
@@ -259,7 +259,7 @@ type Breaking = fn(&mut Fixture);
 #[test]
 fn nothing_is_sent_that_cant_be_recorded() {
     let broken: [(&str, Breaking, &str); 6] = [
-        ("damaged", |fixture| fs::write(records(fixture), "x".repeat(9000)).unwrap(), "records.db"),
+        ("damaged", |fixture| fs::write(records_file(fixture), "x".repeat(9000)).unwrap(), "records.db"),
         (
             "newer",
             |fixture| {
@@ -281,7 +281,7 @@ fn nothing_is_sent_that_cant_be_recorded() {
             "a folder",
             |fixture| {
                 fs::remove_dir_all(fixture.base.join("state/proem")).unwrap();
-                fs::create_dir_all(records(fixture)).unwrap();
+                fs::create_dir_all(records_file(fixture)).unwrap();
                 fs::set_permissions(
                     fixture.base.join("state/proem"),
                     std::os::unix::fs::PermissionsExt::from_mode(0o700),
@@ -294,14 +294,14 @@ fn nothing_is_sent_that_cant_be_recorded() {
             "a link",
             |fixture| {
                 let elsewhere = fixture.base.join("elsewhere.db");
-                fs::rename(records(fixture), &elsewhere).unwrap();
-                std::os::unix::fs::symlink(elsewhere, records(fixture)).unwrap();
+                fs::rename(records_file(fixture), &elsewhere).unwrap();
+                std::os::unix::fs::symlink(elsewhere, records_file(fixture)).unwrap();
             },
             "it is a link or not a regular file",
         ),
         (
             "emptied",
-            |fixture| fs::write(records(fixture), "").unwrap(),
+            |fixture| fs::write(records_file(fixture), "").unwrap(),
             "the file is empty, but it used to contain runs",
         ),
     ];
@@ -312,9 +312,9 @@ fn nothing_is_sent_that_cant_be_recorded() {
         ] {
             let server = start(vec![low()]);
             let mut fixture = configured(&server, more);
-            triage(&fixture, &[]).json();
+            run_triage(&fixture, &[]).json();
             breaking(&mut fixture);
-            let run = triage(&fixture, &[]);
+            let run = run_triage(&fixture, &[]);
             assert_eq!((run.code(), run.stdout(), server.requests().len()), (3, "", 1), "{name}: {}", run.stderr());
             assert!(run.stderr().contains(says) && run.stderr().contains(remedy), "{name}: {}", run.stderr());
             let ways = ["`--no-record` continues without them", "take them over with `proem store adopt`"];
@@ -324,7 +324,7 @@ fn nothing_is_sent_that_cant_be_recorded() {
                 usize::from(more.is_empty() || name == "foreign")
             );
             // The way out that is named is one, or is refused in the words of the budget.
-            let run = triage(&fixture, &["--no-record"]);
+            let run = run_triage(&fixture, &["--no-record"]);
             let expected = if more.is_empty() { (0, 2) } else { (2, 1) };
             assert_eq!((run.code(), server.requests().len()), expected, "{name}: {}", run.stderr());
         }
@@ -335,16 +335,16 @@ fn nothing_is_sent_that_cant_be_recorded() {
 fn an_emptied_store_is_not_read_as_one_without_runs() {
     let server = start(vec![low()]);
     let fixture = configured(&server, "");
-    triage(&fixture, &[]).json();
-    fs::write(records(&fixture), "").unwrap();
+    run_triage(&fixture, &[]).json();
+    fs::write(records_file(&fixture), "").unwrap();
     for args in [&["runs", "list"][..], &["cost"], &["stats"], &["store", "status"]] {
         let run = fixture.proem(args);
         assert_eq!((run.code(), run.stdout()), (3, ""), "{args:?}: {}", run.stderr());
         assert!(run.stderr().contains("delete the file to start a new one"), "{args:?}: {}", run.stderr());
     }
-    fs::remove_file(records(&fixture)).unwrap();
-    triage(&fixture, &[]).json();
-    assert_eq!(outcomes(&fixture), ["answered"]);
+    fs::remove_file(records_file(&fixture)).unwrap();
+    run_triage(&fixture, &[]).json();
+    assert_eq!(recorded_outcomes(&fixture), ["answered"]);
 }
 
 #[test]
@@ -354,21 +354,21 @@ fn an_answer_is_printed_even_if_it_cant_be_recorded() {
     let broken = || {
         let server = start(vec![low()]);
         let fixture = configured(&server, "[budget.user]\nday_tokens = 1000000\n");
-        triage(&fixture, &[]).json();
+        run_triage(&fixture, &[]).json();
         sql(&fixture, full);
         (server, fixture)
     };
     let (server, fixture) = broken();
-    let run = triage(&fixture, &[]);
+    let run = run_triage(&fixture, &[]);
     assert_eq!((run.code(), server.requests().len()), (3, 2), "{}", run.stderr());
     let value: Json = serde_json::from_str(run.stdout()).unwrap();
     assert_eq!(value["severity"], "low");
     assert!(run.stderr().contains("error: ") && run.stderr().contains("no room"), "{}", run.stderr());
     // An open attempt can't be settled in full either, so nothing more is spent.
-    let run = triage(&fixture, &[]);
+    let run = run_triage(&fixture, &[]);
     assert_eq!((run.code(), server.requests().len(), run.stdout()), (3, 2, ""), "{}", run.stderr());
     let (_server, fixture) = broken();
-    let run = triage(&fixture, &["--json"]);
+    let run = run_triage(&fixture, &["--json"]);
     let output: Json = serde_json::from_str(run.stdout()).unwrap();
     assert_eq!((run.code(), output["recorded"].as_bool()), (3, Some(false)));
     let (_server, fixture) = broken();
@@ -379,7 +379,7 @@ fn an_answer_is_printed_even_if_it_cant_be_recorded() {
 
 #[test]
 fn two_processes_share_a_cap() {
-    let server = start(vec![late(used(4000), 300)]);
+    let server = start(vec![late_reply(reply_with_usage(4000), 300)]);
     let fixture = configured(&server, "[budget.project]\nday = 0.012\n");
     let children: Vec<Child> = (0..6).map(|_| spawn(&fixture, &TRIAGE)).collect();
     let codes: Vec<Option<i32>> =
@@ -393,14 +393,14 @@ fn two_processes_share_a_cap() {
 
 #[test]
 fn a_killed_run_goes_on_where_it_was() {
-    let server = start(vec![late(low(), 600_000), low()]);
+    let server = start(vec![late_reply(low(), 600_000), low()]);
     let fixture = fixture(&server, "");
     killed(&fixture, &server);
     let run = fixture.proem(&["runs", "resume", "last", "--json"]);
     let output = run.json();
     assert_eq!(sql(&fixture, "SELECT id FROM runs"), [output["run"].as_str().unwrap()], "no other run");
     assert_eq!(output["value"]["severity"], "low");
-    assert_eq!(outcomes(&fixture), ["answered"]);
+    assert_eq!(recorded_outcomes(&fixture), ["answered"]);
     assert_eq!(sql(&fixture, "SELECT state FROM attempts ORDER BY id"), ["unknown", "reported"]);
     // Nobody knows what the answer cost that was lost.
     let listed = fixture.proem(&["runs", "list", "--json"]).json();
@@ -414,7 +414,7 @@ fn a_killed_run_goes_on_where_it_was() {
 
 #[test]
 fn what_a_run_may_cost_holds_when_it_goes_on() {
-    let server = start(vec![late(low(), 600_000), low()]);
+    let server = start(vec![late_reply(low(), 600_000), low()]);
     let fixture = fixture(&server, "");
     // There is room for one attempt that nobody knows the cost of, and not for two.
     killed_with(&fixture, &server, &["--max-cost", "0.01"]);
@@ -425,7 +425,7 @@ fn what_a_run_may_cost_holds_when_it_goes_on() {
 
 #[test]
 fn a_run_that_asks_waits_for_a_terminal() {
-    let server = start(vec![late(low(), 600_000), low()]);
+    let server = start(vec![late_reply(low(), 600_000), low()]);
     let fixture = fixture(&server, "");
     killed(&fixture, &server);
     sql(&fixture, "UPDATE runs SET state = 'asking'");
@@ -444,7 +444,7 @@ fn a_run_that_asks_waits_for_a_terminal() {
 
 #[test]
 fn a_fork_leaves_the_old_run_as_it_is() {
-    let server = start(vec![late(low(), 600_000), low()]);
+    let server = start(vec![late_reply(low(), 600_000), low()]);
     let fixture = fixture(&server, "");
     killed(&fixture, &server);
     let old = sql(&fixture, "SELECT id FROM runs").remove(0);
@@ -477,7 +477,8 @@ fn a_fork_leaves_the_old_run_as_it_is() {
 fn the_last_run_of_all_projects_is_meant_where_all_are() {
     let server = start(vec![low()]);
     let fixture = fixture(&server, "");
-    let [first, second] = [(); 2].map(|()| triage(&fixture, &["--json"]).json()["run"].as_str().unwrap().to_owned());
+    let [first, second] =
+        [(); 2].map(|()| run_triage(&fixture, &["--json"]).json()["run"].as_str().unwrap().to_owned());
     fixture.write("other/README.md", "# Another project\n");
     let other = |args: &[&str]| fixture.proem(&[&["runs"][..], args, &["--root", "other"]].concat());
     let shown = |run: &str| other(&["show", run, "--all", "--json"]).json()["run"]["id"].clone();
@@ -509,7 +510,7 @@ fn the_last_run_of_all_projects_is_meant_where_all_are() {
 
 #[test]
 fn a_run_with_other_rules_does_not_go_on() {
-    let server = start(vec![late(low(), 600_000), low()]);
+    let server = start(vec![late_reply(low(), 600_000), low()]);
     let fixture = fixture(&server, "");
     killed(&fixture, &server);
     let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../proem-guard/data/verdicts.tsv");
@@ -526,7 +527,7 @@ fn a_run_with_other_rules_does_not_go_on() {
 fn a_replay_is_equal_or_names_the_first_difference() {
     let server = start(vec![Reply::value(json!({ "severity": "worst" })), low()]);
     let fixture = fixture(&server, "");
-    let id = triage(&fixture, &["--json"]).json()["run"].as_str().unwrap().to_owned();
+    let id = run_triage(&fixture, &["--json"]).json()["run"].as_str().unwrap().to_owned();
     fs::remove_dir_all(fixture.base.join("config/proem")).unwrap();
     let output = fixture.proem(&["runs", "replay", &id, "--json"]).json();
     let bytes: usize = server.requests().iter().map(|request| request.body.len()).sum();
@@ -587,7 +588,7 @@ fn inputs_are_shown_recorded_and_replayed_in_the_order_in_which_they_were_writte
 }
 
 /// The bodies that were sent, without what is before the profile.
-fn bodies(server: &ScriptedServer) -> Vec<String> {
+fn request_bodies(server: &ScriptedServer) -> Vec<String> {
     server.requests().into_iter().map(|request| String::from_utf8(request.body).unwrap()).collect()
 }
 
@@ -599,8 +600,8 @@ fn a_failure_changes_the_next_request_until_it_is_forgotten() {
     crate::run::let_learn(&fixture);
     let ask = |args: &[&str]| {
         let before = server.requests().len();
-        triage(&fixture, args);
-        bodies(&server).remove(before)
+        run_triage(&fixture, args);
+        request_bodies(&server).remove(before)
     };
     let before = ask(&[]);
     let after = ask(&["--no-record"]);
@@ -629,8 +630,8 @@ fn wishes_change_the_request() {
     let server = start(vec![low()]);
     let fixture = fixture(&server, "");
     let body = |args: &[&str]| {
-        triage(&fixture, args).json();
-        bodies(&server).pop().unwrap()
+        run_triage(&fixture, args).json();
+        request_bodies(&server).pop().unwrap()
     };
     let usual = body(&[]);
     let bare = body(&["--no-adapt"]);
@@ -641,11 +642,11 @@ fn wishes_change_the_request() {
         assert!(!seen.contains(&body), "{wish:?} changes nothing");
         seen.push(body);
     }
-    let output = triage(&fixture, &["--json", "--time-sensitive"]).json();
+    let output = run_triage(&fixture, &["--json", "--time-sensitive"]).json();
     assert_eq!(output["profile"]["rules"], json!(["time"]));
-    let run = triage(&fixture, &["--preferred-format", "papyrus"]);
+    let run = run_triage(&fixture, &["--preferred-format", "papyrus"]);
     assert_eq!((run.code(), run.stderr().contains("Markdown")), (2, true), "{}", run.stderr());
-    let run = triage(&fixture, &["--no-adapt", "--time-sensitive"]);
+    let run = run_triage(&fixture, &["--no-adapt", "--time-sensitive"]);
     assert_eq!(run.code(), 2, "{}", run.stderr());
     let cases = "cases:\n  - name: one\n    inputs: { title: It crashes }\n    live: { answer: { severity: low } }\n";
     let prompt = fs::read_to_string(fixture.base.join("config/proem/book/reviews/strict/1.0.0.prompt")).unwrap();
@@ -658,19 +659,19 @@ fn wishes_change_the_request() {
         let args = [&["book", "test", "reviews/tested", "--live", "--times", "1"], wish].concat();
         let run = fixture.proem(&args);
         assert_eq!(run.code(), 0, "{}", run.transcript());
-        bodies(&server).pop().unwrap()
+        request_bodies(&server).pop().unwrap()
     };
     let usual = tested(&[]);
     assert!(tested(&["--time-sensitive", "--preferred-format", "YAML"]).contains("YAML"));
     assert!(!usual.contains("YAML"));
     let off = configured(&server, "[adapt]\nenabled = false\n");
-    assert_eq!(triage(&off, &["--json"]).json().get("profile"), None);
+    assert_eq!(run_triage(&off, &["--json"]).json().get("profile"), None);
 }
 
 #[test]
 fn hashes_leave_no_text_behind() {
     let answer = || Reply::value(json!({ "severity": "low", "reason": "the-answers-own-words" }));
-    let server = start(vec![answer(), late(answer(), 600_000)]);
+    let server = start(vec![answer(), late_reply(answer(), 600_000)]);
     let fixture = configured(&server, "[records]\nkeep = \"hashes\"\n");
     let args = ["run", "reviews/strict", "--set", "title=the-inputs-own-words"];
     fixture.proem(&args).json();
@@ -706,14 +707,14 @@ fn what_is_deleted_is_gone_from_the_disk() {
     // A clock that has jumped is not believed at once.
     let today: i64 = fs::read_to_string(&stamp).unwrap().trim().parse().unwrap();
     fs::write(&stamp, (today - 3_650).to_string()).unwrap();
-    let run = triage(&fixture, &[]);
+    let run = run_triage(&fixture, &[]);
     assert!(!run.stderr().contains("older than") && is_kept(&fixture, "the-inputs-own-words"), "{}", run.stderr());
     assert_eq!(fs::read_to_string(&stamp).unwrap().trim(), today.to_string());
     fs::write(&stamp, (today - 1).to_string()).unwrap();
-    let run = triage(&fixture, &[]);
+    let run = run_triage(&fixture, &[]);
     assert!(run.stderr().contains("deleted 1 run older than 30 days"), "{}", run.stderr());
     assert!(!is_kept(&fixture, "the-inputs-own-words"));
-    assert_eq!(outcomes(&fixture).len(), 2);
+    assert_eq!(recorded_outcomes(&fixture).len(), 2);
 }
 
 #[test]
@@ -734,7 +735,7 @@ fn a_repository_may_only_lower_what_is_spent_and_kept() {
     let server = start(vec![low()]);
     let fixture = configured(&server, "[budget.project]\nday = 1\n");
     fixture.write("proem.toml", "[budget.project]\nday = 2\n[records]\nkeep = \"nothing\"\ndays = 1\n");
-    let run = triage(&fixture, &[]);
+    let run = run_triage(&fixture, &[]);
     run.json();
     assert!(
         run.stderr().contains("records.keep = \"hashes\"") && !run.stderr().contains("day = 2"),
@@ -742,7 +743,7 @@ fn a_repository_may_only_lower_what_is_spent_and_kept() {
         run.stderr()
     );
     fixture.write("proem.toml", "[budget.project]\nday = 0.000001\n");
-    let run = triage(&fixture, &[]);
+    let run = run_triage(&fixture, &[]);
     assert_eq!((run.code(), server.requests().len()), (3, 1), "{}", run.stderr());
     assert!(run.stderr().contains("budget.project.day = 0.000001"), "{}", run.stderr());
 }
@@ -751,7 +752,7 @@ fn a_repository_may_only_lower_what_is_spent_and_kept() {
 fn explained_runs_say_what_is_booked_and_learned() {
     let server = start(vec![low()]);
     let fixture = fixture(&server, "");
-    let run = triage(&fixture, &["--explain", "--time-sensitive"]);
+    let run = run_triage(&fixture, &["--explain", "--time-sensitive"]);
     let said = run.stderr();
     assert!(said.contains("charged $0.000150 of $") && said.contains("reserved"), "{said}");
     assert!(said.contains("profile  time  (a short answer is requested)"), "{said}");
@@ -761,7 +762,7 @@ fn explained_runs_say_what_is_booked_and_learned() {
 fn counts_follow_what_was_found_out() {
     let server = start(vec![low()]);
     let fixture = fixture(&server, "");
-    let counted = |fixture: &Fixture| triage(fixture, &["--json"]).json()["countedTokens"].as_u64().unwrap();
+    let counted = |fixture: &Fixture| run_triage(fixture, &["--json"]).json()["countedTokens"].as_u64().unwrap();
     let before = counted(&fixture);
     let factors = fixture.base.join("state/proem/token-factors.json");
     let write = |percent: u32| {
@@ -771,16 +772,16 @@ fn counts_follow_what_was_found_out() {
     write(200);
     assert!(counted(&fixture) > before, "{before}");
     write(50);
-    let run = triage(&fixture, &[]);
+    let run = run_triage(&fixture, &[]);
     assert_eq!((run.code(), run.stderr().contains("proem cost fit --apply")), (2, true), "{}", run.stderr());
 }
 
 #[test]
 fn a_prompt_that_nobody_could_be_asked_is_kept_too() {
-    let server = start(vec![used(100)]);
+    let server = start(vec![reply_with_usage(100)]);
     let mut fixture = fixture(&server, "attempts = 1\n");
     fixture.set("ANTHROPIC_API_KEY", "");
-    let run = triage(&fixture, &[]);
+    let run = run_triage(&fixture, &[]);
     assert_eq!((run.code(), server.requests().len()), (3, 0), "{}", run.stderr());
     let shown = fixture.proem(&["runs", "show", "last", "--json"]).json();
     let sections: Vec<&str> = shown["calls"][0]["sections"]

@@ -32,7 +32,7 @@ fn check(name: &str, generated: &str) {
 }
 
 /// The binary's output, 100 columns wide.
-fn proem(args: &[&str]) -> String {
+fn proem_output(args: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_proem"));
     let output = command.env_clear().env("COLUMNS", "100").env("HOME", "/nowhere").args(args).output().unwrap();
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -53,7 +53,7 @@ fn command_line() {
     );
     let mut commands = vec![Vec::new()];
     while let Some(path) = commands.pop() {
-        let help = trimmed(&proem(&[&path[..], &["--help"]].concat()));
+        let help = trimmed(&proem_output(&[&path[..], &["--help"]].concat()));
         let title = [&["proem"][..], &path].concat().join(" ");
         out.push_str(&format!("\n## `{title}`\n\n```text\n{help}```\n"));
         let below = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
@@ -69,52 +69,52 @@ fn command_line() {
 
 #[test]
 fn configuration() {
-    check("configuration.md", &proem(&["reference", "configuration"]));
+    check("configuration.md", &proem_output(&["reference", "configuration"]));
 }
 
 #[test]
 fn assemble_schema() {
-    check("assemble.schema.json", &proem(&["reference", "assemble-schema"]));
+    check("assemble.schema.json", &proem_output(&["reference", "assemble-schema"]));
 }
 
 #[test]
 fn doctor_schema() {
-    check("doctor.schema.json", &proem(&["reference", "doctor-schema"]));
+    check("doctor.schema.json", &proem_output(&["reference", "doctor-schema"]));
 }
 
 #[test]
 fn find_schema() {
-    check("find.schema.json", &proem(&["reference", "find-schema"]));
+    check("find.schema.json", &proem_output(&["reference", "find-schema"]));
 }
 
 #[test]
 fn lisp_schemas() {
-    check("agent.schema.json", &proem(&["reference", "agent-schema"]));
-    check("lisp-check.schema.json", &proem(&["reference", "lisp-check-schema"]));
-    check("lisp-run.schema.json", &proem(&["reference", "lisp-run-schema"]));
+    check("agent.schema.json", &proem_output(&["reference", "agent-schema"]));
+    check("lisp-check.schema.json", &proem_output(&["reference", "lisp-check-schema"]));
+    check("lisp-run.schema.json", &proem_output(&["reference", "lisp-run-schema"]));
 }
 
 #[test]
 fn run_schema() {
-    check("run.schema.json", &proem(&["reference", "run-schema"]));
+    check("run.schema.json", &proem_output(&["reference", "run-schema"]));
 }
 
 #[test]
 fn risk_schema() {
-    check("risk.schema.json", &proem(&["reference", "risk-schema"]));
+    check("risk.schema.json", &proem_output(&["reference", "risk-schema"]));
 }
 
 #[test]
 fn scan_schema() {
-    check("scan.schema.json", &proem(&["reference", "scan-schema"]));
+    check("scan.schema.json", &proem_output(&["reference", "scan-schema"]));
 }
 
 #[test]
 fn triage_schemas() {
-    check("triage-run.schema.json", &proem(&["reference", "triage-run-schema"]));
-    check("triage-signals.schema.json", &proem(&["reference", "triage-signals-schema"]));
-    check("triage-status.schema.json", &proem(&["reference", "triage-status-schema"]));
-    check("artefacts.schema.json", &proem(&["reference", "artefacts-schema"]));
+    check("triage-run.schema.json", &proem_output(&["reference", "triage-run-schema"]));
+    check("triage-signals.schema.json", &proem_output(&["reference", "triage-signals-schema"]));
+    check("triage-status.schema.json", &proem_output(&["reference", "triage-status-schema"]));
+    check("artefacts.schema.json", &proem_output(&["reference", "artefacts-schema"]));
 }
 
 #[test]
@@ -141,9 +141,9 @@ fn models() {
             "| {} | {} | {} | {} | {} | {counter}{remark} |\n",
             model.name,
             provider(model),
-            tokens(model.context_tokens),
-            tokens(model.output_tokens),
-            tokens(model.min_prefix_tokens)
+            token_count(model.context_tokens),
+            token_count(model.output_tokens),
+            token_count(model.min_prefix_tokens)
         ));
     }
     out.push_str("\n## Prices\n\nIn dollars per million tokens.\n\n| model | prompts | input | output | cache read | cache write | seen |\n|---|---|---:|---:|---:|---|---|\n");
@@ -169,7 +169,7 @@ fn provider(model: &Model) -> &'static str {
     }
 }
 
-fn tokens(count: Option<NonZeroUsize>) -> String {
+fn token_count(count: Option<NonZeroUsize>) -> String {
     let Some(count) = count else { return String::new() };
     let digits = count.to_string();
     let groups: Vec<&str> =
@@ -185,7 +185,7 @@ fn dollars(price: NonZeroU64) -> String {
 fn price_row(model: &Model, prices: &Prices) -> String {
     let prompts = prices.up_to_tokens.map_or_else(
         || if model.prices.len() > 1 { "longer".to_owned() } else { "any".to_owned() },
-        |limit| format!("up to {}", tokens(Some(limit))),
+        |limit| format!("up to {}", token_count(Some(limit))),
     );
     let writes: Vec<String> = prices
         .cache_writes

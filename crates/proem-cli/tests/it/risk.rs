@@ -13,12 +13,13 @@ use serde_json::{Value as Json, json};
 use self::scene::{AFTER_THE_SHOP, Past, code, shop};
 use crate::fixture::{Fixture, Run};
 use crate::guide;
-use crate::run::{start, without_ids};
-use crate::views::sql;
+use crate::run::{start, without_run_words};
+use crate::views::execute_sql;
 
 /// The transcript without what depends on the commit's id, the folder and chance.
 fn shown(run: &Run) -> String {
-    without_ids(&run.transcript().replace("risk feedback ", "risk feedback run ")).replace("feedback run ", "feedback ")
+    without_run_words(&run.transcript().replace("risk feedback ", "risk feedback run "))
+        .replace("feedback run ", "feedback ")
 }
 
 /// A user of `fixture` whose provider is the server.
@@ -75,7 +76,7 @@ fn a_commit_without_a_model() {
 fn everything_with_explain() {
     let fixture = shop().repository();
     let run = fixture.proem(&["risk", "HEAD", "--explain"]);
-    let text = without_ids(&fixture_free(&run).replace("risk feedback ", "risk feedback run "));
+    let text = without_run_words(&fixture_free(&run).replace("risk feedback ", "risk feedback run "));
     snapshot!("risk_explain", text.replace("feedback run ", "feedback "));
 }
 
@@ -446,7 +447,7 @@ fn suggested_thresholds_are_taken_over_and_taken_back_by_hand() {
     // Many more verdicts: small values were false alarms, large ones were not.
     for i in 0..48 {
         let (verdict, value) = if i < 24 { ("false-positive", 12) } else { ("caught", 30) };
-        sql(&fixture, &judged(i, verdict, value));
+        execute_sql(&fixture, &judged(i, verdict, value));
     }
     let suggested = fixture.proem(&["risk", "feedback", "--report", "--no-model"]);
     assert!(suggested.answer().contains("coupling"), "{}", suggested.stdout());

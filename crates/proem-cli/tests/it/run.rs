@@ -114,13 +114,13 @@ pub(crate) fn settled(server: &ScriptedServer, run: &Run) -> String {
         out.push_str(if is_time { "N " } else { word });
     }
     // Waiting for another request's turn is no business of the machine's speed.
-    let out = without_ids(&out.replace(" after N ms:", ":"));
+    let out = without_run_words(&out.replace(" after N ms:", ":"));
     let hash = out.find("1.0.0+").and_then(|at| out.get(at..at + 18)).map(str::to_owned);
     hash.map_or(out.clone(), |hash| out.replace(&hash, "1.0.0+HASH"))
 }
 
 /// A transcript without the ids of runs, which are drawn at random.
-pub(crate) fn without_ids(text: &str) -> String {
+pub(crate) fn without_run_words(text: &str) -> String {
     let mut parts = text.split("run ");
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -393,7 +393,7 @@ fn rows(fixture: &Fixture, count: usize) {
 }
 
 /// The lines of a batch's results, with their values.
-fn results(text: &str) -> Vec<(u64, String)> {
+fn result_lines(text: &str) -> Vec<(u64, String)> {
     let line = |line: &str| {
         let json: Json = serde_json::from_str(line).unwrap();
         (json["line"].as_u64().unwrap(), json["outcome"].as_str().unwrap().to_owned())
@@ -415,11 +415,11 @@ fn results_of_a_batch_come_in_the_order_of_its_lines() {
     rows(&fixture, 12);
     let run = fixture.proem(&["run", "reviews/triage", "--batch", "rows.jsonl", "--concurrency", "4"]);
     let expected: Vec<(u64, String)> = (1..=12).map(|row| (row, "answered".to_owned())).collect();
-    assert_eq!(results(run.answer()), expected);
+    assert_eq!(result_lines(run.answer()), expected);
     assert!(server.most_at_once() <= 4, "{}", server.most_at_once());
     let run = fixture.proem(&["run", "reviews/triage", "--batch", "rows.jsonl", "--out", "out.jsonl"]);
     assert_eq!((run.answer(), run.stderr().contains("12 answered")), ("", true), "{}", run.stderr());
-    assert_eq!(results(&fs::read_to_string(fixture.repo.join("out.jsonl")).unwrap()), expected);
+    assert_eq!(result_lines(&fs::read_to_string(fixture.repo.join("out.jsonl")).unwrap()), expected);
     assert!(!fixture.repo.join("out.jsonl.partial").exists());
 }
 
@@ -452,7 +452,7 @@ fn an_interrupted_batch_goes_on_where_it_stopped() {
     assert_eq!(run.code(), 0, "{}", run.stderr());
     assert_eq!(server.requests().len() - before, 4, "only what was not answered is asked again");
     assert!(run.stderr().contains("4 answered, 4 kept from before"), "{}", run.stderr());
-    assert_eq!(results(&fs::read_to_string(fixture.repo.join("out.jsonl")).unwrap()).len(), 8);
+    assert_eq!(result_lines(&fs::read_to_string(fixture.repo.join("out.jsonl")).unwrap()).len(), 8);
     // Another prompt's results are not mixed with these.
     let mut other = args;
     other[1] = "reviews/triage";
@@ -478,7 +478,7 @@ fn ctrl_c_keeps_what_was_answered() {
     assert_eq!(output.status.code(), Some(3), "{stderr}");
     assert!(stderr.contains("3 answered, 1 cancelled") && stderr.contains("run the same command again"), "{stderr}");
     let partial = fs::read_to_string(fixture.repo.join("out.jsonl.partial")).unwrap();
-    assert_eq!(results(&partial).len(), 3);
+    assert_eq!(result_lines(&partial).len(), 3);
 }
 
 #[test]
@@ -512,7 +512,7 @@ fn a_line_that_cant_be_asked_stops_no_other() {
     let fixture = fixture(&server, "");
     let rows = "{\"title\": \"a\"}\n\nnonsense\n{\"titel\": \"b\"}\n[1]\n{\"title\": \"c\"}\n";
     let run = fixture.proem_with(&["run", "reviews/triage", "--batch", "-"], rows.as_bytes());
-    let lines: Vec<(u64, String)> = results(run.stdout());
+    let lines: Vec<(u64, String)> = result_lines(run.stdout());
     let words: Vec<(u64, &str)> = lines.iter().map(|(line, word)| (*line, word.as_str())).collect();
     assert_eq!(words, [(1, "answered"), (3, "failed"), (4, "failed"), (5, "failed"), (6, "answered")]);
     assert_eq!(run.code(), 2, "{}", run.stderr());
@@ -536,7 +536,7 @@ fn nothing_is_sent_that_may_take_more_tokens_than_the_run_may() {
     let batch = ["run", "reviews/strict", "--batch", "rows.jsonl", "--max-total-tokens", "900"];
     let run = fixture.proem(&batch);
     assert_eq!(server.requests().len(), 1, "{}", run.stderr());
-    assert_eq!(results(run.stdout()), [(1, "failed".to_owned()), (2, "answered".to_owned())], "{}", run.stderr());
+    assert_eq!(result_lines(run.stdout()), [(1, "failed".to_owned()), (2, "answered".to_owned())], "{}", run.stderr());
 }
 
 #[test]

@@ -634,14 +634,14 @@ fn no_order_of_a_configuration_reaches_a_runner() {
 /// Standard output has one writer. A clipboard is no output.
 #[test]
 fn every_command_prints_through_the_one_writer() {
-    fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    fn push_sources(folder: &Path, found: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
-            if path.is_dir() { sources(&path, found) } else { found.push(path) }
+            if path.is_dir() { push_sources(&path, found) } else { found.push(path) }
         }
     }
     let mut found = Vec::new();
-    sources(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src")), &mut found);
+    push_sources(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src")), &mut found);
     assert!(found.len() > 50, "{}", found.len());
     for path in found.iter().filter(|path| !path.ends_with("ui/output.rs") && !path.ends_with("assemble/copy.rs")) {
         let text = fs::read_to_string(path).unwrap();

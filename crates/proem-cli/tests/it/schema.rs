@@ -91,15 +91,20 @@ fn text(output: &Json) -> String {
 
 /// All texts of a provider's body, in order.
 fn body_text(body: &Json) -> String {
-    fn content(content: &Json) -> String {
+    fn content_text(content: &Json) -> String {
         match content {
             Json::String(text) => text.clone(),
             parts => parts.as_array().unwrap().iter().map(|part| part["text"].as_str().unwrap()).collect(),
         }
     }
-    let system = body.get("system").map(content).unwrap_or_default();
+    let system = body.get("system").map(content_text).unwrap_or_default();
     system
-        + &body["messages"].as_array().unwrap().iter().map(|message| content(&message["content"])).collect::<String>()
+        + &body["messages"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|message| content_text(&message["content"]))
+            .collect::<String>()
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn a_cap_holds_for_what_is_sent() {
 }
 
 /// An event of a prompt, as both agents write it.
-fn event(fixture: &Fixture, session: &str, prompt: &str) -> Json {
+fn hook_event(fixture: &Fixture, session: &str, prompt: &str) -> Json {
     json!({
         "session_id": session, "transcript_path": null, "cwd": fixture.repo.to_str().unwrap(), "permission_mode": "default",
         "hook_event_name": "UserPromptSubmit", "prompt": prompt, "model": "m", "turn_id": "t",
@@ -75,8 +75,8 @@ fn hooked(fixture: &Fixture, args: &[&str], event: &Json) -> Run {
 }
 
 /// The context that a hook gives for a prompt. Empty if it says nothing.
-fn context(fixture: &Fixture, args: &[&str], session: &str, prompt: &str) -> String {
-    let run = hooked(fixture, args, &event(fixture, session, prompt));
+fn hook_context(fixture: &Fixture, args: &[&str], session: &str, prompt: &str) -> String {
+    let run = hooked(fixture, args, &hook_event(fixture, session, prompt));
     assert_eq!(run.code(), 0, "{}", run.stderr());
     if run.stdout().is_empty() {
         return String::new();
@@ -91,7 +91,7 @@ fn a_coding_agent_gets_context_in_its_own_form() {
     let (server, fixture) = scene(&[]);
     fixture.write("src/clock.rs", "pub fn forward() {}\n");
     for agent in ["claude-code", "codex"] {
-        let context = context(&fixture, &[agent], agent, "fix the clock");
+        let context = hook_context(&fixture, &[agent], agent, "fix the clock");
         assert!(context.contains("UNTRUSTED_CONTEXT") && context.contains("src/clock.rs:1"), "{context}");
         assert!(!context.contains("fix the clock") && !context.contains("Your responsibilities"), "{context}");
         let init = fixture.proem(&["init", "--hook", agent]);
@@ -111,7 +111,7 @@ fn a_coding_agent_is_told_nothing_for_a_reply_and_nothing_twice() {
     let (_server, fixture) = scene(&[]);
     fixture.write("src/clock.rs", "pub fn forward() {}\n");
     fixture.write("src/bell.rs", "pub fn ring() {}\n");
-    let told = |session: &str, prompt: &str| context(&fixture, &["claude-code"], session, prompt);
+    let told = |session: &str, prompt: &str| hook_context(&fixture, &["claude-code"], session, prompt);
     for reply in ["ok", "commit it", "yes, the second", "now run the tests and push"] {
         assert_eq!(told("one", reply), "", "{reply}");
     }
@@ -127,12 +127,12 @@ fn a_coding_agent_is_told_nothing_for_a_reply_and_nothing_twice() {
 fn a_coding_agent_reads_on_though_nothing_can_be_remembered() {
     let (_server, fixture) = scene(&[]);
     fixture.write("src/clock.rs", "pub fn forward() {}\n");
-    assert!(context(&fixture, &["codex"], "one", "fix the clock").contains("src/clock.rs"));
+    assert!(hook_context(&fixture, &["codex"], "one", "fix the clock").contains("src/clock.rs"));
     let folder = fixture.base.join("state/proem/hook");
     std::fs::remove_dir_all(&folder).unwrap();
     std::fs::write(&folder, "no folder").unwrap();
     for _ in 0..2 {
-        let run = hooked(&fixture, &["codex"], &event(&fixture, "one", "fix the clock"));
+        let run = hooked(&fixture, &["codex"], &hook_event(&fixture, "one", "fix the clock"));
         assert!(run.code() == 0 && run.stdout().contains("src/clock.rs"), "{}", run.transcript());
         assert!(run.stderr().contains("is not remembered"), "{}", run.stderr());
     }
@@ -152,7 +152,7 @@ fn a_coding_agent_gets_no_more_than_it_has_room_for() {
     for (session, more) in [("short", String::new()), ("long", "\nIt is like that each year.".repeat(3_000))] {
         let prompt = format!("the clock is wrong after the switch to summer time{more}");
         for (args, most) in [(&["claude-code"][..], 1_500), (&["claude-code", "--bytes", "9000"], 9_000)] {
-            let context = context(&fixture, args, &format!("{session} {most}"), &prompt);
+            let context = hook_context(&fixture, args, &format!("{session} {most}"), &prompt);
             assert!(context.contains("src/summer_time.rs:1 switch_to_summer_time 1-3"), "{context}");
             assert!(context.len() <= most, "{} {context}", context.len());
             assert!(most < 9_000 || context.contains(quick.trim_end()), "{context}");

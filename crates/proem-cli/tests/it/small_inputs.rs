@@ -11,7 +11,7 @@ use crate::run::start;
 use crate::skipped::skip;
 
 /// The folder of the inputs. `None`, said out loud, where there is none.
-fn cases() -> Option<PathBuf> {
+fn cases_folder() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").join("shared/cases");
     let folder = folder.canonicalize().ok().filter(|folder| folder.is_dir());
     if folder.is_none() {
@@ -90,7 +90,7 @@ fn verdict(file: &Path) -> String {
 
 #[test]
 fn every_small_input_is_read_right_or_asked_about() {
-    let Some(cases) = cases() else { return };
+    let Some(cases) = cases_folder() else { return };
     check_answer(&cases, "06-answer-then-example", "local", Some(json!({ "title": "Login fails" })));
     check_answer(&cases, "09-list-closed-too-early", "local", None);
     let formula = json!({ "formula": "\\alpha = \\frac{1}{2} \\times \\beta" });
@@ -105,7 +105,7 @@ fn every_small_input_is_read_right_or_asked_about() {
     check_failure(&cases, "34-error-object-with-status-200", "The model `x` does not exist.");
     repositories(&cases);
     prompts(&cases);
-    signals(&cases);
+    check_signals(&cases);
     assert_ne!(verdict(&cases.join("67-orders-in-a-hidden-comment/README.md")), "allow");
     assert_ne!(verdict(&cases.join("68-install-in-an-issue-title/issue.json")), "allow");
     assert_eq!(verdict(&cases.join("72-guidance-do-not-tell-the-user/analyze.md")), "allow");
@@ -149,7 +149,7 @@ fn prompts(cases: &Path) {
     assert_eq!(messages[0]["content"].as_str().map(str::trim), Some("Title: Saving fails."));
 }
 
-fn signals(cases: &Path) {
+fn check_signals(cases: &Path) {
     let moved = signal(&cases.join("56-transition-without-event"));
     assert_eq!((&moved["type"], &moved["ticket"]), (&json!("ticket_updated"), &json!("TES-1")));
     assert_eq!(moved["fields"]["changes"], json!([{ "field": "status", "from": "To Do", "to": "In Progress" }]));

@@ -35,7 +35,7 @@ type Make = fn(&Path);
 const KINDS: [(Make, &str); 2] = [(pipe, "a named pipe"), (device, "a device")];
 
 /// Exit code, standard output and standard error of a command. One that doesn't end is a failure.
-fn within(fixture: &Fixture, args: &[&str]) -> (i32, String, String) {
+fn run_within(fixture: &Fixture, args: &[&str]) -> (i32, String, String) {
     let mut command = fixture.command(env!("CARGO_BIN_EXE_proem"));
     let child: Child =
         command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -55,7 +55,7 @@ fn within(fixture: &Fixture, args: &[&str]) -> (i32, String, String) {
 /// A command has to refuse what is there, in words.
 #[track_caller]
 fn refused(fixture: &Fixture, args: &[&str], kind: &str) {
-    let (code, stdout, stderr) = within(fixture, args);
+    let (code, stdout, stderr) = run_within(fixture, args);
     assert!((1..=3).contains(&code), "{args:?} ended with {code}: {stdout}{stderr}");
     assert!(stderr.contains(kind), "{args:?}: {stderr}");
 }
@@ -120,7 +120,7 @@ fn the_users_own_files() {
             if state.exists() {
                 fs::set_permissions(state, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
             }
-            let (code, _, stderr) = within(&fixture, &["assemble", "mend the clock"]);
+            let (code, _, stderr) = run_within(&fixture, &["assemble", "mend the clock"]);
             let name = Path::new(place).file_name().unwrap().to_str().unwrap();
             let (shown, said) = (name.trim_end_matches("-wal"), ["link", "regular file", kind, "no file"]);
             assert!(stderr.contains(shown) || stderr.contains("records.db"), "{place} ({code}): {stderr}");
@@ -284,7 +284,7 @@ fn pipes_in_a_submodule_are_refused() {
         fixture.write("sub/new.md", "x\n");
         pipe(&fixture.repo.join(place));
         // The command ends, whatever git makes of the submodule.
-        let (code, stdout, stderr) = within(&fixture, &["risk", "--worktree"]);
+        let (code, stdout, stderr) = run_within(&fixture, &["risk", "--worktree"]);
         assert!(code == 0 || stderr.contains("is a named pipe"), "{place}: {code} {stdout}{stderr}");
     }
 }
@@ -295,7 +295,7 @@ fn a_loop_of_includes_ends() {
     fixture.write(".git/one", "[include]\npath = two\n");
     fixture.write(".git/two", "[include]\npath = one\npath = two\n");
     fixture.git(&["config", "include.path", "one"]);
-    let (code, _, stderr) = within(&fixture, &["risk", "HEAD"]);
+    let (code, _, stderr) = run_within(&fixture, &["risk", "HEAD"]);
     assert_eq!(code, 3, "{stderr}");
     assert!(stderr.contains("git"), "{stderr}");
 }
@@ -346,7 +346,7 @@ fn what_ends_at_once_is_no_reason_to_refuse() {
     }
     symlink("/dev/null", fixture.repo.join(".git/info/attributes")).unwrap();
     for args in [&["assemble", "mend the clock"][..], &["risk", "HEAD"]] {
-        let (code, _, stderr) = within(&fixture, args);
+        let (code, _, stderr) = run_within(&fixture, args);
         assert_eq!(code, 0, "{args:?}: {stderr}");
     }
 }

@@ -13,7 +13,7 @@ use crate::approvals::scene::answered;
 use crate::effects::scene::Office;
 use crate::fixture::Fixture;
 use crate::run::{fixture, start};
-use crate::triaged::{charter, comment, created, flagged};
+use crate::triaged::{charter, comment, created, flag_change};
 
 /// A part of the token that its disguises leave as it is, or take apart as a whole.
 const PART: &str = "a1B2c3D4e5F6";
@@ -116,7 +116,7 @@ fn signals(more: &str) -> Vec<(String, Vec<u8>)> {
             }
         }
     }
-    let jira = [comment(142, "The bank is late."), flagged(143), created(144, "Refunds", "They are late.")];
+    let jira = [comment(142, "The bank is late."), flag_change(143), created(144, "Refunds", "They are late.")];
     let jira = jira.map(|signal| poisoned(signal, more).to_string());
     all.push(("jira.jsonl".to_owned(), jira.join("\n").into_bytes()));
     let plain = json!({
@@ -179,7 +179,7 @@ fn an_action_leaves_no_credential_and_none_goes_out() {
             let run = office.propose(&note);
             assert!(field == "cause" || run.code() != 0, "{field} {form}: {}", run.transcript());
         }
-        let id = office.noted();
+        let id = office.propose_note();
         let edit = office.fixture.proem(&["queue", "edit", &id, "--set", &format!("body=Use {form}.")]);
         assert_ne!(edit.code(), 0, "{form}: {}", edit.transcript());
         let left = office.decide(&["queue", "cancel", &id, "--because", &format!("it has {form}")], "y\n").unwrap();

@@ -17,32 +17,32 @@ use crate::run::{fixture, low, start};
 use crate::skipped::skip;
 
 /// A good answer that used so much, much of it from the cache.
-fn cached() -> Reply {
+fn cached_reply() -> Reply {
     let value = AnswerBlock::Value(json!({ "severity": "low", "reason": "It only looks bad." }));
     let usage = Some(ScriptedUsage { input: 2_000, cache_read: 1_500, output: 40, ..ScriptedUsage::default() });
     let answer = ModelAnswer { content: vec![value], finish: ScriptedFinish::Natural, usage };
     Reply { say: ReplyContent::Answer(answer), how: Delivery::default() }
 }
 
-fn wrong() -> Reply {
+fn wrong_reply() -> Reply {
     Reply::value(json!({ "severity": "worst" }))
 }
 
-fn triage(fixture: &Fixture, prompt: &str, title: &str) -> Run {
+fn run_prompt(fixture: &Fixture, prompt: &str, title: &str) -> Run {
     fixture.proem(&["run", prompt, "--set", &format!("title={title}")])
 }
 
 /// Three runs: answered from the cache, answered at the second try, and fallen back.
 fn recorded(server: &ScriptedServer) -> Fixture {
     let fixture = fixture(server, "attempts = 1\n");
-    triage(&fixture, "reviews/strict", "It crashes").answer();
-    triage(&fixture, "reviews/strict", "It hangs").answer();
-    assert_eq!(triage(&fixture, "reviews/triage", "It burns").code(), 3, "a value that is not the model's");
+    run_prompt(&fixture, "reviews/strict", "It crashes").answer();
+    run_prompt(&fixture, "reviews/strict", "It hangs").answer();
+    assert_eq!(run_prompt(&fixture, "reviews/triage", "It burns").code(), 3, "a value that is not the model's");
     fixture
 }
 
 fn replies() -> Vec<Reply> {
-    vec![cached(), wrong(), low(), wrong(), wrong()]
+    vec![cached_reply(), wrong_reply(), low(), wrong_reply(), wrong_reply()]
 }
 
 /// Adds to the user's configuration.
@@ -53,7 +53,7 @@ fn configure_more(fixture: &Fixture, more: &str) {
 }
 
 /// Has SQLite do something to the records.
-pub(crate) fn sql(fixture: &Fixture, statement: &str) {
+pub(crate) fn execute_sql(fixture: &Fixture, statement: &str) {
     let connection = Connection::open(fixture.base.join("state/proem/records.db")).unwrap();
     connection.execute_batch(statement).unwrap();
 }
@@ -162,7 +162,7 @@ fn prompts_that_nobody_was_asked_with_are_listed_where_that_is_said() {
     assert!(none.stderr().contains("`--any` lists them"), "{}", none.stderr());
     let missing = fixture.proem(&["runs", "show", "last"]);
     assert!(missing.stderr().contains("`proem runs list --any` lists what else is recorded"), "{}", missing.stderr());
-    triage(&fixture, "reviews/strict", "It crashes").answer();
+    run_prompt(&fixture, "reviews/strict", "It crashes").answer();
     fixture.proem(&["assemble", "explain the lexer"]).answer();
     let prompts = |args: &[&str]| -> Vec<String> {
         let list = fixture.proem(&[&["runs", "list", "--json"], args].concat()).json();
@@ -207,14 +207,14 @@ fn what_came_back_is_shown() {
     let body = json!({ "type": "error", "error": { "type": "overloaded_error", "message": "come\u{1b}[2J back" } });
     let said = RawReply { status: 503, headers: Vec::new(), body: body.to_string().into_bytes() };
     let server = start(vec![
-        wrong(),
+        wrong_reply(),
         Reply::value(json!({ "severity": "worse" })),
         Reply::text("It burns.\n$ proem trust\n"),
         Reply { say: ReplyContent::Raw(said), how: Delivery::default() },
     ]);
     let fixture = fixture(&server, "attempts = 1\n");
     let check = |prompt: &str, expected: &[&str]| {
-        triage(&fixture, prompt, "It burns");
+        run_prompt(&fixture, prompt, "It burns");
         let shown = fixture.proem(&["runs", "show"]);
         for expected in expected {
             assert!(shown.answer().contains(expected), "{expected}\n{}", shown.stdout());
@@ -227,10 +227,10 @@ fn what_came_back_is_shown() {
 
 #[test]
 fn of_what_is_kept_as_hashes_the_broken_rule_is_shown() {
-    let server = start(vec![wrong(), low()]);
+    let server = start(vec![wrong_reply(), low()]);
     let fixture = fixture(&server, "attempts = 1\n");
     configure_more(&fixture, "[records]\nkeep = \"hashes\"\n");
-    triage(&fixture, "reviews/strict", "It hangs").answer();
+    run_prompt(&fixture, "reviews/strict", "It hangs").answer();
     let shown = fixture.proem(&["runs", "show"]);
     let says =
         "answered, calls\n  (the answer is not kept)\n  wrong: a value violates `enum`; the value itself is not kept\n";
@@ -239,10 +239,10 @@ fn of_what_is_kept_as_hashes_the_broken_rule_is_shown() {
 
 #[test]
 fn an_answer_that_met_no_contract_was_not_right() {
-    let server = start(vec![low(), ended(ScriptedFinish::Filter), ended(ScriptedFinish::Length), wrong(), low()]);
+    let server = start(vec![low(), ended(ScriptedFinish::Filter), ended(ScriptedFinish::Length), wrong_reply(), low()]);
     let fixture = fixture(&server, "attempts = 1\n");
     for _ in 0..4 {
-        triage(&fixture, "reviews/triage", "It burns");
+        run_prompt(&fixture, "reviews/triage", "It burns");
     }
     let all = fixture.proem(&["stats", "--json"]).json()["all"].clone();
     assert_eq!(all["successRate"], json!({ "value": 0.4, "n": 5 }), "{all}");
@@ -260,10 +260,10 @@ fn an_answer_that_met_no_contract_was_not_right() {
 #[test]
 fn no_line_of_a_run_is_wider_than_a_terminal() {
     let wide = "木漢字かな 한글 👩🏽‍🚀 🇩🇪 e\u{301}\u{301} ⸻ ".repeat(12);
-    let server = start(vec![wrong(), Reply::text(wide.clone())]);
+    let server = start(vec![wrong_reply(), Reply::text(wide.clone())]);
     let fixture = fixture(&server, "attempts = 1\n");
     fixture.proem(&["run", "reviews/free", "--set", &format!("title={wide}")]).answer();
-    triage(&fixture, "reviews/triage", &wide);
+    run_prompt(&fixture, "reviews/triage", &wide);
     fixture.proem(&["runs", "feedback", "last", "bad", "--note", &wide]).answer();
     for args in [vec!["last"], vec!["last", "--full"], vec!["last~1"], vec!["last~1", "--full"]] {
         let shown = fixture.proem(&[vec!["runs", "show"], args.clone()].concat());
@@ -290,7 +290,7 @@ fn a_body_is_what_was_sent_to_the_byte() {
     assert_eq!(shown.stderr(), "");
     let wrong = fixture.proem(&["runs", "show", "last~2", "--body", "--call", "1"]);
     assert_eq!(wrong.code(), 2, "{}", wrong.stderr());
-    sql(&fixture, "UPDATE calls SET body = '00' || substr(body, 3)");
+    execute_sql(&fixture, "UPDATE calls SET body = '00' || substr(body, 3)");
     snapshot!("a_body_that_was_changed", seen(&fixture.proem(&["runs", "show", "last~2", "--body"])));
 }
 
@@ -302,7 +302,7 @@ fn wrote(value: Json, write: u64, read: u64) -> Reply {
 }
 
 /// A prompt whose prefix is long enough for a cache.
-fn long(fixture: &Fixture) {
+fn write_long_run(fixture: &Fixture) {
     let path = fixture.base.join("config/proem/book/reviews/strict/1.0.0.prompt");
     let rules: String = (0..600).map(|n| format!("Rule {n}: look twice before you judge a report.\n")).collect();
     let prompt = fs::read_to_string(&path).unwrap().replace("input: 2000", "input: 20000");
@@ -314,9 +314,9 @@ fn calls_of_one_run_are_compared() {
     let (bad, good) = (json!({ "severity": "worst" }), json!({ "severity": "low" }));
     let server = start(vec![wrote(bad.clone(), 7_000, 0), wrote(good.clone(), 0, 7_000), wrote(good, 7_000, 0)]);
     let fixture = fixture(&server, "attempts = 1\n");
-    long(&fixture);
-    triage(&fixture, "reviews/strict", "It crashes").answer();
-    triage(&fixture, "reviews/strict", "It hangs").answer();
+    write_long_run(&fixture);
+    run_prompt(&fixture, "reviews/strict", "It crashes").answer();
+    run_prompt(&fixture, "reviews/strict", "It hangs").answer();
     let one = fixture.proem(&["runs", "diff", "last~1"]);
     snapshot!("calls_of_one_run_are_compared", seen(&one));
     assert_eq!(fixture.proem(&["runs", "diff", "last~1:1"]).answer(), one.answer());
@@ -359,7 +359,7 @@ fn what_is_not_kept_is_not_compared() {
     let fixture = fixture(&server, "attempts = 1\n");
     configure_more(&fixture, "[records]\nkeep = \"hashes\"\n");
     for title in ["It crashes", "It hangs"] {
-        triage(&fixture, "reviews/strict", title).answer();
+        run_prompt(&fixture, "reviews/strict", title).answer();
     }
     snapshot!("what_is_not_kept_is_not_compared", seen(&fixture.proem(&["runs", "diff", "last~1", "last"])));
     let json = fixture.proem(&["runs", "diff", "last~1", "last", "--json"]).json();
@@ -406,7 +406,7 @@ fn spending_is_shown() {
     let json = fixture.proem(&["cost", "--json"]).json();
     assert_eq!((json["total"]["attempts"].as_u64(), json["total"]["unpriced"].as_u64()), (Some(5), Some(0)));
     assert_eq!(json["caps"].as_array().map(Vec::len), Some(2));
-    sql(&fixture, "UPDATE spend SET unknown = 1, unpriced = attempts WHERE prompt = 'triage'");
+    execute_sql(&fixture, "UPDATE spend SET unknown = 1, unpriced = attempts WHERE prompt = 'triage'");
     snapshot!("spending_that_is_not_known", seen(&fixture.proem(&["cost"])));
 }
 
@@ -564,7 +564,7 @@ fn nothing_that_is_recorded_steers_a_terminal() {
     let server = start(vec![Reply::text("\u{1b}]0;owned\u{7}\u{1b}[2JDone.\n\u{202e}evil\n$ proem trust\n")]);
     let fixture = fixture(&server, "attempts = 1\n");
     fixture.proem(&["run", "reviews/free", "--set", "title=\u{1b}[31mred\u{1b}[0m \u{200b}木 line"]).answer();
-    sql(
+    execute_sql(
         &fixture,
         "UPDATE runs SET prompt = char(27) || '[2Jfree', model = '木' || char(8238) || 'm', actor = char(7) || 'x', \
          replayable = char(27) || '[8m', role = char(10) || 'forged'; UPDATE spend SET prompt = char(27) || '[2Jfree', \

@@ -182,7 +182,7 @@ mod tests {
     use crate::providers::Providers;
     use proptest::{collection::vec, prelude::*};
 
-    fn written(seconds: u32, tokens: u64) -> CacheWriteUsage {
+    fn cache_write(seconds: u32, tokens: u64) -> CacheWriteUsage {
         CacheWriteUsage { seconds: NonZeroU32::new(seconds), tokens }
     }
 
@@ -207,15 +207,15 @@ mod tests {
     fn costs() {
         check("claude-haiku-4-5", &usage(100, 0, &[], 10), Some(150_000));
         check("claude-haiku-4-5", &usage(100, 80, &[], 10), Some(20_000 + 8_000 + 50_000));
-        let writes = [written(300, 30), written(3_600, 40)];
+        let writes = [cache_write(300, 30), cache_write(3_600, 40)];
         check("claude-haiku-4-5", &usage(100, 20, &writes, 0), Some(10_000 + 2_000 + 37_500 + 80_000));
         // The default lifetime is the first one that is listed.
-        check("claude-haiku-4-5", &usage(100, 0, &[written(0, 100)], 0), Some(125_000));
+        check("claude-haiku-4-5", &usage(100, 0, &[cache_write(0, 100)], 0), Some(125_000));
         // OpenAI's models before GPT-5.6 charge nothing for writing.
-        check("gpt-4o", &usage(100, 0, &[written(0, 100)], 0), Some(250_000));
-        check("gpt-6-sol", &usage(100, 0, &[written(0, 100)], 0), Some(250_000));
+        check("gpt-4o", &usage(100, 0, &[cache_write(0, 100)], 0), Some(250_000));
+        check("gpt-6-sol", &usage(100, 0, &[cache_write(0, 100)], 0), Some(250_000));
         // Dearer prompts from a length on, whose write price is the provider's rule.
-        check("gpt-5.6-luna", &usage(272_001, 0, &[written(0, 272_001)], 0), Some(272_001 * 500));
+        check("gpt-5.6-luna", &usage(272_001, 0, &[cache_write(0, 272_001)], 0), Some(272_001 * 500));
     }
 
     #[test]
@@ -225,8 +225,8 @@ mod tests {
         check("claude-haiku-4-5", &Usage { input: None, ..known.clone() }, None);
         check("claude-haiku-4-5", &Usage { output: None, ..known.clone() }, None);
         check("claude-haiku-4-5", &Usage { cache_read: None, ..known.clone() }, Some(150_000));
-        check("claude-haiku-4-5", &usage(100, 60, &[written(300, 60)], 0), None);
-        check("claude-haiku-4-5", &usage(100, 0, &[written(77, 10)], 0), None);
+        check("claude-haiku-4-5", &usage(100, 60, &[cache_write(300, 60)], 0), None);
+        check("claude-haiku-4-5", &usage(100, 0, &[cache_write(77, 10)], 0), None);
         // No price for reading is listed for long prompts.
         check("gpt-5.6-luna", &usage(300_000, 1, &[], 0), None);
         check("gpt-6-sol", &usage(300_000, 0, &[], 0), None);
@@ -249,12 +249,12 @@ mod tests {
 
     #[test]
     fn sums_know_what_both_know() {
-        let one = usage(10, 2, &[written(3_600, 1), written(300, 2)], 3);
-        let other = Usage { cache_read: None, ..usage(5, 0, &[written(0, 1), written(300, 4)], 1) };
+        let one = usage(10, 2, &[cache_write(3_600, 1), cache_write(300, 2)], 3);
+        let other = Usage { cache_read: None, ..usage(5, 0, &[cache_write(0, 1), cache_write(300, 4)], 1) };
         let sum = Usage {
             input: Some(15),
             cache_read: None,
-            cache_writes: vec![written(0, 1), written(300, 6), written(3_600, 1)],
+            cache_writes: vec![cache_write(0, 1), cache_write(300, 6), cache_write(3_600, 1)],
             output: Some(4),
             ..Usage::default()
         };
@@ -262,7 +262,8 @@ mod tests {
     }
 
     fn any_usage() -> impl Strategy<Value = Usage> {
-        let write = (prop::sample::select(vec![0, 300, 3_600]), 0u64..1_000).prop_map(|(s, tokens)| written(s, tokens));
+        let write =
+            (prop::sample::select(vec![0, 300, 3_600]), 0u64..1_000).prop_map(|(s, tokens)| cache_write(s, tokens));
         let count = || prop::option::of(0u64..10_000);
         (count(), count(), vec(write, 0..3), count()).prop_map(|(input, cache_read, cache_writes, output)| Usage {
             input,
@@ -280,7 +281,7 @@ mod tests {
             let priced = [(fresh, 1_000), (read, 100), (short, 1_250), (long, 2_000), (output, 5_000u64)];
             let expected: u64 = priced.into_iter().flat_map(|(tokens, price)| core::iter::repeat_n(price, tokens)).sum();
             let [fresh, read, short, long, output] = [fresh, read, short, long, output].map(|count| count as u64);
-            let usage = usage(fresh + read + short + long, read, &[written(300, short), written(3_600, long)], output);
+            let usage = usage(fresh + read + short + long, read, &[cache_write(300, short), cache_write(3_600, long)], output);
             check("claude-haiku-4-5", &usage, Some(expected));
         }
 

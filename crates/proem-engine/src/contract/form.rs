@@ -264,6 +264,7 @@ fn shape_words(root: &Json, schema: &Json, depth: usize) -> String {
 /// A field's description in words.
 fn field_description(root: &Json, field: &Json) -> String {
     let schema = follow_references(root, field);
+    // A constant leaves no choice, whatever its type.
     if let Some(only) = schema.get("const") {
         return format!("always {}", choice_name(only));
     }

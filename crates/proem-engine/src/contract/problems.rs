@@ -216,6 +216,7 @@ fn expected_by_rule(error: &ValidationError<'_>, schema: &Json) -> String {
         }
         Kind::Enum { options } => list_values(&options.as_array().into_iter().flatten().collect::<Vec<_>>()),
         Kind::Constant { expected_value } => schema_value(expected_value),
+        // Before the other lengths, as "at least 1 characters" would be no English.
         Kind::MinLength { limit: 1 } => "a text that is not empty".into(),
         Kind::MaxLength { limit } => format!("at most {limit} characters, found {}", value_length(value)),
         Kind::MinLength { limit } => format!("at least {limit} characters, found {}", value_length(value)),

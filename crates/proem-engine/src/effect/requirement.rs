@@ -118,6 +118,7 @@ impl TransitionRequirement {
             Self::ApprovalPolicy => approval.is_some_and(|approval| approval.policy == around.policy),
             Self::ApprovalTime => approval.is_some_and(|approval| now < approval.expires),
             Self::ApprovalOver => {
+                // The opposite of these three together, so that an approval is in force or over and never between.
                 let good = [Self::ApprovalContent, Self::ApprovalPolicy, Self::ApprovalTime];
                 !good.into_iter().all(|requirement| requirement.holds(standing, event, around))
             }

@@ -95,7 +95,7 @@ mod tests {
 
     use super::*;
 
-    fn item() -> LabelTree {
+    fn ladder_item() -> LabelTree {
         LabelTree::from([
             ("path", "a.rs".into()),
             ("share", 40_u64.into()),
@@ -108,14 +108,14 @@ mod tests {
 
     #[test]
     fn an_item_stands_where_it_brings_a_rendering_or_nothing_is_shown() {
-        assert_eq!(rungs_of(&item(), &RUNGS), [Rung::Full, Rung::Named, Rung::Count]);
+        assert_eq!(rungs_of(&ladder_item(), &RUNGS), [Rung::Full, Rung::Named, Rung::Count]);
         assert_eq!(rungs_of(&"a text".into(), &RUNGS), [Rung::Full, Rung::Count]);
-        assert_eq!((item_share(&item()), item_share(&"a text".into())), (40, 100));
+        assert_eq!((item_share(&ladder_item()), item_share(&"a text".into())), (40, 100));
     }
 
     #[test]
     fn a_template_sees_one_rendering_and_no_share() {
-        let list = LabelList::new(Label::trusted(), [item(), item(), item()]);
+        let list = LabelList::new(Label::trusted(), [ladder_item(), ladder_item(), ladder_item()]);
         let shrunk = shrink_items("code", &list, &[Rung::Full, Rung::Named, Rung::Count]);
         let seen = |shown: &str| LabelTree::from([("path", "a.rs".into()), ("shown", shown.into())]);
         assert_eq!(shrunk.value, LabelTree::list([seen("fn a() {}\nfn b() {}"), seen("defines `a`")]));

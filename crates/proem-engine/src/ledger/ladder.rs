@@ -142,15 +142,15 @@ mod tests {
 
     const CENT: u64 = 10_000_000;
 
-    fn step(cents: u64, models: ModelMix, every: u32) -> LadderStep {
+    fn ladder_step(cents: u64, models: ModelMix, every: u32) -> LadderStep {
         LadderStep { from: NanoDollars(cents * CENT), models, every_minutes: NonZeroU32::new(every) }
     }
 
     fn ladder() -> SpendLadder {
         let steps = vec![
-            step(23, ModelMix::LargeIfDemanded, 0),
-            step(27, ModelMix::LargeIfDemanded, 20),
-            step(30, ModelMix::SmallOnly, 30),
+            ladder_step(23, ModelMix::LargeIfDemanded, 0),
+            ladder_step(27, ModelMix::LargeIfDemanded, 20),
+            ladder_step(30, ModelMix::SmallOnly, 30),
         ];
         SpendLadder::new(steps).unwrap()
     }
@@ -197,13 +197,13 @@ mod tests {
     #[test]
     fn steps_only_narrow() {
         let refused = |steps| SpendLadder::new(steps).unwrap_err().to_string();
-        let first = step(23, ModelMix::SmallOnly, 20);
+        let first = ladder_step(23, ModelMix::SmallOnly, 20);
         assert_eq!(
-            refused(vec![first, step(23, ModelMix::SmallOnly, 20)]),
+            refused(vec![first, ladder_step(23, ModelMix::SmallOnly, 20)]),
             "step 2 of the budget begins at $0.230000, not after $0.230000; later steps can only narrow"
         );
-        assert!(refused(vec![first, step(24, ModelMix::Both, 20)]).contains("more models"));
-        assert!(refused(vec![first, step(24, ModelMix::SmallOnly, 19)]).contains("sooner"));
+        assert!(refused(vec![first, ladder_step(24, ModelMix::Both, 20)]).contains("more models"));
+        assert!(refused(vec![first, ladder_step(24, ModelMix::SmallOnly, 19)]).contains("sooner"));
         assert!(SpendLadder::new(Vec::new()).is_ok());
     }
 

@@ -29,7 +29,7 @@ fn model(name: &str) -> Model {
 
 /// A body's bytes and the answer's cap → tokens and nano-dollars.
 #[track_caller]
-fn bounds(name: &str, (bytes, output): (usize, usize), expected: Option<(u64, Option<u64>)>) {
+fn check_bounds(name: &str, (bytes, output): (usize, usize), expected: Option<(u64, Option<u64>)>) {
     let bound = bound_of_attempt(bytes, &request(output), &model(name), Pricing::Listed);
     assert_eq!(bound.map(|b| (b.tokens, b.nanos.map(|nanos| nanos.0))), expected, "{name} {bytes} {output}");
 }
@@ -37,21 +37,21 @@ fn bounds(name: &str, (bytes, output): (usize, usize), expected: Option<(u64, Op
 #[test]
 fn bounds_take_the_dearest_of_everything() {
     // An hour in the cache is the dearest thing that can happen to a token of Claude's.
-    bounds("claude-haiku-4-5", (880, 100), Some((3_100, Some(3_000 * 2_000 + 100 * 5_000))));
+    check_bounds("claude-haiku-4-5", (880, 100), Some((3_100, Some(3_000 * 2_000 + 100 * 5_000))));
     // The longer band is dearer, and its writes follow the provider's rule.
-    bounds("gpt-5.6-luna", (880, 100), Some((3_100, Some(3_000 * 500 + 100 * 1_800))));
+    check_bounds("gpt-5.6-luna", (880, 100), Some((3_100, Some(3_000 * 500 + 100 * 1_800))));
     // An answer is never longer than the model's longest.
-    bounds("claude-haiku-4-5", (880, 1_000_000), Some((67_000, Some(3_000 * 2_000 + 64_000 * 5_000))));
-    bounds("claude-haiku-4-5", (880, 0), Some((67_000, Some(3_000 * 2_000 + 64_000 * 5_000))));
+    check_bounds("claude-haiku-4-5", (880, 1_000_000), Some((67_000, Some(3_000 * 2_000 + 64_000 * 5_000))));
+    check_bounds("claude-haiku-4-5", (880, 0), Some((67_000, Some(3_000 * 2_000 + 64_000 * 5_000))));
 }
 
 #[test]
 fn what_is_not_known_has_no_bound() {
-    bounds("gpt-4o", (880, 0), None);
-    bounds("gpt-4o", (usize::MAX, 1), None);
+    check_bounds("gpt-4o", (880, 0), None);
+    check_bounds("gpt-4o", (usize::MAX, 1), None);
     // No price is listed for prompts that long.
-    bounds("gpt-6-sol", (272_000, 1), Some((274_121, None)));
-    bounds("claude-haiku-4-5", (usize::MAX - 64_000 - 2_120, 1), Some((u64::MAX - 63_999, Some(u64::MAX))));
+    check_bounds("gpt-6-sol", (272_000, 1), Some((274_121, None)));
+    check_bounds("claude-haiku-4-5", (usize::MAX - 64_000 - 2_120, 1), Some((u64::MAX - 63_999, Some(u64::MAX))));
     let unpriced = Model { prices: Vec::new(), ..model("claude-haiku-4-5") };
     let of = |priced| bound_of_attempt(880, &request(100), &unpriced, priced).unwrap();
     assert_eq!(of(Pricing::Listed), Bound { nanos: None, tokens: 3_100 });

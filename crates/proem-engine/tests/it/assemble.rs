@@ -179,7 +179,7 @@ fn typed() -> Prompt {
 }
 
 /// The problems of wrong inputs, one a line.
-fn refused(prompt: &Prompt, inputs: &Inputs) -> (ErrorKind, String) {
+fn assembly_error(prompt: &Prompt, inputs: &Inputs) -> (ErrorKind, String) {
     let error = run(prompt, inputs, &Limits::default()).unwrap_err();
     (error.kind(), error.to_string())
 }
@@ -188,7 +188,7 @@ fn refused(prompt: &Prompt, inputs: &Inputs) -> (ErrorKind, String) {
 fn every_problem_with_inputs_is_listed_with_its_path() {
     let prompt = typed();
     let check = |values: Inputs, expected: &str| {
-        assert_eq!(refused(&prompt, &values), (ErrorKind::InvalidInput, expected.to_owned()));
+        assert_eq!(assembly_error(&prompt, &values), (ErrorKind::InvalidInput, expected.to_owned()));
     };
     check(
         Inputs::new(),
@@ -223,7 +223,7 @@ fn every_problem_with_inputs_is_listed_with_its_path() {
     check(with("people", LabelTree::list(vec![stranger])), "input/people/0: 1 names that the schema does not declare");
     check(with("env", LabelTree::from([("SECRET_KEY", 3.into())])), "input/env/*: the value is not of type \"string\"");
     let many = LabelTree::list((0..200u64).map(LabelTree::from));
-    let (_, text) = refused(&prompt, &with("people", many));
+    let (_, text) = assembly_error(&prompt, &with("people", many));
     assert_eq!(text.lines().count(), 51, "{text}");
     assert!(text.ends_with("and 150 more problems of this kind"), "{text}");
 }
@@ -239,7 +239,7 @@ fn a_trusted_input_that_holds_outside_text_is_a_trust_violation() {
     ]);
     let expected = "trust_violation: input `name` is declared trusted but contains untrusted text\n\
                     trust_violation: input `size` is declared trusted but contains untrusted text";
-    assert_eq!(refused(&prompt, &values), (ErrorKind::TrustViolation, expected.to_owned()));
+    assert_eq!(assembly_error(&prompt, &values), (ErrorKind::TrustViolation, expected.to_owned()));
 }
 
 const LADDERS: &str = "  inputs: { task: { trust: trusted } }

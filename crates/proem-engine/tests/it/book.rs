@@ -128,7 +128,7 @@ fn a_version_is_locked_unlocked_or_edited() {
 }
 
 /// A user's book with `me/ask` 1.0.0 in two files, locked.
-fn asking() -> BookLayer {
+fn asking_layer() -> BookLayer {
     locked(layer(Origin::User, &[("me/ask/1.0.0.prompt", ASK), ("me/ask/_style.prompt", "Be brief.")]))
 }
 
@@ -143,7 +143,7 @@ proem:
 ";
 
 /// The layer with some files written anew.
-fn changed(mut layer: BookLayer, files: &[(&str, &str)]) -> BookLayer {
+fn changed_layer(mut layer: BookLayer, files: &[(&str, &str)]) -> BookLayer {
     for (path, text) in files {
         layer.files.insert((*path).to_owned(), PartialText::Template((*text).to_owned()));
     }
@@ -166,32 +166,35 @@ const WAYS: &str = "since then\n  restore the locked files, or create a new vers
 
 #[test]
 fn a_file_changed_under_a_locked_version_stops_its_prompt() {
-    check_use(asking(), Ok("1.0.0"));
-    check_use(changed(asking(), &[("me/ask/notes.yaml", "not used"), ("me/other/1.0.0.prompt", ASK)]), Ok("1.0.0"));
+    check_use(asking_layer(), Ok("1.0.0"));
+    check_use(
+        changed_layer(asking_layer(), &[("me/ask/notes.yaml", "not used"), ("me/other/1.0.0.prompt", ASK)]),
+        Ok("1.0.0"),
+    );
     let style = ("me/ask/_style.prompt", "Be long.");
     check_use(
-        changed(asking(), &[style]),
+        changed_layer(asking_layer(), &[style]),
         Err("`me/ask` 1.0.0 is locked, but `me/ask/_style.prompt` of your book was changed"),
     );
     check_use(
-        changed(asking(), &[style, ("me/ask/1.0.0.prompt", &ASK.replace("> style", ">style"))]),
+        changed_layer(asking_layer(), &[style, ("me/ask/1.0.0.prompt", &ASK.replace("> style", ">style"))]),
         Err("`me/ask` 1.0.0 is locked, but `me/ask/1.0.0.prompt`, `me/ask/_style.prompt` of your book were changed"),
     );
     // A new version with the change is the way on.
     let ask = ASK.replace("1.0.0", "1.1.0").replace("> style", "> tone");
-    let next = changed(asking(), &[("me/ask/1.1.0.prompt", &ask), ("me/ask/_tone.prompt", "Be long.")]);
+    let next = changed_layer(asking_layer(), &[("me/ask/1.1.0.prompt", &ask), ("me/ask/_tone.prompt", "Be long.")]);
     assert!(book(vec![next.clone()]).prompt("me/ask", None).unwrap().id.version.starts_with("1.1.0+"));
     check_use(locked(next), Ok("1.1.0"));
 }
 
 #[test]
 fn a_lock_that_names_no_files_still_tells_a_change() {
-    let mut early = asking();
+    let mut early = asking_layer();
     let lock = early.files["book.lock"].as_str().split("\n# The hash of each file").next().unwrap().to_owned();
     early.files.insert("book.lock".into(), PartialText::Template(lock));
     check_use(early.clone(), Ok("1.0.0"));
     check_use(
-        changed(early, &[("me/ask/_style.prompt", "Be long.")]),
+        changed_layer(early, &[("me/ask/_style.prompt", "Be long.")]),
         Err("`me/ask` 1.0.0 is locked, but one of `me/ask/1.0.0.prompt`, `me/ask/_style.prompt` of your book was \
              changed"),
     );
@@ -204,7 +207,7 @@ fn another_combination_of_layers_is_nobodys_change() {
     let lock = book(vec![with(&[]), kind.clone()]).lock(Origin::Project).unwrap();
     let both = book(vec![with(&[]), user.clone(), kind.clone()]);
     assert_eq!(both.lock(Origin::Project).unwrap(), lock, "a project's lock is the same for every user");
-    let mut project = changed(kind, &[("book.lock", &lock)]);
+    let mut project = changed_layer(kind, &[("book.lock", &lock)]);
     let state = |layers: Vec<BookLayer>| version(&book(layers), "one/judge@1.0.0").state;
     assert_eq!(state(vec![with(&[]), project.clone()]), LockState::Locked);
     assert_eq!(state(vec![with(&[]), user, project.clone()]), LockState::Unlocked);
@@ -212,14 +215,14 @@ fn another_combination_of_layers_is_nobodys_change() {
     project.files.remove("one/judge/_more.prompt");
     assert_eq!(state(vec![with(&[]), project]), LockState::Unlocked);
     // A change of a lower layer is one, whatever is above.
-    let mine = changed(asking(), &[("me/ask/_style.prompt", "Be long.")]);
+    let mine = changed_layer(asking_layer(), &[("me/ask/_style.prompt", "Be long.")]);
     let above = layer(Origin::Project, &[("me/other/1.0.0.prompt", ASK)]);
     assert_eq!(book(vec![mine, above]).prompt("me/ask", None).unwrap_err().kind(), ErrorKind::Edited);
 }
 
 #[test]
 fn what_was_edited_is_not_locked_again() {
-    let edited = changed(asking(), &[("me/ask/_style.prompt", "Be long.")]);
+    let edited = changed_layer(asking_layer(), &[("me/ask/_style.prompt", "Be long.")]);
     let error = book(vec![edited]).lock(Origin::User).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Edited);
     assert!(error.to_string().starts_with("`me/ask` 1.0.0 is locked, but `me/ask/_style.prompt`"), "{error}");
@@ -284,7 +287,7 @@ fn what_does_not_exist_is_named_with_what_does() {
 }
 
 /// The remarks of a check on the book with these files in it.
-fn remarks(files: &[(&'static str, &'static str)]) -> Vec<String> {
+fn book_remarks(files: &[(&'static str, &'static str)]) -> Vec<String> {
     let remarks = check_book(&book(vec![with(files)]), &OpenAi::O200k).unwrap();
     remarks.into_iter().map(|r| format!("{} {}: {}", r.prompt, r.severity.as_str(), r.text)).collect()
 }
@@ -299,13 +302,13 @@ fn stable(schema: &str, body: &str) -> &'static str {
 
 #[test]
 fn a_good_book_has_no_remarks() {
-    assert_eq!(remarks(&[]), [""; 0]);
+    assert_eq!(book_remarks(&[]), [""; 0]);
 }
 
 #[test]
 fn a_check_finds_what_is_wrong_with_a_book() {
     let first = |files: &[(&'static str, &'static str)], expected: &str| {
-        let found = remarks(files);
+        let found = book_remarks(files);
         assert!(found.iter().any(|remark| remark.starts_with(expected)), "{expected}\n{found:#?}");
     };
     let mut edited = locked(with(&[]));
@@ -346,7 +349,7 @@ fn a_check_finds_what_is_wrong_with_a_book() {
     };
     first(&[("one/judge/1.0.0.prompt", trusted("{{build_date}}"))], &format!("{volatile}build_date`"));
     first(&[("one/judge/1.0.0.prompt", trusted("{{when}}"))], &format!("{volatile}when`"));
-    assert_eq!(remarks(&[("one/judge/1.0.0.prompt", trusted("{{x}}"))]), [""; 0]);
+    assert_eq!(book_remarks(&[("one/judge/1.0.0.prompt", trusted("{{x}}"))]), [""; 0]);
     let literal = "one/judge@1.0.0 warning: section `facts` (static) contains the literal `";
     first(&[("one/judge/1.0.0.prompt", stable("{ x: string }", "{{x}} 2026-01-31"))], &format!("{literal}2026-01-31`"));
     let id = "123e4567-e89b-12d3-a456-426614174000";
@@ -367,6 +370,6 @@ fn a_check_finds_what_is_wrong_with_a_book() {
         "one/judge@1.0.0 warning: the system prompt states no role, no responsibilities and no prohibitions",
     );
     for sound in ["You are a judge.", "You must answer.", "Never guess."] {
-        assert_eq!(remarks(&[("one/judge/1.0.0.prompt", stating(sound))]), [""; 0], "{sound}");
+        assert_eq!(book_remarks(&[("one/judge/1.0.0.prompt", stating(sound))]), [""; 0], "{sound}");
     }
 }

@@ -346,11 +346,11 @@ fn outside(value: Json) -> Untrusted<Json> {
 #[track_caller]
 fn says(contract: &Contract, value: Json, expected: &[&str]) {
     assert_eq!(contract.accepts(&value), expected.is_empty(), "{value:#}");
-    let found: Vec<String> = contract.problems(&outside(value.clone())).iter().map(line).collect();
+    let found: Vec<String> = contract.problems(&outside(value.clone())).iter().map(problem_line).collect();
     assert_eq!(found, expected, "{value:#}");
 }
 
-fn line(problem: &Problem) -> String {
+fn problem_line(problem: &Problem) -> String {
     match &problem.found {
         Some(found) => format!("{} <- {}", problem.in_words(), show::terminal_text(found)),
         None => problem.in_words(),

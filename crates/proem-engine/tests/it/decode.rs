@@ -40,7 +40,7 @@ fn contract(schema: Json) -> Contract {
 }
 
 /// The value and the repairs, as in `{"a":1} fence prose`. A text that can't be read, as in `! no-value`.
-fn read(input: &str, contract: &Contract) -> String {
+fn decoded_text(input: &str, contract: &Contract) -> String {
     match decode_value(input, contract) {
         Ok(decoded) => {
             let mut words = vec![decoded.value.to_string()];
@@ -58,7 +58,7 @@ fn check_all(short: &str, cases: &[(&str, &str)]) {
     let contract = contract(object(&serde_json::from_str(short).unwrap()));
     let wrong: Vec<String> = cases
         .iter()
-        .map(|(input, expected)| (input, expected, read(input, &contract)))
+        .map(|(input, expected)| (input, expected, decoded_text(input, &contract)))
         .filter(|(_, expected, found)| *expected != found)
         .map(|(input, expected, found)| format!("{input:?}\n  expected {expected}\n  found    {found}"))
         .collect();
@@ -274,7 +274,7 @@ fn scalars_of_the_wrong_type() {
     );
     let referring = contract(json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/count"}},
         "allOf": [{"properties": {"a": {"$ref": "#/$defs/count"}}}], "$defs": {"count": {"type": "integer"}}}));
-    assert_eq!(read(r#"{"a": "1"}"#, &referring), r#"{"a":1} number-from-text"#);
+    assert_eq!(decoded_text(r#"{"a": "1"}"#, &referring), r#"{"a":1} number-from-text"#);
 }
 
 #[test]
@@ -292,12 +292,12 @@ fn of_several_values_the_best_is_taken() {
         ("{\"a\": 1}\n{\"a\": 2}", "! ambiguous"),
         ("{\"a\": 1}\n{\"a\": 1}", r#"{"a":1} prose candidates"#),
     ] {
-        assert_eq!(read(input, &contract), expected, "{input}");
+        assert_eq!(decoded_text(input, &contract), expected, "{input}");
     }
     let many: String = (0..100).map(|at| format!("{{\"a\": {at}}} ")).collect();
-    assert_eq!(read(&many, &contract), "! ambiguous");
+    assert_eq!(decoded_text(&many, &contract), "! ambiguous");
     let many = format!("{many}final: {{\"a\": 100}}");
-    assert_eq!(read(&many, &contract), r#"{"a":100} candidates-unread prose candidates"#);
+    assert_eq!(decoded_text(&many, &contract), r#"{"a":100} candidates-unread prose candidates"#);
     let decoded = decode_value(&many, &contract).unwrap();
     let unread = decoded.repairs.iter().find(|repair| repair.kind == RepairKind::CandidatesUnread).unwrap().span;
     assert_eq!(many.get(unread.start..unread.end).unwrap().matches('{').count(), 101 - MAX_CANDIDATES);
@@ -318,7 +318,7 @@ fn the_page_is_right() {
         let cells: Vec<Vec<String>> = row.trim_matches('|').split(" | ").map(spans).collect();
         let mut expected = cells[1].clone();
         expected.extend(cells.get(2).into_iter().flatten().cloned());
-        assert_eq!(read(&cells[0][0], &contract), expected.join(" "), "{row}");
+        assert_eq!(decoded_text(&cells[0][0], &contract), expected.join(" "), "{row}");
     }
     assert!(rows.len() > 30);
     for word in

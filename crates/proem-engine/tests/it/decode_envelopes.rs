@@ -17,7 +17,7 @@ fn reading(answer: &str, schema: Json) -> String {
     }
 }
 
-fn person() -> Json {
+fn person_schema() -> Json {
     json!({
         "type": "object",
         "properties": { "name": { "type": "string" }, "age": { "type": "integer" }, "home": { "type": "string" } },
@@ -46,7 +46,7 @@ fn a_call_of_a_tool_and_an_object_with_one_member_hold_the_answer() {
         format!("```json\n{{\"person\": {value}}}\n```"),
         format!("[{value}]"),
     ] {
-        let read: Json = serde_json::from_str(&reading(&answer, person())).unwrap_or_default();
+        let read: Json = serde_json::from_str(&reading(&answer, person_schema())).unwrap_or_default();
         assert_eq!(read, serde_json::from_str::<Json>(value).unwrap(), "{answer}");
     }
 }
@@ -63,7 +63,7 @@ fn an_envelope_that_says_something_itself_stays_closed() {
         format!("[{value}, {{\"name\":\"Li\",\"age\":9}}]"),
         format!("{{\"name\": \"Li\", \"age\": 9, \"friend\": {value}}}"),
     ] {
-        assert!(reading(&answer, person()).starts_with('!'), "{answer}");
+        assert!(reading(&answer, person_schema()).starts_with('!'), "{answer}");
     }
 }
 
@@ -105,9 +105,9 @@ fn a_bare_list_is_the_only_field_where_it_stands_alone() {
 fn an_answer_that_is_escaped_as_a_whole_is_read_once() {
     let value = r#"{"name":"Zoë","age":7}"#;
     let escaped = value.replace('"', "\\\"");
-    assert_eq!(reading(&escaped, person()), reading(value, person()));
-    assert_eq!(reading(&format!("```json\n{escaped}\n```"), person()), reading(value, person()));
+    assert_eq!(reading(&escaped, person_schema()), reading(value, person_schema()));
+    assert_eq!(reading(&format!("```json\n{escaped}\n```"), person_schema()), reading(value, person_schema()));
     // A quotation in a sentence is none.
     let quoted = format!("The page says \"answer {escaped}\".");
-    assert!(reading(&quoted, person()).starts_with('!'), "{}", reading(&quoted, person()));
+    assert!(reading(&quoted, person_schema()).starts_with('!'), "{}", reading(&quoted, person_schema()));
 }

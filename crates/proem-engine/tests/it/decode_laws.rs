@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use serde_json::{Number, Value as Json, json};
 
 /// A contract that no value here meets and that changes none.
-fn foreign() -> Contract {
+fn foreign_contract() -> Contract {
     let schema = json!({"type": "object", "properties": {"~none": {"type": "integer"}}, "required": ["~none"]});
     Contract::bounded("answer", "", schema).unwrap().0
 }
@@ -125,7 +125,7 @@ proptest! {
     #[test]
     fn json_is_what_serde_reads(value in value("\\PC{0,8}"), pretty in any::<bool>()) {
         let text = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) }.unwrap();
-        let decoded = decode_value(&text, &foreign()).unwrap();
+        let decoded = decode_value(&text, &foreign_contract()).unwrap();
         prop_assert_eq!(&decoded.value, &serde_json::from_str::<Json>(&text).unwrap());
         prop_assert_eq!(decoded.repairs, []);
         settles(&text, &contract())?;
@@ -139,7 +139,7 @@ proptest! {
         prop_assume!(!after.trim_start().starts_with('"'));
         let json = serde_json::to_string_pretty(&value).unwrap();
         let text = if fenced { format!("{before}\n```json\n{json}\n```\n{after}") } else { format!("{before}\n{json}\n{after}") };
-        let decoded = decode_value(&text, &foreign()).unwrap();
+        let decoded = decode_value(&text, &foreign_contract()).unwrap();
         prop_assert_eq!(decoded.value, value);
         for repair in decoded.repairs {
             prop_assert!(matches!(repair.kind, RepairKind::Fence | RepairKind::Prose | RepairKind::Wrapper), "{:?}", repair);
@@ -153,7 +153,7 @@ proptest! {
     ) {
         let text = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) }.unwrap();
         let text = mutilated(&text, &damage);
-        for contract in [foreign(), contract()] {
+        for contract in [foreign_contract(), contract()] {
             if let Ok(decoded) = decode_value(&text, &contract) {
                 prop_assert!(text.contains("\\x") || is_from(&decoded.value, &text), "{} in {}", decoded.value, text);
                 prop_assert!(decoded.repairs.len() <= MAX_REPAIRS + 64);
@@ -171,7 +171,7 @@ proptest! {
     #[test]
     fn a_cut_text_gives_the_start_of_the_value(value in value("\\PC{0,8}"), pretty in any::<bool>()) {
         let text = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) }.unwrap();
-        let contract = foreign();
+        let contract = foreign_contract();
         for (end, _) in text.char_indices() {
             let (text, _) = text.split_at(end);
             if let Ok(decoded) = decode_value(text, &contract) {

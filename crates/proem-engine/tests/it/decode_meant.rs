@@ -24,7 +24,7 @@ fn contract() -> Contract {
 }
 
 /// The accepted answer as text, or the reason that it is asked for again.
-fn reading(answer: &str) -> String {
+fn meant_reading(answer: &str) -> String {
     let contract = contract();
     match decode_value(answer, &contract) {
         Err(failure) => format!("! {}", failure.as_str()),
@@ -39,7 +39,7 @@ fn reading(answer: &str) -> String {
 fn check_all(cases: &[(&str, &str)]) {
     let wrong: Vec<String> = cases
         .iter()
-        .map(|(answer, expected)| (answer, expected, reading(answer)))
+        .map(|(answer, expected)| (answer, expected, meant_reading(answer)))
         .filter(|(_, expected, found)| *expected != found)
         .map(|(answer, expected, found)| format!("{answer:?}\n  expected {expected}\n  found    {found}"))
         .collect();
@@ -64,9 +64,9 @@ fn an_answer_ends_at_a_mark_of_a_chat_template() {
         "<|return|>",
     ] {
         let text = format!("{answer}{mark}{{\"name\":\"b\"}}");
-        assert_eq!(reading(&text), answer, "{text}");
+        assert_eq!(meant_reading(&text), answer, "{text}");
         let fenced = format!("```json\n{answer}\n```\n{mark}{{\"name\":\"b\"}}");
-        assert_eq!(reading(&fenced), answer, "{fenced}");
+        assert_eq!(meant_reading(&fenced), answer, "{fenced}");
     }
 }
 
@@ -76,13 +76,13 @@ fn an_answer_ends_where_an_invented_turn_begins() {
         ["Human:", "User:", "### Human:", "### Instruction:", "**User:**", "Input:", "Q:", "Question 2:", "System:"]
     {
         let text = format!("{{\"name\":\"a\"}}\n\n{label} and b?\nAnswer: {{\"name\":\"b\"}}");
-        assert_eq!(reading(&text), r#"{"name":"a"}"#, "{text}");
+        assert_eq!(meant_reading(&text), r#"{"name":"a"}"#, "{text}");
         let before = format!("{label} who is a?\nOutput: {{\"name\":\"a\"}}");
-        assert_eq!(reading(&before), r#"{"name":"a"}"#, "{before}");
+        assert_eq!(meant_reading(&before), r#"{"name":"a"}"#, "{before}");
     }
     // More turns than values are looked at.
     let many: String = (0..100).map(|at| format!("User: {at}?\nAssistant: {{\"name\":\"{at}\"}}\n")).collect();
-    assert_eq!(reading(&format!("{{\"name\":\"a\"}}\n{many}")), r#"{"name":"a"}"#);
+    assert_eq!(meant_reading(&format!("{{\"name\":\"a\"}}\n{many}")), r#"{"name":"a"}"#);
 }
 
 #[test]

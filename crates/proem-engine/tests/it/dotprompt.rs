@@ -46,15 +46,15 @@ fn strings(json: Option<&Json>) -> BTreeMap<String, String> {
     map.into_iter().flatten().map(|(key, value)| (key.clone(), value.as_str().unwrap().to_owned())).collect()
 }
 
-fn object(json: Option<&Json>) -> Map<String, Json> {
+fn object_fields(json: Option<&Json>) -> Map<String, Json> {
     json.and_then(Json::as_object).cloned().unwrap_or_default()
 }
 
 fn ordered(json: Option<&Json>) -> OrderedMap<OrderedJson> {
-    object(json).into_iter().map(|(name, value)| (name, OrderedJson::from(value))).collect()
+    object_fields(json).into_iter().map(|(name, value)| (name, OrderedJson::from(value))).collect()
 }
 
-fn part(part: &Part) -> Json {
+fn part_json(part: &Part) -> Json {
     match part {
         Part::Text(text) => json!({ "text": text }),
         Part::Media { url, content_type: Some(content_type) } => {
@@ -67,7 +67,7 @@ fn part(part: &Part) -> Json {
 }
 
 fn message(message: &Message) -> Json {
-    let content: Vec<Json> = message.content.iter().map(part).collect();
+    let content: Vec<Json> = message.content.iter().map(part_json).collect();
     let mut out = json!({ "role": message.role, "content": content });
     if !message.metadata.is_empty() {
         out.as_object_mut().unwrap().insert("metadata".into(), Json::Object(message.metadata.clone()));
@@ -79,7 +79,7 @@ fn message(message: &Message) -> Json {
 fn run(suite: &Json, case: &Json) -> Result<(), String> {
     let mut partials = strings(suite.get("partials"));
     partials.extend(strings(suite.get("resolverPartials")));
-    let schemas = object(suite.get("schemas")).into_iter().collect();
+    let schemas = object_fields(suite.get("schemas")).into_iter().collect();
     let template = suite["template"].as_str().unwrap();
     let prompt = Dotprompt::parse("case", template, &partials, &schemas).map_err(|e| e.to_string())?;
     let data = case.get("data").or_else(|| suite.get("data")).cloned().unwrap_or_else(|| json!({}));

@@ -33,7 +33,7 @@ fn data(input: &str) -> RenderData {
     RenderData { input: input.fields().unwrap().clone(), ..RenderData::default() }
 }
 
-fn read(template: &str) -> Result<Dotprompt, proem_engine::Error> {
+fn parse_template(template: &str) -> Result<Dotprompt, proem_engine::Error> {
     let partials = PARTIALS.map(|(name, text)| (name.to_owned(), text.to_owned()));
     Dotprompt::parse("a", template, &BTreeMap::from(partials), &BTreeMap::new())
 }
@@ -41,15 +41,17 @@ fn read(template: &str) -> Result<Dotprompt, proem_engine::Error> {
 #[track_caller]
 fn check(cases: &[(&str, &str)]) {
     for (template, expected) in cases {
-        let text = read(template).and_then(|prompt| prompt.text(&data(INPUT))).map_err(|error| error.to_string());
+        let text =
+            parse_template(template).and_then(|prompt| prompt.text(&data(INPUT))).map_err(|error| error.to_string());
         assert_eq!(text.as_deref(), Ok(*expected), "{template}");
     }
 }
 
 #[track_caller]
-fn check_refused(cases: &[(&str, &str)]) {
+fn check_template_errors(cases: &[(&str, &str)]) {
     for (template, expected) in cases {
-        let text = read(template).and_then(|prompt| prompt.text(&data(INPUT))).map_err(|error| error.to_string());
+        let text =
+            parse_template(template).and_then(|prompt| prompt.text(&data(INPUT))).map_err(|error| error.to_string());
         assert_eq!(text.as_ref().map_err(String::as_str), Err(*expected), "{template}");
     }
 }
@@ -183,7 +185,7 @@ fn partials() {
 #[test]
 fn what_stays_refused_says_what_to_write_instead() {
     let helpers = "and, each, eq, gt, gte, if, ifEquals, json, len, log, lookup, lt, lte, ne, not, or, raw, unless, unlessEquals, with";
-    check_refused(&[
+    check_template_errors(&[
         ("{{shout name}}", &format!("unknown helper `shout`; known: {helpers}")),
         ("{{#shout name}}x{{/shout}}", &format!("unknown helper `shout`; known: {helpers}")),
         ("{{person.name 1}}", "`person.name` is a value, which takes no arguments"),
@@ -206,7 +208,7 @@ fn what_stays_refused_says_what_to_write_instead() {
 
 #[test]
 fn tags_of_another_language_are_noted() {
-    let notes = |template: &str| read(template).unwrap().notes().to_vec();
+    let notes = |template: &str| parse_template(template).unwrap().notes().to_vec();
     let expected = "a:2:3: `{% … %}` is not a Handlebars tag and is printed unchanged; write {{#if …}}, {{#each …}}, \
                     or, if it is meant as text, {{{{raw}}}}{% … %}{{{{/raw}}}}";
     assert_eq!(notes("Hi\n  {% if name %}x"), [expected]);
@@ -217,7 +219,7 @@ fn tags_of_another_language_are_noted() {
 #[test]
 fn evaluation_ends_whatever_loops_and_partials_multiply_to() {
     let many = format!(r#"{{"a": [{}0]}}"#, "0,".repeat(400));
-    let text = |template: &str| read(template).and_then(|prompt| prompt.text(&data(&many)));
+    let text = |template: &str| parse_template(template).and_then(|prompt| prompt.text(&data(&many)));
     for (template, expected) in [
         (
             "{{#each a}}{{#each ../a}}{{#each ../../a}}{{#each ../../../a}}{{/each}}{{/each}}{{/each}}{{/each}}",
@@ -234,7 +236,7 @@ fn evaluation_ends_whatever_loops_and_partials_multiply_to() {
 }
 
 /// Pieces of templates: tags that open, close and print, and text between them.
-fn template() -> impl Strategy<Value = String> {
+fn any_template() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         "[ a{}%\\\\\n~]{0,6}",
         Just("{{a}}".to_owned()),
@@ -286,10 +288,10 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_template_renders_or_says_why_not(template in template(), a in value(), b in value()) {
+    fn any_template_renders_or_says_why_not(template in any_template(), a in value(), b in value()) {
         let input = [("a", a), ("b", b)].into_iter().collect();
         let data = RenderData { input, ..RenderData::default() };
-        match read(&template) {
+        match parse_template(&template) {
             Err(error) => prop_assert_eq!(error.kind(), ErrorKind::InvalidFile),
             Ok(prompt) => {
                 if let Err(error) = prompt.render(&data, None) {
@@ -303,7 +305,7 @@ proptest! {
     #[test]
     fn no_value_changes_the_number_or_roles_of_messages(a in value(), b in value()) {
         let template = "{{role \"system\"}}Rules: {{a}} {{json b}}\n{{role \"user\"}}x {{#each a}}{{@key}}{{.}}{{/each}}{{#b}}{{.}}{{/b}}{{> who name=a}}";
-        let prompt = read(template).unwrap();
+        let prompt = parse_template(template).unwrap();
         let data = RenderData { input: [("a", a), ("b", b)].into_iter().collect(), ..RenderData::default() };
         let messages = prompt.render(&data, None).unwrap();
         let roles: Vec<&str> = messages.iter().map(|message| message.role.as_str()).collect();

@@ -23,22 +23,22 @@ use proptest::{collection::vec, prelude::*, sample::select};
 
 // Fitting.
 
-fn layer() -> impl Strategy<Value = Layer> {
+fn any_layer() -> impl Strategy<Value = Layer> {
     select(vec![Layer::Rules, Layer::Context, Layer::Capabilities])
 }
 
-fn unit() -> impl Strategy<Value = FitUnit> {
+fn any_unit() -> impl Strategy<Value = FitUnit> {
     let rungs = prop::sample::subsequence(vec![Rung::Full, Rung::Brief, Rung::Count, Rung::Omitted], 1..=4);
     let percent = || 0u8..=100;
     let worth = (percent(), percent(), percent());
-    (layer(), worth, rungs, vec(0u64..200, 4)).prop_map(|(layer, (priority, share, presence), rungs, tokens)| {
+    (any_layer(), worth, rungs, vec(0u64..200, 4)).prop_map(|(layer, (priority, share, presence), rungs, tokens)| {
         let mut steps = rungs.into_iter().zip(tokens).map(|(rung, tokens)| RungCost { rung, tokens });
         FitUnit { layer, priority, share, presence, best: steps.next().unwrap(), lower: steps.collect() }
     })
 }
 
-fn cap() -> impl Strategy<Value = FitLimit> {
-    (prop::option::of(layer()), 0u64..600, 0u64..200).prop_map(|(layer, limit, fixed)| FitLimit {
+fn fit_limits() -> impl Strategy<Value = FitLimit> {
+    (prop::option::of(any_layer()), 0u64..600, 0u64..200).prop_map(|(layer, limit, fixed)| FitLimit {
         layer,
         and: None,
         limit,
@@ -54,7 +54,7 @@ fn worth(units: &[FitUnit], chosen: &[RungCost]) -> u64 {
     units.iter().zip(chosen).map(worth).sum()
 }
 
-fn used(units: &[FitUnit], cap: &FitLimit, chosen: &[RungCost]) -> u64 {
+fn used_tokens(units: &[FitUnit], cap: &FitLimit, chosen: &[RungCost]) -> u64 {
     let under = units.iter().zip(chosen).filter(|(unit, _)| cap.layer.is_none_or(|layer| layer == unit.layer));
     cap.fixed + under.map(|(_, step)| step.tokens).sum::<u64>()
 }
@@ -66,7 +66,7 @@ fn best(units: &[FitUnit], caps: &[FitLimit]) -> Option<u64> {
     let mut chosen = vec![0; units.len()];
     loop {
         let standing: Vec<RungCost> = units.iter().zip(&chosen).map(|(unit, step)| steps(unit)[*step]).collect();
-        if caps.iter().all(|cap| used(units, cap, &standing) <= cap.limit) {
+        if caps.iter().all(|cap| used_tokens(units, cap, &standing) <= cap.limit) {
             best = best.max(Some(worth(units, &standing)));
         }
         let Some(next) = (0..units.len()).find(|index| chosen[*index] < units[*index].lower.len()) else {
@@ -82,14 +82,14 @@ proptest! {
 
     #[test]
     fn a_fit_keeps_every_cap_if_any_choice_does_and_is_as_good_as_it_says(
-        units in vec(unit(), 0..=6),
-        caps in vec(cap(), 0..=3),
+        units in vec(any_unit(), 0..=6),
+        caps in vec(fit_limits(), 0..=3),
     ) {
         let Fit { chosen, worth: kept, bound, outcome } = fit_units(&units, &caps);
         prop_assert_eq!(chosen.len(), units.len());
         prop_assert_eq!(worth(&units, &chosen), kept);
         prop_assert!(kept <= bound, "{} > {}", kept, bound);
-        let fits = caps.iter().all(|cap| used(&units, cap, &chosen) <= cap.limit);
+        let fits = caps.iter().all(|cap| used_tokens(&units, cap, &chosen) <= cap.limit);
         prop_assert_eq!(fits, outcome == Feasibility::Fits);
         let best = best(&units, &caps);
         prop_assert_eq!(fits, best.is_some());
@@ -281,15 +281,15 @@ fn content() -> impl Strategy<Value = String> {
     ]
 }
 
-fn limits() -> impl Strategy<Value = (Option<usize>, BTreeMap<Layer, usize>)> {
+fn prompt_limits() -> impl Strategy<Value = (Option<usize>, BTreeMap<Layer, usize>)> {
     let layers = prop::collection::btree_map(select(vec![Layer::Context, Layer::Capabilities]), 20usize..400, 0..=2);
     (prop::option::of(80usize..1200), layers)
 }
 
-fn given() -> impl Strategy<Value = Given> {
+fn given_inputs() -> impl Strategy<Value = Given> {
     let stable = (vec("[a-z]{1,10}", 0..12), vec((content(), content()), 0..4), content());
     let volatile = (content(), vec(content(), 0..9), vec(content(), 0..9), content(), content());
-    (stable, volatile, limits()).prop_map(
+    (stable, volatile, prompt_limits()).prop_map(
         |((tools, rules, state), (branch, changes, memories, notes, task), limits)| Given {
             tools,
             rules,
@@ -355,7 +355,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 160, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_same_inputs_give_the_same_bytes_within_every_limit(given in given()) {
+    fn the_same_inputs_give_the_same_bytes_within_every_limit(given in given_inputs()) {
         let (prompt, mut counts) = (prompt(), CachingCounter::new(&OpenAi::O200k));
         let inputs = given.inputs(outside);
         match given.assemble(&prompt, &inputs, &mut counts) {
@@ -370,7 +370,7 @@ proptest! {
     }
 
     #[test]
-    fn what_changes_from_task_to_task_moves_no_byte_of_the_prefix(a in given(), b in given(), times in 1usize..30) {
+    fn what_changes_from_task_to_task_moves_no_byte_of_the_prefix(a in given_inputs(), b in given_inputs(), times in 1usize..30) {
         let (prompt, mut counts) = (prompt(), CachingCounter::new(&OpenAi::O200k));
         let b = Given {
             tools: a.tools.clone(),
@@ -388,7 +388,7 @@ proptest! {
     }
 
     #[test]
-    fn a_profile_moves_no_byte_of_the_prefix_and_is_always_whole(given in given(), profile in profile()) {
+    fn a_profile_moves_no_byte_of_the_prefix_and_is_always_whole(given in given_inputs(), profile in profile()) {
         let (prompt, mut counts) = (prompt(), CachingCounter::new(&OpenAi::O200k));
         let inputs = given.inputs(outside);
         let without = given.assemble(&prompt, &inputs, &mut counts);
@@ -411,7 +411,7 @@ proptest! {
     }
 
     #[test]
-    fn text_from_outside_stands_only_where_it_is_contained(given in given()) {
+    fn text_from_outside_stands_only_where_it_is_contained(given in given_inputs()) {
         let (prompt, mut counts) = (prompt(), CachingCounter::new(&OpenAi::O200k));
         let mut canaries = Vec::new();
         let inputs = given.inputs(|text| {
@@ -433,7 +433,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_changes_the_number_or_roles_of_sections(given in given(), trusted in any::<bool>()) {
+    fn no_text_changes_the_number_or_roles_of_sections(given in given_inputs(), trusted in any::<bool>()) {
         let (prompt, mut counts) = (prompt(), CachingCounter::new(&OpenAi::O200k));
         let given = Given { limits: (None, BTreeMap::new()), ..given };
         let inputs = given.inputs(|text| if trusted { text.into() } else { outside(text) });

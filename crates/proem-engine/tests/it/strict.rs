@@ -62,7 +62,7 @@ fn problems(text: &str, partials: &[(&str, &str)]) -> String {
 }
 
 /// Each case with what its author is told.
-fn document<'c>(cases: impl IntoIterator<Item = (&'c str, String)>) -> String {
+fn strict_document<'c>(cases: impl IntoIterator<Item = (&'c str, String)>) -> String {
     let mut document = String::new();
     for (case, problems) in cases {
         _ = writeln!(document, "=== {case}\n{problems}");
@@ -79,16 +79,16 @@ fn file(facts: &str, evidence: &str) -> String {
 
 /// Cases of one line each in the trusted section.
 fn facts(lines: &[&str]) -> String {
-    document(lines.iter().map(|line| (*line, problems(&file(line, "-"), &[]))))
+    strict_document(lines.iter().map(|line| (*line, problems(&file(line, "-"), &[]))))
 }
 
 /// Cases of one line each in the untrusted section.
 fn evidence(lines: &[&str]) -> String {
-    document(lines.iter().map(|line| (*line, problems(&file("-", line), &[]))))
+    strict_document(lines.iter().map(|line| (*line, problems(&file("-", line), &[]))))
 }
 
 /// A file from its sections' declarations and its body.
-fn sections(declared: &[&str], body: &str) -> String {
+fn strict_sections(declared: &[&str], body: &str) -> String {
     let list: String = declared.iter().map(|section| format!("    - {{ {section} }}\n")).collect();
     format!("---\ninput:\n  schema: {{ a: string }}\nproem:\n  version: 1.0.0\n  sections:\n{list}---\n{body}")
 }
@@ -100,7 +100,8 @@ fn front_matter() {
     let body = "{{role \"system\"}}{{section \"role\"}}\nYou judge.\n";
     let with = |front: &str| problems(&format!("---\n{front}\n---\n{body}"), &[]);
     let own = |keys: &str| with(&format!("proem:\n  version: 1.0.0\n{keys}\n  sections:\n    - {{ {ROLE} }}"));
-    let one = |section: &str| problems(&sections(&[section], "{{role \"system\"}}{{section \"x\"}}\nText.\n"), &[]);
+    let one =
+        |section: &str| problems(&strict_sections(&[section], "{{role \"system\"}}{{section \"x\"}}\nText.\n"), &[]);
     let cases = [
         ("no front matter", problems(body, &[])),
         ("front matter that doesn't end", problems(&format!("---\nproem: {{}}\n{body}"), &[])),
@@ -172,7 +173,7 @@ fn front_matter() {
             )),
         ),
     ];
-    insta::assert_snapshot!(document(cases));
+    insta::assert_snapshot!(strict_document(cases));
 }
 
 #[test]
@@ -180,7 +181,7 @@ fn markers() {
     let (facts, evidence, task) =
         ("name: facts, trust: trusted", "name: evidence, trust: untrusted", "name: task, trust: task");
     let system = "{{role \"system\"}}{{section \"role\"}}\nYou judge.\n";
-    let check = |declared: &[&str], body: &str| problems(&sections(declared, body), &[]);
+    let check = |declared: &[&str], body: &str| problems(&strict_sections(declared, body), &[]);
     let cases = [
         ("a section twice", check(&[ROLE, ROLE], system)),
         ("declared without a marker", check(&[ROLE, facts], system)),
@@ -245,7 +246,7 @@ fn markers() {
             ),
         ),
     ];
-    insta::assert_snapshot!(document(cases));
+    insta::assert_snapshot!(strict_document(cases));
 }
 
 #[test]
@@ -314,7 +315,7 @@ fn trust() {
         one("{{> name name=title}}"),
         one("{{#each files}}{{path}}{{/each}}"),
     ];
-    insta::assert_snapshot!(document(cases));
+    insta::assert_snapshot!(strict_document(cases));
 }
 
 #[test]
@@ -388,7 +389,7 @@ fn sections_of_a_yes_or_no_are_conditions() {
                  note: { trust: trusted }\n    any: { trust: trusted }\n  sections:\n    - { name: facts, trust: trusted }\n---\n\
                  {{role \"user\"}}{{section \"facts\"}}\n";
     let one = |line: &'static str| (line, problems(&format!("{front}{line}\n"), &[]));
-    insta::assert_snapshot!(document([
+    insta::assert_snapshot!(strict_document([
         one("{{#sure}}{{#note}}{{.}}{{/note}} {{../note}}{{/sure}}"),
         one("{{#sure}}{{#if note}}{{note}}{{/if}}{{else}}no{{/sure}}"),
         one("{{#perhaps}}yes {{perhaps}}{{/perhaps}}{{^perhaps}}no{{/perhaps}}"),
@@ -400,7 +401,7 @@ fn sections_of_a_yes_or_no_are_conditions() {
 fn tags_of_another_language() {
     let partials: [(&str, &str); 1] = [("jinja", "a\n  {%- set b = 1 -%}")];
     let one = |line: &'static str| (line, problems(&file(line, "-"), &[]));
-    insta::assert_snapshot!(document([
+    insta::assert_snapshot!(strict_document([
         one("{% if title %}x{% endif %}"),
         one("For {{title}}: {% for tag in {{title}} %}"),
         ("{{> jinja}}", problems(&file("{{> jinja}}", "-"), &partials)),
@@ -499,7 +500,7 @@ fn partials() {
             problems(&file("{{> p0}}", "-"), &chain)
         }),
     ];
-    insta::assert_snapshot!(document(cases));
+    insta::assert_snapshot!(strict_document(cases));
 }
 
 #[test]
@@ -538,7 +539,7 @@ fn limits() {
         ("many tags", problems(&file(&"{{title}}".repeat(25_000), "-"), &[])),
         ("many unclosed tags", problems(&file(&"{{a ".repeat(10_000), "-"), &[])),
     ];
-    let document = document(cases);
+    let document = strict_document(cases);
     insta::assert_snapshot!(document);
 }
 

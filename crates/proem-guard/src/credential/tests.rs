@@ -8,7 +8,7 @@ use proptest::prelude::*;
 /// Sixty-four letters and digits, as if drawn.
 const DRAWN: &str = "q7Zk2Wd9Xv4Lm1Pb8Rt6Yc3Nh5Js0GfAeUoIiTqMzKxVwBdHnLrCyPsFgJ7a8b9c";
 
-fn drawn(length: usize) -> &'static str {
+fn drawn_digits(length: usize) -> &'static str {
     DRAWN.get(..length).unwrap()
 }
 
@@ -21,16 +21,19 @@ fn check(text: &str, expected: &str) {
 fn shapes_are_found() {
     check(&format!("id=AKIA{};", "Q3ZK2WD7XV4LM5PB"), "id=[redacted:aws-key];");
     check(&format!("\"ASIA{}\"", "Q3ZK2WD7XV4LM5PB"), "\"[redacted:aws-key]\"");
-    check(&format!("sk-{}", drawn(48)), "[redacted:api-key]");
-    check(&format!("k: sk-ant-api03-{}-{}AA.", drawn(40), drawn(20)), "k: [redacted:api-key].");
-    check(&format!("sk-proj-{}_{}", drawn(20), drawn(30)), "[redacted:api-key]");
-    check(&format!("https://x:ghp_{}@github.com", drawn(36)), "https://x:[redacted:github-token]@github.com");
-    check(&format!("ghs_{}", drawn(40)), "[redacted:github-token]");
-    check(&format!("github_pat_{}_{}\n", drawn(22), drawn(59)), "[redacted:github-token]\n");
-    check(&format!("xoxb-123456789012-1234567890123-{}", drawn(24)), "[redacted:slack-token]");
-    check(&format!("eyJ{}.eyJ{}.{}", drawn(20), drawn(30), drawn(43)), "[redacted:web-token]");
-    check(&format!("Bearer eyJ{}.eyJ{}.{},", drawn(20), drawn(30), drawn(64)), "Bearer [redacted:web-token],");
-    check(&format!("{{\"a\":\"b\\nsk-{}\\n\"}}", drawn(40)), "{\"a\":\"b\\n[redacted:api-key]\\n\"}");
+    check(&format!("sk-{}", drawn_digits(48)), "[redacted:api-key]");
+    check(&format!("k: sk-ant-api03-{}-{}AA.", drawn_digits(40), drawn_digits(20)), "k: [redacted:api-key].");
+    check(&format!("sk-proj-{}_{}", drawn_digits(20), drawn_digits(30)), "[redacted:api-key]");
+    check(&format!("https://x:ghp_{}@github.com", drawn_digits(36)), "https://x:[redacted:github-token]@github.com");
+    check(&format!("ghs_{}", drawn_digits(40)), "[redacted:github-token]");
+    check(&format!("github_pat_{}_{}\n", drawn_digits(22), drawn_digits(59)), "[redacted:github-token]\n");
+    check(&format!("xoxb-123456789012-1234567890123-{}", drawn_digits(24)), "[redacted:slack-token]");
+    check(&format!("eyJ{}.eyJ{}.{}", drawn_digits(20), drawn_digits(30), drawn_digits(43)), "[redacted:web-token]");
+    check(
+        &format!("Bearer eyJ{}.eyJ{}.{},", drawn_digits(20), drawn_digits(30), drawn_digits(64)),
+        "Bearer [redacted:web-token],",
+    );
+    check(&format!("{{\"a\":\"b\\nsk-{}\\n\"}}", drawn_digits(40)), "{\"a\":\"b\\n[redacted:api-key]\\n\"}");
     check(&format!("木AKIA{}木", "Q3ZK2WD7XV4LM5PB"), "木[redacted:aws-key]木");
 }
 
@@ -113,11 +116,11 @@ fn disguises(text: &str) -> Vec<(&'static str, String)> {
 fn shapes_are_found_in_disguise() {
     for (kind, shape) in [
         ("aws-key", format!("AKIA{}", "Q3ZK2WD7XV4LM5PB")),
-        ("api-key", format!("sk-{}", drawn(48))),
-        ("api-key", format!("sk-ant-api03-{}-{}AA", drawn(40), drawn(20))),
-        ("github-token", format!("ghp_{}", drawn(36))),
-        ("slack-token", format!("xoxb-123456789012-1234567890123-{}", drawn(24))),
-        ("web-token", format!("eyJ{}.eyJ{}.{}", drawn(20), drawn(30), drawn(43))),
+        ("api-key", format!("sk-{}", drawn_digits(48))),
+        ("api-key", format!("sk-ant-api03-{}-{}AA", drawn_digits(40), drawn_digits(20))),
+        ("github-token", format!("ghp_{}", drawn_digits(36))),
+        ("slack-token", format!("xoxb-123456789012-1234567890123-{}", drawn_digits(24))),
+        ("web-token", format!("eyJ{}.eyJ{}.{}", drawn_digits(20), drawn_digits(30), drawn_digits(43))),
     ] {
         for (name, text) in disguises(&shape) {
             // Dots are a part of this one, which stays whole without the rest.
@@ -130,7 +133,7 @@ fn shapes_are_found_in_disguise() {
                 let found = find_credentials(&text);
                 assert_eq!(found.iter().map(|one| one.kind.as_str()).collect::<Vec<_>>(), [kind], "{name}: {text:?}");
                 let left = redact_credentials(&text).unwrap();
-                assert!(!left.contains(drawn(12)) && find_credentials(&left).is_empty(), "{name}: {left:?}");
+                assert!(!left.contains(drawn_digits(12)) && find_credentials(&left).is_empty(), "{name}: {left:?}");
             }
         }
     }
@@ -147,7 +150,7 @@ fn wrapped_base64_of_a_private_key_is_found() {
 
 #[test]
 fn a_cut_leaves_no_part() {
-    let text = format!("the key is sk-{} as ever", drawn(48));
+    let text = format!("the key is sk-{} as ever", drawn_digits(48));
     for most in 0..=text.len() {
         let start = uncut_prefix(&text, most);
         assert!(text.starts_with(start) && start.len() <= most);
@@ -159,8 +162,8 @@ fn a_cut_leaves_no_part() {
 
 #[test]
 fn json_stays_json() {
-    let token = format!("ghp_{}", drawn(36));
-    let key = format!("sk-{}", drawn(48));
+    let token = format!("ghp_{}", drawn_digits(36));
+    let key = format!("sk-{}", drawn_digits(48));
     for (text, expected) in [
         (format!("{{\"b\":\"x {token}\",\"a\":1.0}}"), "{\"a\":1.0,\"b\":\"x [redacted:github-token]\"}"),
         (
@@ -188,13 +191,14 @@ fn json_stays_json() {
 #[test]
 fn private_keys_go_with_their_lines() {
     let key = |name: &str, end: &str| {
-        format!("a\n-----BEGIN {name}-----{end}{DRAWN}{end}{}=={end}-----END {name}-----\nb", drawn(40))
+        format!("a\n-----BEGIN {name}-----{end}{DRAWN}{end}{}=={end}-----END {name}-----\nb", drawn_digits(40))
     };
     for name in ["PRIVATE KEY", "RSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "PGP PRIVATE KEY BLOCK", "EC PRIVATE KEY"] {
         check(&key(name, "\n"), "a\n[redacted:private-key]\nb");
         check(&key(name, "\\n"), "a\n[redacted:private-key]\nb");
     }
-    let quoted = format!("x = \"-----BEGIN PRIVATE KEY-----\\n\" +\n  \"{DRAWN}\\n\" +\n  \"{}\"; f(x)", drawn(30));
+    let quoted =
+        format!("x = \"-----BEGIN PRIVATE KEY-----\\n\" +\n  \"{DRAWN}\\n\" +\n  \"{}\"; f(x)", drawn_digits(30));
     check(&quoted, "x = \"[redacted:private-key]; f(x)");
     for name in ["CERTIFICATE", "PUBLIC KEY", "PGP SIGNED MESSAGE"] {
         check(&key(name, "\n"), &key(name, "\n"));
@@ -249,11 +253,11 @@ proptest! {
     fn it_is_found_wherever_it_stands(before in "[ a-z木-]{0,100}", after in "[ a-z.]{0,40}", kind in 0_usize..6) {
         let shape = match kind {
             0 => format!("AKIA{}", "Q3ZK2WD7XV4LM5PB"),
-            1 => format!("sk-{}", drawn(48)),
-            2 => format!("ghp_{}", drawn(36)),
-            3 => format!("xoxb-123456789012-1234567890123-{}", drawn(24)),
+            1 => format!("sk-{}", drawn_digits(48)),
+            2 => format!("ghp_{}", drawn_digits(36)),
+            3 => format!("xoxb-123456789012-1234567890123-{}", drawn_digits(24)),
             4 => format!("-----BEGIN PRIVATE KEY-----\n{DRAWN}\n-----END PRIVATE KEY-----"),
-            _ => format!("eyJ{}.eyJ{}.{}", drawn(20), drawn(30), drawn(43)),
+            _ => format!("eyJ{}.eyJ{}.{}", drawn_digits(20), drawn_digits(30), drawn_digits(43)),
         };
         let start = before.len().saturating_add(1);
         let text = format!("{before} {shape} {after}");

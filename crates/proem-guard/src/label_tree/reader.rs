@@ -93,6 +93,7 @@ impl TreeReader<'_> {
         let label = object.get("label").map(|label| self.label(label, Trail::Name(&trail, "label", None)));
         let label = label.transpose()?;
         let mut others = object.iter().filter(|(kind, _)| *kind != "label");
+        // One field beside the label names the form, so that no stored value can be read in two ways.
         match (others.next(), label, others.next()) {
             (Some((kind, Json::String(text))), Some(label), None) if kind == "text" => {
                 Ok(LabelTree::Outside(Untrusted::new(text.clone(), label)))

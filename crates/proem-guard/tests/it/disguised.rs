@@ -10,7 +10,7 @@ const CODE: [&str; 2] =
     ["int add(int a, int b) {\n    return a + b;\n}\n\n", "\nint main(void) {\n    return add(1, 2);\n}\n"];
 
 /// The attacks as they are in code: alone on their lines, in a comment, and in a patch.
-fn disguises(attack: &str) -> [(String, LanguageFamily); 3] {
+fn disguised_attack(attack: &str) -> [(String, LanguageFamily); 3] {
     let [before, after] = CODE;
     let comment: String = attack.lines().map(|line| format!("// {line}\n")).collect();
     let added: String = format!("{before}{attack}{after}").lines().map(|line| format!("+{line}\n")).collect();
@@ -30,7 +30,7 @@ fn half_of_the_attacks_that_are_found_in_prose_are_found_among_code() {
     let (mut as_prose, mut as_code, mut recognised, mut all) = (0, 0, 0, 0);
     for line in std::fs::read_to_string(path).unwrap().lines() {
         let row: serde_json::Value = serde_json::from_str(line).unwrap();
-        for (text, family) in disguises(row.get("text").and_then(|text| text.as_str()).unwrap()) {
+        for (text, family) in disguised_attack(row.get("text").and_then(|text| text.as_str()).unwrap()) {
             all += 1;
             recognised += usize::from(LanguageFamily::of_text(&text) == Some(family));
             as_prose += usize::from(bar.judge(&guard.scan(&outside(&text))) > Verdict::Allow);

@@ -12,7 +12,7 @@ use proem_text::{Label, Source, Span};
 
 static GUARD: LazyLock<Guard> = LazyLock::new(|| Guard::shipped(&[]).unwrap());
 
-fn bar() -> Bar {
+fn field_bar() -> Bar {
     Policy::shipped().unwrap().bar("fixture", "text")
 }
 
@@ -20,7 +20,7 @@ fn outside(text: &str) -> Untrusted<String> {
     Untrusted::new(text.to_owned(), Label::from_source(Source::named("fixture")))
 }
 
-fn fixtures() -> PathBuf {
+fn fixtures_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
 }
 
@@ -48,7 +48,7 @@ fn describe(finding: &Finding, text: &str) -> String {
 }
 
 fn account(text: &str) -> String {
-    let (bar, outside) = (bar(), outside(text));
+    let (bar, outside) = (field_bar(), outside(text));
     let scan = GUARD.scan(&outside);
     let mut account = format!("{}\n", bar.judge(&scan).as_str());
     for finding in scan.findings.iter().filter(|finding| finding.severity > Severity::Low) {
@@ -69,7 +69,7 @@ fn account(text: &str) -> String {
 #[test]
 fn every_family_is_found() {
     let mut missed = Vec::new();
-    for folder in std::fs::read_dir(fixtures()).unwrap().map(|entry| entry.unwrap().path()) {
+    for folder in std::fs::read_dir(fixtures_folder()).unwrap().map(|entry| entry.unwrap().path()) {
         let family = folder.file_name().unwrap().to_string_lossy().into_owned();
         let mut all = String::new();
         let mut count = 0;

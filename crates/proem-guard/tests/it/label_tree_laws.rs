@@ -44,7 +44,7 @@ fn text() -> impl Strategy<Value = String> {
     vec(pieces, 0..6).prop_map(|pieces| pieces.concat())
 }
 
-fn number() -> impl Strategy<Value = Number> {
+fn any_number() -> impl Strategy<Value = Number> {
     // A zero below nought equals the other and is written apart.
     let float = any::<f64>().prop_filter_map("a number of JSON", |float| Number::from_f64(float + 0.0));
     prop_oneof![any::<i64>().prop_map(Number::from), any::<u64>().prop_map(Number::from), float]
@@ -54,12 +54,12 @@ fn tree() -> impl Strategy<Value = LabelTree> {
     let scalar = prop_oneof![
         Just(LabelScalar::Null),
         any::<bool>().prop_map(LabelScalar::Bool),
-        number().prop_map(LabelScalar::Number)
+        any_number().prop_map(LabelScalar::Number)
     ];
     let leaf = prop_oneof![
         Just(LabelTree::Null),
         any::<bool>().prop_map(LabelTree::Bool),
-        number().prop_map(LabelTree::Number),
+        any_number().prop_map(LabelTree::Number),
         text().prop_map(LabelTree::Text),
         (scalar, label()).prop_map(|(scalar, label)| LabelTree::Scalar(Untrusted::new(scalar, label))),
         (text(), label()).prop_map(|(text, label)| LabelTree::Outside(Untrusted::new(text, label))),

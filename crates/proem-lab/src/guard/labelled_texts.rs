@@ -122,14 +122,16 @@ pub(crate) fn splice(attack: &str, mail: &str, dice: &mut Dice) -> String {
 mod tests {
     use super::*;
 
-    fn row(source: &str, label: u8, group: &str) -> LabelledText {
+    fn labelled_row(source: &str, label: u8, group: &str) -> LabelledText {
         LabelledText { label, source: source.to_owned(), group: group.to_owned(), ..LabelledText::default() }
     }
 
     #[test]
     fn groups_stay_together_and_folds_are_even() {
-        let mut rows: Vec<LabelledText> = (0..30).map(|_| row("mails", 0, "")).collect();
-        rows.extend((0..40).map(|index| row(if index % 2 == 0 { "a" } else { "b" }, 1, &format!("g{}", index / 4))));
+        let mut rows: Vec<LabelledText> = (0..30).map(|_| labelled_row("mails", 0, "")).collect();
+        rows.extend(
+            (0..40).map(|index| labelled_row(if index % 2 == 0 { "a" } else { "b" }, 1, &format!("g{}", index / 4))),
+        );
         let dealt = folds(&rows, 3, 7);
         assert_eq!(dealt, folds(&rows, 3, 7));
         let of_mails = |fold| dealt.iter().take(30).filter(|other| **other == fold).count();

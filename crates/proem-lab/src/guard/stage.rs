@@ -164,7 +164,7 @@ fn stage_table(stage: &TextScorer, examples: &[StageExample]) -> String {
 mod tests {
     use super::*;
 
-    fn example(best: f32, is_attack: bool, by_rule: bool) -> StageExample {
+    fn stage_example(best: f32, is_attack: bool, by_rule: bool) -> StageExample {
         let mut features = InjectionFeatures::default();
         features.0[0] = best;
         StageExample { features, is_attack, by_rule, source: "s".into() }
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn rules_count_towards_the_rate() {
         let weights = Logistic { weights: vec![1.0], bias: 0.0 };
-        let mut texts: Vec<StageExample> = (0..300u16).map(|n| example(f32::from(n), false, false)).collect();
+        let mut texts: Vec<StageExample> = (0..300u16).map(|n| stage_example(f32::from(n), false, false)).collect();
         let flagged = |texts: &[StageExample]| {
             let flag = flag_point(&weights, &texts.iter().collect::<Vec<_>>());
             texts.iter().filter(|text| text.by_rule || text.features.0[0] >= flag).count()
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn what_tells_attacks_apart_gets_weight() {
         let texts: Vec<StageExample> =
-            (0..40u16).map(|n| example(f32::from(n % 2) * 4.0 - 2.0, n % 2 == 1, false)).collect();
+            (0..40u16).map(|n| stage_example(f32::from(n % 2) * 4.0 - 2.0, n % 2 == 1, false)).collect();
         let weights = learn(&texts.iter().collect::<Vec<_>>()).unwrap();
         assert!(weights.weights[0] > 0.1, "{weights:?}");
     }

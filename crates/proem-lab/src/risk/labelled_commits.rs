@@ -209,13 +209,13 @@ mod tests {
 
     const HEADER: &str = "_id,date,bug,ns,nd,nf,entropy,la,ld,lt,fix,ndev,age,nuc,exp,rexp,sexp";
 
-    fn row(date: i64, la: u32) -> String {
+    fn commit_row(date: i64, la: u32) -> String {
         format!("x,{date},1,1,1,2,0.5,{la},2,300,0,4,1.5,9,100,20.5,30")
     }
 
     #[test]
     fn a_table_is_read_in_any_shape() {
-        let plain = format!("{HEADER}\n{}\n{}\n", row(20, 7), row(10, 8));
+        let plain = format!("{HEADER}\n{}\n{}\n", commit_row(20, 7), commit_row(10, 8));
         let shuffled = "bug,la,DATE,ns,nd,nf,entrophy,ld,lt,fix,ndev,age,nuc,exp,rexp,sexp,more\n\
                         1,7,20,1,1,2,0.5,2,300,0,4,1.5,9,100,20.5,30,\"a, b\"\n\
                         True,8.0,10.0,1,1,2,0.5,2,300,False,4,1.5,9,100,20.5,30,\n";
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn packed_and_plain_tables_are_the_same() {
         let folder = tempfile::tempdir().unwrap();
-        let text = format!("{HEADER}\n{}\n", row(20, 7));
+        let text = format!("{HEADER}\n{}\n", commit_row(20, 7));
         std::fs::write(folder.path().join("b.csv"), &text).unwrap();
         let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         packed.write_all(text.as_bytes()).unwrap();
@@ -247,8 +247,11 @@ mod tests {
         check("", "it is empty");
         check("_id,bug,ns,nd,nf,entropy,la,ld,lt,fix,ndev,nuc,exp,rexp", "the header lacks `date`, `age`, `sexp`");
         check(&format!("{HEADER}\n\nx,5"), "line 3: `bug` is missing");
-        check(&format!("{HEADER}\n{}", row(5, 1).replace("0.5", "half")), "line 2: `entropy` is `half`, not a number");
-        check(&format!("{HEADER}\n{}", row(5, 1).replacen(",1,", ",2,", 1)), "line 2: `bug` is `2`, not 0 or 1");
+        check(
+            &format!("{HEADER}\n{}", commit_row(5, 1).replace("0.5", "half")),
+            "line 2: `entropy` is `half`, not a number",
+        );
+        check(&format!("{HEADER}\n{}", commit_row(5, 1).replacen(",1,", ",2,", 1)), "line 2: `bug` is `2`, not 0 or 1");
         check(&format!("{HEADER}\nx,today,1"), "line 2: `date` is `today`, not seconds since 1970");
         let folder = tempfile::tempdir().unwrap();
         let error = projects(folder.path()).unwrap_err();
@@ -258,13 +261,15 @@ mod tests {
     #[test]
     fn an_empty_or_negative_cell_is_unknown() {
         let commits =
-            parse_commits(&format!("{HEADER}\n{}\n", row(5, 1).replace("1.5", "").replace("300", "-1"))).unwrap();
+            parse_commits(&format!("{HEADER}\n{}\n", commit_row(5, 1).replace("1.5", "").replace("300", "-1")))
+                .unwrap();
         assert_eq!(commits[0].features.unknown(), [Feature::Lt, Feature::Age]);
     }
 
     #[test]
     fn entropy_in_bits_is_normalised() {
-        let rows = [row(1, 1).replace("1,1,2,0.5", "1,1,4,1.5"), row(2, 1).replace("1,1,2,0.5", "1,1,1,0.0")];
+        let rows =
+            [commit_row(1, 1).replace("1,1,2,0.5", "1,1,4,1.5"), commit_row(2, 1).replace("1,1,2,0.5", "1,1,1,0.0")];
         let commits = parse_commits(&format!("{HEADER}\n{}\n", rows.join("\n"))).unwrap();
         let entropy = |place: usize| commits[place].features.get(Feature::Entropy);
         assert_eq!((entropy(0), entropy(1)), (Some(0.75), Some(0.0)));

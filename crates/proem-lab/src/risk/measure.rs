@@ -137,7 +137,7 @@ const fn count_of_commits(count: usize) -> f64 {
 mod tests {
     use super::*;
 
-    fn judged(scores: &[f64], labels: &[u8]) -> Vec<ScoredCommit> {
+    fn scored_commits(scores: &[f64], labels: &[u8]) -> Vec<ScoredCommit> {
         let one =
             |(score, label): (&f64, &u8)| ScoredCommit { score: *score, is_bug: *label == 1, added: 0.0, lines: 1.0 };
         scores.iter().zip(labels).map(one).collect()
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn the_area_agrees_with_the_count_of_pairs_and_delongs_variance() {
-        let judged = judged(&[0.1, 0.4, 0.35, 0.8, 0.8], &[0, 0, 1, 1, 0]);
+        let judged = scored_commits(&[0.1, 0.4, 0.35, 0.8, 0.8], &[0, 0, 1, 1, 0]);
         let area = area_under_curve(&judged).unwrap();
         // Bug 0.35 beats one of three, bug 0.8 two and ties one: 1/3 and 2.5/3.
         assert!((area.area - 3.5 / 6.0).abs() < 1e-12);
@@ -156,10 +156,10 @@ mod tests {
 
     #[test]
     fn one_label_has_no_area() {
-        assert_eq!(area_under_curve(&judged(&[1.0, 2.0], &[1, 1])), None);
+        assert_eq!(area_under_curve(&scored_commits(&[1.0, 2.0], &[1, 1])), None);
         assert_eq!(area_under_curve(&[]), None);
-        assert_eq!(area_within_size(&judged(&[1.0, 2.0], &[1, 1])), None);
-        assert_eq!(recall_of_riskiest(&judged(&[1.0], &[0]), 0.2), None);
+        assert_eq!(area_within_size(&scored_commits(&[1.0, 2.0], &[1, 1])), None);
+        assert_eq!(recall_of_riskiest(&scored_commits(&[1.0], &[0]), 0.2), None);
     }
 
     #[test]
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn recall_counts_commits_or_lines() {
-        let mut judged = judged(&[5.0, 4.0, 3.0, 2.0, 1.0], &[1, 0, 1, 0, 0]);
+        let mut judged = scored_commits(&[5.0, 4.0, 3.0, 2.0, 1.0], &[1, 0, 1, 0, 0]);
         assert_eq!((recall_of_riskiest(&judged, 0.2), recall_of_riskiest(&judged, 0.6)), (Some(0.5), Some(1.0)));
         judged[0].lines = 96.0;
         // The first has 96 of 100 lines, so nothing fits into 20 of them.

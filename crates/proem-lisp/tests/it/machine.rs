@@ -220,10 +220,10 @@ fn endless_sequences_work_where_something_takes_from_them() {
 
 #[test]
 fn a_machine_goes_from_thread_to_thread() {
-    fn is_send<T: Send + 'static>(value: T) -> T {
+    fn assert_send<T: Send + 'static>(value: T) -> T {
         value
     }
-    let mut machine = is_send(begin("(+ 1 2)"));
+    let mut machine = assert_send(begin("(+ 1 2)"));
     let end = std::thread::spawn(move || outcome_text(&machine.run(u64::MAX))).join().unwrap();
     assert_eq!(end, "3");
 }

@@ -8,16 +8,16 @@ use proem_lisp::documentation::{Chapter, PromptReference, chapters, entry};
 use proem_lisp::{Limits, Names, cost, resolve_source};
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
-fn folder() -> PathBuf {
+fn reference_folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/lisp")
 }
 
 /// Compares a page with the committed one, or writes it.
 #[track_caller]
 fn check_page(name: &str, generated: &str) {
-    let path = folder().join(name);
+    let path = reference_folder().join(name);
     if std::env::var_os("PROEM_UPDATE_REFERENCE").is_some_and(|value| value == "1") {
-        fs::create_dir_all(folder()).unwrap();
+        fs::create_dir_all(reference_folder()).unwrap();
         fs::write(&path, generated).unwrap();
         return;
     }
@@ -130,13 +130,14 @@ fn no_page_is_left_over() {
     let generated = chapters().iter().map(page_name).collect::<Vec<_>>();
     let others = ["README.md", "divergences.md", "language.md", "limits.md"].map(String::from);
     let expected: BTreeSet<String> = generated.into_iter().chain(others).collect();
-    let found = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let found =
+        fs::read_dir(reference_folder()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     assert!(found.collect::<BTreeSet<_>>().is_subset(&expected));
 }
 
 #[test]
 fn the_examples_of_the_language_page_run() {
-    let text = fs::read_to_string(folder().join("language.md")).unwrap();
+    let text = fs::read_to_string(reference_folder().join("language.md")).unwrap();
     let examples: Vec<(&str, &str)> = text.lines().filter_map(|line| line.split_once(" ; => ")).collect();
     assert!(examples.len() > 25, "{}", examples.len());
     for (source, value) in examples {

@@ -214,7 +214,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn kind(address: &str, expected: AddressKind) {
+    fn check_address_kind(address: &str, expected: AddressKind) {
         assert_eq!(AddressKind::of(address.parse().unwrap()), expected, "{address}");
     }
 
@@ -252,8 +252,8 @@ mod tests {
             ("fe80::1", "febf::1", LinkLocal),
             ("fec0::1", "ff02::1", Reserved),
         ] {
-            kind(first, expected);
-            kind(last, expected);
+            check_address_kind(first, expected);
+            check_address_kind(last, expected);
         }
     }
 

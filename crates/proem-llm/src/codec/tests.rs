@@ -36,7 +36,7 @@ fn request(answer: AnswerForm) -> Request {
 }
 
 /// The parts sent beside the text of the prompt, and the dropped ones.
-fn encoded(request: &Request, model: &Model) -> (EncodedRequest, String) {
+fn encode_request_text(request: &Request, model: &Model) -> (EncodedRequest, String) {
     let (_, plan) = sample::parse_sample("system:role user:task");
     let encoded = encode_request(request, model, &plan).unwrap();
     let mut body = encoded.wire.body.clone();
@@ -53,9 +53,9 @@ fn encoded(request: &Request, model: &Model) -> (EncodedRequest, String) {
 #[track_caller]
 fn check(model: &Model, answer: AnswerForm, expected: &str) {
     let request = request(answer);
-    let (first, told) = encoded(&request, model);
+    let (first, told) = encode_request_text(&request, model);
     assert_eq!(told, expected, "{} {:?}", model.name, request.answer);
-    assert_eq!(json::compact(&first.wire.body), json::compact(&encoded(&request, model).0.wire.body));
+    assert_eq!(json::compact(&first.wire.body), json::compact(&encode_request_text(&request, model).0.wire.body));
 }
 
 fn model(name: &str, answers: SchemaEnforcement) -> Model {
@@ -90,7 +90,7 @@ fn whole_bodies_and_where_they_go() {
             r#"{"max_completion_tokens":200,"messages":[{"content":"role","role":"system"},{"content":"task","role":"user"}],"model":"gpt-4o","stream":true,"stream_options":{"include_usage":true},"temperature":0.7}"#,
         ),
     ] {
-        let (encoded, _) = encoded(&request, &sample::built_in_model(name));
+        let (encoded, _) = encode_request_text(&request, &sample::built_in_model(name));
         assert_eq!((encoded.wire.path, json::compact(&encoded.wire.body).as_str()), (path, expected));
         let headers: Vec<_> = headers.into_iter().map(|(name, value)| (name, value.to_owned())).collect();
         assert_eq!(encoded.wire.headers, headers);
@@ -196,7 +196,7 @@ fn temperatures() {
             sampling: Sampling { temperature_percent: Some(percent), ..Sampling::default() },
             ..request(AnswerForm::Text)
         };
-        assert_eq!(encoded(&request, &sample::built_in_model(model)).1, expected, "{model} {percent}");
+        assert_eq!(encode_request_text(&request, &sample::built_in_model(model)).1, expected, "{model} {percent}");
     }
 }
 
@@ -223,7 +223,7 @@ fn words_are_chosen_as_far_as_a_provider_lets_them_be() {
         ),
     ] {
         let request = Request { sampling: sampling.clone(), ..request(AnswerForm::Text) };
-        assert_eq!(encoded(&request, &sample::built_in_model(model)).1, expected, "{model}");
+        assert_eq!(encode_request_text(&request, &sample::built_in_model(model)).1, expected, "{model}");
     }
 }
 
@@ -258,11 +258,11 @@ fn a_schema_that_can_not_be_enforced_is_sent_whole() {
     let mut open = tool("answer");
     open.schema["additionalProperties"] = json!({ "type": "string" });
     let request = request(AnswerForm::Value { tool: open.clone() });
-    let (encoded, _) = encoded(&request, &sample::built_in_model("gpt-4o"));
+    let (encoded, _) = encode_request_text(&request, &sample::built_in_model("gpt-4o"));
     let format = &encoded.wire.body["response_format"]["json_schema"];
     assert_eq!((&format["schema"], &format["strict"]), (&open.schema, &json!(false)));
     assert!(!encoded.dropped.is_empty());
-    let (encoded, _) = self::encoded(&request, &sample::built_in_model("claude-sonnet-5-5"));
+    let (encoded, _) = self::encode_request_text(&request, &sample::built_in_model("claude-sonnet-5-5"));
     let body = &encoded.wire.body;
     assert_eq!((&body["tools"][0]["input_schema"], body.get("output_config")), (&open.schema, None));
     let paths: Vec<&str> = encoded.dropped.iter().map(|dropped| dropped.path.as_str()).collect();
@@ -273,8 +273,10 @@ fn a_schema_that_can_not_be_enforced_is_sent_whole() {
 fn limits_that_anthropic_does_not_enforce_are_listed() {
     let mut limited = tool("answer");
     limited.schema["properties"]["city"] = json!({ "type": "array", "items": { "type": "integer" }, "maxItems": 3 });
-    let (encoded, told) =
-        encoded(&request(AnswerForm::Value { tool: limited }), &sample::built_in_model("claude-sonnet-5-5"));
+    let (encoded, told) = encode_request_text(
+        &request(AnswerForm::Value { tool: limited }),
+        &sample::built_in_model("claude-sonnet-5-5"),
+    );
     assert!(!json::compact(&encoded.wire.body).contains("maxItems"), "{told}");
     assert!(told.contains("\n- /properties/city/maxItems: "), "{told}");
 }
@@ -284,7 +286,7 @@ fn what_a_schema_loses_is_listed_by_tool() {
     let mut lossy = tool("time");
     lossy.schema["properties"]["city"]["maxLength"] = json!(10);
     let request = request(AnswerForm::Tools { tools: vec![lossy.clone(), tool("place")], choice: ToolChoice::Auto });
-    let (encoded, _) = encoded(&request, &sample::built_in_model("gpt-4o"));
+    let (encoded, _) = encode_request_text(&request, &sample::built_in_model("gpt-4o"));
     let alone = project_schema(&lossy.schema, SchemaDialect::OpenAiStrict).dropped;
     let expected: Vec<Omission> =
         alone.into_iter().map(|one| Omission { path: format!("/tools/time{}", one.path), ..one }).collect();
@@ -297,18 +299,18 @@ fn a_cache_is_asked_for_its_reasons() {
     let mut request = request(AnswerForm::Text);
     let anthropic = model("claude-haiku-4-5", SchemaEnforcement::Tool);
     let openai = model("gpt-4o", SchemaEnforcement::Tool);
-    let (plain, _) = encoded(&request, &anthropic);
+    let (plain, _) = encode_request_text(&request, &anthropic);
     assert!(plain.wire.body.get("diagnostics").is_none());
     for (previous, expected) in [(None, json!(null)), (Some("msg_01"), json!("msg_01"))] {
         request.inquiry = Some(CacheInquiry { previous: previous.map(str::to_owned) });
-        let (asking, _) = encoded(&request, &anthropic);
+        let (asking, _) = encode_request_text(&request, &anthropic);
         assert_eq!(asking.wire.body["diagnostics"], json!({ "previous_message_id": expected }));
         assert_eq!(asking.wire.headers[0], ("anthropic-beta", "cache-diagnosis-2026-04-07".to_owned()));
         // Nothing else of it is another.
         let mut rest = asking.wire.body.clone();
         rest.as_object_mut().unwrap().remove("diagnostics");
         assert_eq!((rest, &asking.wire.headers[1..]), (plain.wire.body.clone(), &plain.wire.headers[..]));
-        let (other, _) = encoded(&request, &openai);
+        let (other, _) = encode_request_text(&request, &openai);
         assert!(other.wire.body.get("diagnostics").is_none());
     }
 }

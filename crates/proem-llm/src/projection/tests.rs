@@ -279,7 +279,7 @@ fn roots() -> impl Strategy<Value = Spec> {
     })
 }
 
-fn object(prefix: &str, fields: &Fields, tag: Option<usize>, defs: &mut Map<String, Json>) -> Json {
+fn write_object(prefix: &str, fields: &Fields, tag: Option<usize>, defs: &mut Map<String, Json>) -> Json {
     let (mut properties, mut required) = (Map::new(), Vec::new());
     if let Some(tag) = tag {
         properties.insert("tag".into(), json!({ "const": tag }));
@@ -341,19 +341,19 @@ impl Spec {
                 defs.insert(name.clone(), schema);
                 json!({ "$ref": format!("#/$defs/{name}"), "description": "named" })
             }
-            Self::Object(fields) => object("f", fields, None, defs),
+            Self::Object(fields) => write_object("f", fields, None, defs),
             Self::Tagged(forms) => {
-                let forms = forms.iter().enumerate().map(|(tag, fields)| object("f", fields, Some(tag), defs));
+                let forms = forms.iter().enumerate().map(|(tag, fields)| write_object("f", fields, Some(tag), defs));
                 json!({ "oneOf": forms.collect::<Vec<_>>() })
             }
             Self::Beside(fields, forms) => {
-                let mut schema = object("b", fields, None, defs);
-                let forms = forms.iter().enumerate().map(|(tag, fields)| object("f", fields, Some(tag), defs));
+                let mut schema = write_object("b", fields, None, defs);
+                let forms = forms.iter().enumerate().map(|(tag, fields)| write_object("f", fields, Some(tag), defs));
                 schema["oneOf"] = forms.collect();
                 schema
             }
             Self::Both(one, other) => {
-                json!({ "allOf": [object("b", one, None, defs), object("f", other, None, defs)] })
+                json!({ "allOf": [write_object("b", one, None, defs), write_object("f", other, None, defs)] })
             }
         }
     }

@@ -112,12 +112,12 @@ mod tests {
 
     const KEY: &str = "sk-ant/api03+\"q\\0123456789";
 
-    fn secrets() -> [Secret; 2] {
+    fn two_secrets() -> [Secret; 2] {
         [Secret::new("KEY", KEY), Secret::new("OTHER", "abcdefghijklmnop")]
     }
 
     fn streamed<'p>(pieces: impl IntoIterator<Item = &'p str>) -> String {
-        let secrets = secrets();
+        let secrets = two_secrets();
         let mut stream = SecretStream::new(&secrets);
         let mut out: String = pieces.into_iter().map(|piece| stream.push(piece)).collect();
         out.push_str(&stream.finish());
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn only_what_may_begin_one_is_held_back() {
-        let secrets = secrets();
+        let secrets = two_secrets();
         let mut stream = SecretStream::new(&secrets);
         assert_eq!(stream.push("You "), "You ");
         assert_eq!(stream.push("can ab"), "can ");
@@ -166,7 +166,7 @@ mod tests {
             let shown = streamed(pieces.iter().map(String::as_str));
             assert!(shown.contains("[redacted:OTHER]"), "{unit:?}");
             assert!(shown == streamed([text.as_str()]), "{unit:?}");
-            assert!(super::super::find_secret(&secrets(), shown.as_bytes()).is_none(), "{unit:?}");
+            assert!(super::super::find_secret(&two_secrets(), shown.as_bytes()).is_none(), "{unit:?}");
         }
     }
 
@@ -201,12 +201,12 @@ mod tests {
             cuts.sort_unstable();
             let shown = streamed(cuts.windows(2).filter_map(|cut| text.get(cut[0]..cut[1])));
             prop_assert_eq!(&shown, &streamed([text.as_str()]));
-            prop_assert!(super::super::find_secret(&secrets(), shown.as_bytes()).is_none(), "{:?}", shown);
+            prop_assert!(super::super::find_secret(&two_secrets(), shown.as_bytes()).is_none(), "{:?}", shown);
         }
 
         #[test]
         fn other_text_stays(text in r"([A-Za-z0-9 .,%\\n\n]|sk-|abc){0,80}") {
-            let is_clean = super::super::find_secret(&secrets(), text.as_bytes()).is_none();
+            let is_clean = super::super::find_secret(&two_secrets(), text.as_bytes()).is_none();
             prop_assert!(!is_clean || streamed([text.as_str()]) == text);
         }
     }

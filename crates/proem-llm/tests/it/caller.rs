@@ -133,7 +133,7 @@ pub(crate) fn attempts(called: &CallOutcome) -> Vec<String> {
 }
 
 /// The word and the message of a failure.
-pub(crate) fn failure(called: &CallOutcome) -> (&'static str, String) {
+pub(crate) fn call_failure(called: &CallOutcome) -> (&'static str, String) {
     let failure = called.result.as_ref().unwrap_err();
     (failure.kind.as_str(), failure.message.clone())
 }

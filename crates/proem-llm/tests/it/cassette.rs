@@ -35,7 +35,7 @@ fn tape() -> Tape {
 }
 
 /// A new folder, and the one below it that is recorded into.
-fn folder() -> (TempDir, std::path::PathBuf) {
+fn cassette_folder() -> (TempDir, std::path::PathBuf) {
     let temporary = TempDir::new().unwrap();
     let folder = temporary.path().join("tapes").join("run");
     (temporary, folder)
@@ -53,7 +53,7 @@ fn said<T: std::fmt::Debug>(result: Result<T, CassetteError>, folder: &Path) -> 
 
 #[test]
 fn a_cassette_is_a_file_that_people_can_read() {
-    let (_temporary, folder) = folder();
+    let (_temporary, folder) = cassette_folder();
     record(&folder, &tape()).unwrap();
     let text = fs::read_to_string(folder.join("0001-00-00.json")).unwrap();
     let expected = r#"{
@@ -111,7 +111,7 @@ fn a_cassette_is_a_file_that_people_can_read() {
 #[test]
 fn only_the_owner_may_look() {
     use std::os::unix::fs::PermissionsExt;
-    let (_temporary, folder) = folder();
+    let (_temporary, folder) = cassette_folder();
     record(&folder, &tape()).unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&folder), 0o700);
@@ -121,7 +121,7 @@ fn only_the_owner_may_look() {
 
 #[test]
 fn a_folder_with_cassettes_is_not_recorded_into() {
-    let (_temporary, folder) = folder();
+    let (_temporary, folder) = cassette_folder();
     record(&folder, &tape()).unwrap();
     let expected =
         "the folder `DIR` already holds cassettes, such as `0001-00-00.json`; name an empty one or remove them";
@@ -162,7 +162,7 @@ fn nothing_is_written_in_which_a_secret_is_found() {
         (Tape { url: format!("http://localhost/{KEY}/v1"), ..tape() }, "the address"),
         (Tape { end: TapeEnd::Broken { kind: FailureKind::Cut, message: KEY.to_owned() }, ..tape() }, "the cassette"),
     ] {
-        let (_temporary, folder) = folder();
+        let (_temporary, folder) = cassette_folder();
         let expected = format!(
             "{place} holds the value of `ANTHROPIC_API_KEY`, so `0001-00-00.json` was not written; \
              remove the secret from the inputs, and replace it if it was sent by mistake"
@@ -171,7 +171,7 @@ fn nothing_is_written_in_which_a_secret_is_found() {
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "{place}");
     }
     // The text around the kept part may hold it.
-    let (_temporary, folder) = folder();
+    let (_temporary, folder) = cassette_folder();
     let mut tape = tape();
     tape.head.as_mut().unwrap().headers.push(("set-cookie".to_owned(), KEY.to_owned()));
     tape.request.headers.push(("x-api-key", KEY.to_owned()));
@@ -182,7 +182,7 @@ fn nothing_is_written_in_which_a_secret_is_found() {
 
 #[test]
 fn what_could_not_be_read_is_not_written() {
-    let (_temporary, folder) = folder();
+    let (_temporary, folder) = cassette_folder();
     let deep = (0..200).fold(json!(1), |inner, _| json!([inner]));
     let problem = said(record(&folder, &Tape { request: request(deep), ..tape() }), &folder);
     let expected =
@@ -195,7 +195,7 @@ fn what_could_not_be_read_is_not_written() {
 
 #[test]
 fn a_replay_gives_each_tape_once() {
-    let (_temporary, folder) = folder();
+    let (_temporary, folder) = cassette_folder();
     let recorder = Recorder::open(&folder, Vec::new()).unwrap();
     let later = CallSlot { run: 2, effect: 1 };
     recorder.write(SLOT, 0, &tape()).unwrap();
@@ -227,7 +227,7 @@ fn a_replay_gives_each_tape_once() {
 
 #[test]
 fn another_request_is_shown_as_a_difference() {
-    let (_temporary, folder) = folder();
+    let (_temporary, folder) = cassette_folder();
     record(&folder, &tape()).unwrap();
     let replayer = Replayer::open(&folder).unwrap();
     let content = "one\nTWO \u{1b}[31m";
@@ -270,7 +270,7 @@ fn another_request_is_shown_as_a_difference() {
 
 #[test]
 fn files_that_are_no_cassettes() {
-    let (_temporary, folder) = folder();
+    let (_temporary, folder) = cassette_folder();
     record(&folder, &tape()).unwrap();
     let path = folder.join("0001-00-00.json");
     let good = fs::read_to_string(&path).unwrap();
@@ -347,7 +347,7 @@ fn body() -> impl Strategy<Value = Json> {
     })
 }
 
-fn end() -> impl Strategy<Value = TapeEnd> {
+fn tape_end() -> impl Strategy<Value = TapeEnd> {
     let kinds = vec![FailureKind::Cut, FailureKind::TimedOut, FailureKind::TooLarge];
     prop_oneof![
         Just(TapeEnd::Whole),
@@ -360,7 +360,7 @@ prop_compose! {
     fn tapes()(
         body in body(), head in option::of((100u16..600, vec((header_name(), "[ -~é]{0,20}"), 0..8))),
         chunks in vec(prop_oneof![vec(any::<u8>(), 0..20), "[a-zé日]{0,9}".prop_map(String::into_bytes)], 0..12),
-        end in end(),
+        end in tape_end(),
     ) -> Tape {
         let head = head.map(|(status, headers)| ResponseHead { status, headers });
         Tape { url: URL.to_owned(), request: request(body), head, chunks, end }
@@ -372,7 +372,7 @@ proptest! {
 
     #[test]
     fn what_is_written_is_replayed(tape in tapes(), attempt in 0u32..3) {
-        let (_temporary, folder) = folder();
+        let (_temporary, folder) = cassette_folder();
         let slot = CallSlot { run: 7, effect: 3 };
         Recorder::open(&folder, Vec::new()).unwrap().write(slot, attempt, &tape).unwrap();
         let played = Replayer::open(&folder).unwrap().take(slot, attempt, URL, &tape.request).unwrap();
@@ -392,7 +392,7 @@ proptest! {
         name in header_name(), value in "[a-z]{30}",
         sent in select(vec!["authorization", "x-api-key", "cookie", "user-agent"]),
     ) {
-        let (_temporary, folder) = folder();
+        let (_temporary, folder) = cassette_folder();
         let mut tape = tape();
         tape.head.as_mut().unwrap().headers = vec![(name.clone(), value.clone())];
         tape.request.headers.push((sent, "sent-value-that-is-not-kept".to_owned()));
@@ -406,7 +406,7 @@ proptest! {
 
     #[test]
     fn a_changed_body_is_never_replayed(one in body(), other in body()) {
-        let (_temporary, folder) = folder();
+        let (_temporary, folder) = cassette_folder();
         record(&folder, &Tape { request: request(one.clone()), ..tape() }).unwrap();
         let replayer = Replayer::open(&folder).unwrap();
         let taken = replayer.take(SLOT, 0, URL, &request(other.clone()));

@@ -95,7 +95,7 @@ fn read<'b>(
 fn check(provider: Provider, request: &Request, answer: impl AsRef<[u8]>, expected: &str) {
     let answer = answer.as_ref();
     let whole = read(provider, request, [answer]);
-    assert_eq!(told(&whole.0), expected, "{}", String::from_utf8_lossy(answer));
+    assert_eq!(response_text(&whole.0), expected, "{}", String::from_utf8_lossy(answer));
     // As many cuts as a test has time for, never in step with the events.
     for at in (0..answer.len()).step_by(1 + answer.len() / 300) {
         let (one, other) = answer.split_at(at);
@@ -107,7 +107,7 @@ fn check(provider: Provider, request: &Request, answer: impl AsRef<[u8]>, expect
 }
 
 /// An answer in one line: its pieces, its end, its usage.
-fn told(result: &Result<Response, CallFailure>) -> String {
+fn response_text(result: &Result<Response, CallFailure>) -> String {
     let response = match result {
         Ok(response) => response,
         Err(failure) => {
@@ -115,7 +115,7 @@ fn told(result: &Result<Response, CallFailure>) -> String {
             return format!("{}: {}{said}", failure.kind.as_str(), failure.message);
         }
     };
-    let mut parts: Vec<String> = response.content.iter().map(piece).collect();
+    let mut parts: Vec<String> = response.content.iter().map(content_line).collect();
     parts.push(serde_json::to_value(response.finish).unwrap().as_str().unwrap().to_owned());
     let count = |tokens: Option<u64>| tokens.map_or("?".to_owned(), |tokens| tokens.to_string());
     let usage = &response.usage;
@@ -134,7 +134,7 @@ fn told(result: &Result<Response, CallFailure>) -> String {
     parts.join(" | ")
 }
 
-fn piece(content: &ResponsePart) -> String {
+fn content_line(content: &ResponsePart) -> String {
     match content {
         ResponsePart::Text { text: said } => format!("text {}", text(said)),
         ResponsePart::Refusal { text: said } => format!("refusal {}", text(said)),

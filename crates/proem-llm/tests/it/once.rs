@@ -22,16 +22,16 @@ enum Serving {
 }
 
 /// Serves one connection and says what was asked.
-fn serve(serving: Serving) -> (u16, JoinHandle<String>) {
+fn serve_once(serving: Serving) -> (u16, JoinHandle<String>) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
     let thread = std::thread::spawn(move || {
         let (stream, _) = listener.accept().unwrap();
         match serving {
             Serving::Close => String::new(),
-            Serving::Swallow => asked(&stream),
+            Serving::Swallow => asked_request(&stream),
             Serving::Answer(answer) => {
-                let asked = asked(&stream);
+                let asked = asked_request(&stream);
                 (&stream).write_all(answer.as_bytes()).unwrap();
                 asked
             }
@@ -41,7 +41,7 @@ fn serve(serving: Serving) -> (u16, JoinHandle<String>) {
 }
 
 /// Reads a request with its body.
-fn asked(stream: &TcpStream) -> String {
+fn asked_request(stream: &TcpStream) -> String {
     let mut reader = BufReader::new(stream);
     let (mut head, mut length) = (String::new(), 0);
     loop {
@@ -72,7 +72,7 @@ async fn send(url: &str, scope: HostScope, credential: Option<HostCredential<'_>
 
 #[tokio::test]
 async fn a_request_is_sent_as_it_is_and_its_credential_beside_it() {
-    let (port, server) = serve(Serving::Answer("HTTP/1.1 201 Created\r\ncontent-length: 2\r\n\r\nok".to_owned()));
+    let (port, server) = serve_once(Serving::Answer("HTTP/1.1 201 Created\r\ncontent-length: 2\r\n\r\nok".to_owned()));
     let secret = Secret::new("TICKETS", "hunter2");
     let url = format!("http://127.0.0.1:{port}/issues?x=%20y");
     let answer =
@@ -89,7 +89,7 @@ async fn no_redirect_is_followed() {
     let elsewhere = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let target = elsewhere.local_addr().unwrap();
     let answer = format!("HTTP/1.1 307 Temporary Redirect\r\nlocation: http://{target}/\r\ncontent-length: 0\r\n\r\n");
-    let (port, server) = serve(Serving::Answer(answer));
+    let (port, server) = serve_once(Serving::Answer(answer));
     let answer = send(&format!("http://127.0.0.1:{port}/"), HostScope::Private, None).await.unwrap();
     assert_eq!(answer.head.status, 307);
     server.join().unwrap();
@@ -119,7 +119,7 @@ async fn a_failure_says_how_far_the_request_came() {
         (Serving::Answer("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhal".to_owned()), Ok(200)),
         (Serving::Answer("HTTP/1.1 20".to_owned()), Err(HostStage::Begun)),
     ] {
-        let (port, server) = serve(serving);
+        let (port, server) = serve_once(serving);
         let found = send(&format!("http://127.0.0.1:{port}/"), HostScope::Private, None).await;
         assert_eq!(found.map(|answer| answer.head.status).map_err(|failure| failure.stage), expected);
         server.join().unwrap();

@@ -228,7 +228,7 @@ fn ancestors(commits: &[ListedCommit], tip: &ObjectId, found: &mut BTreeSet<Obje
     }
 }
 
-fn built(kept: Option<History>, commits: impl Iterator<Item = ListedCommit>) -> History {
+fn history_of_commits(kept: Option<History>, commits: impl Iterator<Item = ListedCommit>) -> History {
     let mut builder = HistoryBuilder::new(kept);
     commits.for_each(|commit| builder.add(commit));
     builder.finish(NOW, &[id(3)], HistoryGaps::default()).unwrap()
@@ -267,22 +267,22 @@ proptest! {
 
     #[test]
     fn the_order_of_reading_does_not_matter(commits in histories(), cut in any::<prop::sample::Index>()) {
-        let whole = built(None, commits.iter().cloned());
-        let newest_first = built(None, commits.iter().rev().cloned());
+        let whole = history_of_commits(None, commits.iter().cloned());
+        let newest_first = history_of_commits(None, commits.iter().rev().cloned());
         prop_assert_eq!(&whole, &newest_first);
         let (old, new) = commits.split_at(cut.index(commits.len()));
-        let kept = built(None, old.iter().cloned());
+        let kept = history_of_commits(None, old.iter().cloned());
         let kept = History::from_bytes(&kept.to_bytes()).unwrap();
-        let continued = built(Some(kept), new.iter().rev().cloned());
+        let continued = history_of_commits(Some(kept), new.iter().rev().cloned());
         prop_assert_eq!(files(&whole), files(&continued));
         prop_assert_eq!(&whole, &continued);
-        let twice = built(Some(continued), old.iter().cloned());
+        let twice = history_of_commits(Some(continued), old.iter().cloned());
         prop_assert_eq!(&whole, &twice);
     }
 
     #[test]
     fn a_past_is_the_ancestors(commits in histories(), tip in any::<prop::sample::Index>()) {
-        let history = built(None, commits.iter().cloned());
+        let history = history_of_commits(None, commits.iter().cloned());
         for (index, commit) in (0..).map(CommitIndex).zip(history.commits()) {
             prop_assert!(history.parents(index).iter().all(|parent| parent < &index));
             prop_assert_eq!(history.find(&commit.id), Some(index));
@@ -297,7 +297,7 @@ proptest! {
 
     #[test]
     fn bytes_come_back_and_damage_is_noticed(commits in histories(), at in any::<prop::sample::Index>(), by in 1_u8..) {
-        let history = built(None, commits.into_iter());
+        let history = history_of_commits(None, commits.into_iter());
         let mut bytes = history.to_bytes();
         prop_assert_eq!(&History::from_bytes(&bytes).unwrap(), &history);
         prop_assert!(History::from_bytes(&bytes[..at.index(bytes.len())]).is_err());

@@ -275,7 +275,7 @@ mod tests {
         .into_bytes()
     }
 
-    fn read(pieces: &[&[u8]]) -> Result<(HistoryBuilder, u32), Error> {
+    fn read_log(pieces: &[&[u8]]) -> Result<(HistoryBuilder, u32), Error> {
         let mut log = Log::new(HistoryBuilder::new(None), Mailmap::default(), PathRules::shipped().unwrap(), &|_| ());
         pieces.iter().try_for_each(|piece| log.take(piece))?;
         log.end()
@@ -286,7 +286,7 @@ mod tests {
         let log = log();
         for cut in 0..=log.len() {
             let (first, second) = log.split_at(cut);
-            let (builder, count) = read(&[first, second]).unwrap();
+            let (builder, count) = read_log(&[first, second]).unwrap();
             assert_eq!(count, 2, "{cut}");
             let history = builder.finish(1_700_000_000, &[], HistoryGaps::default()).unwrap();
             let names = |index| {
@@ -302,7 +302,7 @@ mod tests {
     #[test]
     fn a_log_that_ends_early_is_refused() {
         let log = log();
-        let ends: Vec<usize> = (0..=log.len()).filter(|&end| read(&[&log[..end]]).is_ok()).collect();
+        let ends: Vec<usize> = (0..=log.len()).filter(|&end| read_log(&[&log[..end]]).is_ok()).collect();
         // Only between files and commits can it end; that git ended well is what its exit code says.
         assert_eq!(ends.len(), 5, "{ends:?}");
     }
@@ -310,10 +310,10 @@ mod tests {
     #[test]
     fn what_is_no_log_is_refused() {
         for text in ["x", "x\0", "x\0\0", "\0\0\0\0\0\0\0", "a\0b\0c\0d\0e\0f\0g\0"] {
-            assert!(read(&[text.as_bytes()]).is_err(), "{text:?}");
+            assert!(read_log(&[text.as_bytes()]).is_err(), "{text:?}");
         }
         let huge = vec![b'1'; LONGEST + 1];
-        assert!(read(&[&huge]).is_err());
+        assert!(read_log(&[&huge]).is_err());
     }
 
     #[test]

@@ -31,7 +31,7 @@ fn git(fixture: &Fixture) -> (GitProgram, Repository) {
     (fixture.program(), fixture.repository())
 }
 
-fn resolved(fixture: &Fixture, spec: &Spec) -> Result<ResolvedChange, Error> {
+fn resolve_spec(fixture: &Fixture, spec: &Spec) -> Result<ResolvedChange, Error> {
     let (git, repository) = git(fixture);
     resolve_change(&git, &repository, spec, NOW)
 }
@@ -51,7 +51,7 @@ fn id(fixture: &Fixture, revision: &str) -> ObjectId {
 }
 
 /// Each file: status, paths, lines added and removed, lines before and after.
-fn shown(change: &Change) -> Vec<String> {
+fn change_lines(change: &Change) -> Vec<String> {
     let number = |number: Option<u32>| number.map_or_else(|| "?".to_owned(), |number| number.to_string());
     let file = |file: &ChangedFile| {
         let before = file.before.as_ref().map(|before| format!("{}=>", before.to_text())).unwrap_or_default();
@@ -101,7 +101,7 @@ fn every_kind_of_change_in_a_commit() {
     fixture.git(&["commit", "-q", "-m", "  the change\nmore"]);
     let change = head(&fixture);
     assert_eq!(
-        shown(&change),
+        change_lines(&change),
         [
             "Modified changed +2 -1 3..4",
             "Renamed edited=>edited too +1 -1 10..10",
@@ -132,7 +132,7 @@ fn every_kind_of_change_in_a_commit() {
 fn roots_merges_ranges_and_empty_changes() {
     let fixture = Fixture::committed();
     let root = head(&fixture);
-    assert_eq!((shown(&root), root.base), (vec!["Added a.txt +1 -0 0..1".to_owned()], None));
+    assert_eq!((change_lines(&root), root.base), (vec!["Added a.txt +1 -0 0..1".to_owned()], None));
     fixture.git(&["checkout", "-q", "-b", "side"]);
     fixture.write("side.txt", "1\n");
     fixture.commit("side one");
@@ -143,14 +143,14 @@ fn roots_merges_ranges_and_empty_changes() {
     fixture.commit("main one");
     for text in ["main..side", "main...side"] {
         let range = read(&fixture, &parse_change_spec(text));
-        assert_eq!(shown(&range), ["Added side.txt +2 -0 0..2"], "{text}");
+        assert_eq!(change_lines(&range), ["Added side.txt +2 -0 0..2"], "{text}");
         assert_eq!((range.kind, range.commits, range.base), (ChangeKind::Range, 2, Some(id(&fixture, "HEAD~1"))));
         assert_eq!((range.subject.as_str(), range.author.unwrap().mail.as_str()), ("side two", "ann@example.org"));
     }
     fixture.git(&["merge", "-q", "-m", "merged", "side"]);
     let merge = head(&fixture);
-    assert_eq!((shown(&merge), merge.is_merge), (vec!["Added side.txt +2 -0 0..2".to_owned()], true));
-    assert_eq!(resolved(&fixture, &parse_change_spec("HEAD")).unwrap().said, "the merge, against its first parent");
+    assert_eq!((change_lines(&merge), merge.is_merge), (vec!["Added side.txt +2 -0 0..2".to_owned()], true));
+    assert_eq!(resolve_spec(&fixture, &parse_change_spec("HEAD")).unwrap().said, "the merge, against its first parent");
     fixture.git(&["commit", "-q", "--allow-empty", "-m", "nothing"]);
     assert_eq!(head(&fixture).files, []);
     assert_eq!(read(&fixture, &parse_change_spec("HEAD..HEAD")).files, []);
@@ -169,7 +169,7 @@ fn revisions() {
         assert_eq!(parse_change_spec(text), expected);
     }
     let fixture = Fixture::committed();
-    let error = |text| resolved(&fixture, &parse_change_spec(text)).unwrap_err().to_string();
+    let error = |text| resolve_spec(&fixture, &parse_change_spec(text)).unwrap_err().to_string();
     for text in [
         "nothing",
         "-x",
@@ -197,14 +197,14 @@ fn revisions() {
     let unborn = Fixture::unborn();
     let no_commits = "the repository has no commits; commit something";
     for spec in [Spec::Auto, parse_change_spec("HEAD"), parse_change_spec("@")] {
-        assert_eq!(resolved(&unborn, &spec).unwrap_err().to_string(), no_commits);
+        assert_eq!(resolve_spec(&unborn, &spec).unwrap_err().to_string(), no_commits);
     }
     fixture.git(&["config", "core.bare", "true"]);
     for spec in [Spec::Staged, Spec::WorkTree] {
-        let text = resolved(&fixture, &spec).unwrap_err().to_string();
+        let text = resolve_spec(&fixture, &spec).unwrap_err().to_string();
         assert!(text.ends_with("is a bare repository, which has nothing uncommitted; name a commit"), "{text}");
     }
-    assert_eq!(resolved(&fixture, &Spec::Auto).unwrap().kind, ChangeKind::Commit);
+    assert_eq!(resolve_spec(&fixture, &Spec::Auto).unwrap().kind, ChangeKind::Commit);
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn short_ids_that_fit_several_commits_are_refused() {
         }
     }
     let short = ids.last().unwrap();
-    let error = resolved(&fixture, &parse_change_spec(short)).unwrap_err().to_string();
+    let error = resolve_spec(&fixture, &parse_change_spec(short)).unwrap_err().to_string();
     assert_eq!(error, format!("more than one commit begins with `{short}`; give more of its digits"));
 }
 
@@ -233,7 +233,7 @@ fn what_is_not_committed() {
     fixture.write("back", "1\n");
     fixture.write(".gitignore", "*.log\n");
     fixture.commit("more");
-    assert_eq!(resolved(&fixture, &Spec::Auto).unwrap().said, "HEAD, because nothing is uncommitted");
+    assert_eq!(resolve_spec(&fixture, &Spec::Auto).unwrap().said, "HEAD, because nothing is uncommitted");
     fixture.write("both", format!("{TEN}11\n"));
     fixture.write("staged", "1\n2\n");
     fixture.write("back", "2\n");
@@ -249,11 +249,14 @@ fn what_is_not_committed() {
     fixture.git(&["init", "-q", "nested"]);
     fixture.write("binary", b"\0");
     let staged = read(&fixture, &Spec::Staged);
-    assert_eq!(shown(&staged), ["Modified back +1 -1 1..1", "Modified both +1 -0 10..11", "Added staged +2 -0 0..2"]);
+    assert_eq!(
+        change_lines(&staged),
+        ["Modified back +1 -1 1..1", "Modified both +1 -0 10..11", "Added staged +2 -0 0..2"]
+    );
     assert_eq!((staged.kind, staged.id, staged.commits, staged.at), (ChangeKind::Staged, None, 0, NOW));
     let auto = read(&fixture, &Spec::Auto);
     assert_eq!(
-        shown(&auto),
+        change_lines(&auto),
         [
             "Added binary +? -? 0..?",
             "Modified both +2 -0 10..12",
@@ -274,8 +277,8 @@ fn an_unborn_branch_has_a_work_tree() {
     fixture.git(&["add", "staged"]);
     fixture.write("untracked", "1\n2\n");
     let auto = read(&fixture, &Spec::Auto);
-    assert_eq!(shown(&auto), ["Added staged +1 -0 0..1", "Added untracked +2 -0 0..2"]);
-    assert_eq!((auto.base, shown(&read(&fixture, &Spec::Staged)).len()), (None, 1));
+    assert_eq!(change_lines(&auto), ["Added staged +1 -0 0..1", "Added untracked +2 -0 0..2"]);
+    assert_eq!((auto.base, change_lines(&read(&fixture, &Spec::Staged)).len()), (None, 1));
 }
 
 #[test]
@@ -306,9 +309,9 @@ fn a_conflict_is_said() {
     fixture.commit("three");
     fixture.try_git(&["merge", "-q", "side"]);
     let change = read(&fixture, &Spec::WorkTree);
-    assert_eq!(shown(&change), ["Modified a.txt +? -? ?..?"]);
+    assert_eq!(change_lines(&change), ["Modified a.txt +? -? ?..?"]);
     assert_eq!(change.gaps, ["1 paths are in conflict; resolve them to have them assessed"]);
-    let staged = resolved(&fixture, &Spec::Staged).unwrap_err().to_string();
+    let staged = resolve_spec(&fixture, &Spec::Staged).unwrap_err().to_string();
     assert_eq!(
         staged,
         "1 path is in conflict, so what is staged can't be committed; resolve the conflicts and stage the files"
@@ -327,7 +330,7 @@ fn a_change_does_not_hide_its_own_lines() {
     fixture.write(".git/info/attributes", "");
     fixture.commit("after");
     let change = head(&fixture);
-    assert_eq!(shown(&change), ["Added .gitattributes +1 -0 0..1", "Modified src/a.rs +1 -0 1..2"]);
+    assert_eq!(change_lines(&change), ["Added .gitattributes +1 -0 0..1", "Modified src/a.rs +1 -0 1..2"]);
     let (program, repository) = git(&fixture);
     let resolved = resolve_change(&program, &repository, &parse_change_spec("HEAD"), NOW).unwrap();
     let attributes = base_attributes(&program, &repository, &resolved).unwrap();
@@ -423,7 +426,7 @@ fn what_a_partial_clone_left_out_is_unknown() {
     let fixture = partial();
     let change = head(&fixture);
     assert_eq!(
-        shown(&change),
+        change_lines(&change),
         ["Modified b.txt +? -? ?..?", "Added c.txt +? -? 0..?", "Renamed same.txt=>moved.txt +? -? ?..?"]
     );
     assert_eq!(
@@ -458,7 +461,7 @@ fn a_deleted_object_leaves_the_other_files_known() {
     fs::remove_file(fixture.repo.join(".git/objects").join(folder).join(name)).unwrap();
     let change = head(&fixture);
     assert_eq!(
-        shown(&change),
+        change_lines(&change),
         [
             "Modified a.txt +? -? ?..?",
             "Modified b.txt +2 -1 2..3",
@@ -477,7 +480,7 @@ fn a_parent_that_a_shallow_clone_left_out_is_an_error() {
     let (from, to) = (format!("file://{}", fixture.repo.display()), fixture.base.join("clone"));
     fixture.git(&["clone", "-q", "--depth=1", &from, to.to_str().unwrap()]);
     fixture.repo = to;
-    let error = resolved(&fixture, &parse_change_spec("HEAD")).unwrap_err().to_string();
+    let error = resolve_spec(&fixture, &parse_change_spec("HEAD")).unwrap_err().to_string();
     let commit = id(&fixture, "HEAD");
     assert_eq!(
         error,
@@ -546,7 +549,7 @@ fn a_commit_without_a_readable_date_is_listed() {
     }
 }
 
-fn numbers(drawn: &DrawnCommit) -> Vec<String> {
+fn drawn_numbers(drawn: &DrawnCommit) -> Vec<String> {
     let file = |file: &proem_risk::sample::DrawnFile| {
         let lines = file.lines.map(|lines| (lines.added, lines.removed));
         format!("{} {lines:?} {:?}", file.path.to_text(), file.before)
@@ -573,7 +576,7 @@ fn past_commits_are_read_with_their_lines() {
     let read = || read_drawn_commits(&git, &repository, &ids, Some(&cache)).unwrap();
     let first = read();
     assert_eq!(
-        first.iter().map(numbers).collect::<Vec<_>>(),
+        first.iter().map(drawn_numbers).collect::<Vec<_>>(),
         [
             vec!["a.txt Some((2, 1)) Some(1)", "b\nb Some((0, 0)) Some(10)", "picture None None"],
             vec!["a.txt Some((1, 0)) Some(0)"],

@@ -215,7 +215,7 @@ pub(crate) fn assert_text(text: &Untrusted<String>, expected: &str, source: &str
 }
 
 /// The gaps, `what: why`.
-pub(crate) fn said(gaps: &[Gap]) -> Vec<String> {
+pub(crate) fn gap_lines(gaps: &[Gap]) -> Vec<String> {
     gaps.iter().map(|gap| format!("{}: {}", gap.what, gap.why)).collect()
 }
 

@@ -79,7 +79,7 @@ impl Scene {
 }
 
 /// Each commit, oldest first: subject, touched paths.
-fn shown(history: &History) -> Vec<String> {
+fn history_lines(history: &History) -> Vec<String> {
     let touch = |touch: &proem_risk::history::Touch| {
         let from = touch.from.map(|from| format!("{}=>", history.path(from).to_text())).unwrap_or_default();
         format!(" {:?}:{from}{}", touch.status, history.path(touch.path).to_text())
@@ -116,7 +116,7 @@ fn grown() -> Scene {
 fn all_of_a_history_is_read() {
     let scene = grown();
     let history = scene.read("HEAD");
-    let mut lines = shown(&history);
+    let mut lines = history_lines(&history);
     lines[2..5].sort();
     assert_eq!(
         lines,
@@ -144,7 +144,7 @@ fn along_first_parents_a_merge_stands_for_what_it_brought() {
     let scene = grown();
     let read = scene.try_read(&HistoryWanted { first_parent: true, ..scene.wanted("HEAD") }).unwrap();
     assert_eq!(
-        shown(&read.history)[3..],
+        history_lines(&read.history)[3..],
         ["an octopus Added:other.txt Added:side.txt".to_owned(), "Revert \"first\" Deleted:a.txt".to_owned()]
     );
     assert_eq!(read.history.commits().len(), 5);
@@ -173,7 +173,7 @@ fn names_are_bytes_and_people_may_be_called_anything() {
     assert_eq!(history.subject(proem_risk::history::CommitIndex(0)), ":100644 subject\u{1}");
     let ann = history.person_with("a@example.org").unwrap();
     assert_eq!(history.by(ann).len(), 1);
-    assert_eq!(shown(&history)[1], " Added:link");
+    assert_eq!(history_lines(&history)[1], " Added:link");
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn settings_of_the_repository_change_nothing() {
         scene.fixture.git(&["config", key, value]);
     }
     scene.fixture.write(".gitattributes", "* -diff\n");
-    assert_eq!(shown(&scene.read("HEAD")), shown(&plain));
+    assert_eq!(history_lines(&scene.read("HEAD")), history_lines(&plain));
     assert_eq!(scene.read("HEAD"), plain);
 }
 
@@ -375,12 +375,12 @@ fn incomplete_clones_are_labelled() {
     let shallow = clone("--depth=2").read("HEAD");
     assert!(shallow.missing().shallow && !shallow.missing().partial);
     // The files of the oldest commits are unknown: git compares them with nothing.
-    assert_eq!(shown(&shallow), ["an octopus", "Revert \"first\" Deleted:a.txt"]);
-    assert!(shown(&clone("--depth=3").read("HEAD")).iter().take(3).all(|commit| !commit.contains(':')));
+    assert_eq!(history_lines(&shallow), ["an octopus", "Revert \"first\" Deleted:a.txt"]);
+    assert!(history_lines(&clone("--depth=3").read("HEAD")).iter().take(3).all(|commit| !commit.contains(':')));
     let partial = clone("--filter=blob:none");
     let history = partial.read("HEAD");
     assert!(history.missing().partial && !history.missing().shallow);
-    assert_eq!(shown(&history), shown(&grown().read("HEAD")));
+    assert_eq!(history_lines(&history), history_lines(&grown().read("HEAD")));
     assert_eq!(grown().read("HEAD").missing(), proem_risk::history::HistoryGaps::default());
 }
 

@@ -13,7 +13,7 @@ use proem_runtime::context::IgnorePatterns;
 use proptest::prelude::*;
 
 /// Git's verdict on paths under these patterns.
-fn git(folder: &std::path::Path, patterns: &str, paths: &[String]) -> Vec<bool> {
+fn paths_ignored_by_git(folder: &std::path::Path, patterns: &str, paths: &[String]) -> Vec<bool> {
     fs::write(folder.join("patterns"), patterns).unwrap();
     let excludes = format!("core.excludesFile={}", folder.join("patterns").display());
     let mut child = Command::new("git")
@@ -65,7 +65,7 @@ fn one_star(part: &str) -> String {
     part
 }
 
-fn path() -> impl Strategy<Value = String> {
+fn any_path() -> impl Strategy<Value = String> {
     prop::collection::vec("[abc]{1,3}|\\*|a b", 1..5).prop_map(|parts| parts.join("/"))
 }
 
@@ -77,11 +77,11 @@ fn the_answer_is_gits() {
     let matched = std::cell::Cell::new(0_usize);
     proptest!(ProptestConfig::with_cases(100), |(
         patterns in prop::collection::vec(pattern(), 1..5),
-        paths in prop::collection::vec(path(), 30),
+        paths in prop::collection::vec(any_path(), 30),
     )| {
         let text = patterns.join("\n");
         let read = IgnorePatterns::parse(text.as_bytes());
-        for (path, expected) in paths.iter().zip(git(folder.path(), &text, &paths)) {
+        for (path, expected) in paths.iter().zip(paths_ignored_by_git(folder.path(), &text, &paths)) {
             prop_assert_eq!(read.matches(path.as_bytes()), expected, "{:?} {}", text, path);
             matched.set(matched.get() + usize::from(expected));
         }

@@ -14,7 +14,7 @@ use proem_llm::secret::Secret;
 use proem_runtime::remote_embedder::{EmbedderLimits, MAX_TEXTS, RemoteEmbedder};
 use proem_select::embedding::{Embedder as _, ModelId, embed_texts};
 
-fn endpoint(base_url: &str) -> Endpoint {
+fn embedding_endpoint(base_url: &str) -> Endpoint {
     let limits = EndpointLimits { attempts: NonZeroU32::MIN, ..EndpointLimits::default() };
     let (name, base_url) = ("local".to_owned(), base_url.to_owned());
     Endpoint { name, provider: Provider::OpenAi, base_url, key: EndpointKey::None, limits, authorities: None }
@@ -45,14 +45,14 @@ fn fails(server: &ScriptedServer, embedder: &RemoteEmbedder, kind: ErrorKind, ex
 #[track_caller]
 fn check(reply: Reply, kind: ErrorKind, expected: &str) {
     let server = start(reply);
-    fails(&server, &embedder(endpoint(&server.base_url())), kind, expected);
+    fails(&server, &embedder(embedding_endpoint(&server.base_url())), kind, expected);
 }
 
 #[test]
 fn each_text_has_its_vector_and_silent_ones_have_none() {
     for fault in [VectorFault::None, VectorFault::Reversed] {
         let server = start(vectors(fault));
-        let embedder = embedder(endpoint(&server.base_url()));
+        let embedder = embedder(embedding_endpoint(&server.base_url()));
         let all = embed_texts(&embedder, &["a b", "", "c", " \n", "a b"]).unwrap();
         let known: Vec<bool> = all.iter().map(Option::is_some).collect();
         assert_eq!(known, [true, false, true, false, true]);
@@ -67,7 +67,7 @@ fn each_text_has_its_vector_and_silent_ones_have_none() {
 #[test]
 fn many_texts_are_several_requests_in_order() {
     let server = start(vectors(VectorFault::None));
-    let embedder = embedder(endpoint(&server.base_url()));
+    let embedder = embedder(embedding_endpoint(&server.base_url()));
     let texts: Vec<String> = (0..500).map(|number| format!("text {number}")).collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let all = embed_texts(&embedder, &texts).unwrap();
@@ -82,7 +82,7 @@ fn many_texts_are_several_requests_in_order() {
 #[test]
 fn a_request_is_as_small_as_its_answer_must_be() {
     let server = start(vectors(VectorFault::None));
-    let mut endpoint = endpoint(&server.base_url());
+    let mut endpoint = embedding_endpoint(&server.base_url());
     endpoint.limits.answer_bytes = 1_000;
     let embedder = RemoteEmbedder::new(endpoint, "small", Some(8), EmbedderLimits::default()).unwrap();
     embed_texts(&embedder, &["a", "b", "c", "d"]).unwrap();
@@ -93,7 +93,7 @@ fn a_request_is_as_small_as_its_answer_must_be() {
 fn a_long_text_is_cut_between_two_characters() {
     let server = start(vectors(VectorFault::None));
     let limits = EmbedderLimits { text_bytes: NonZeroUsize::new(5).unwrap(), ..EmbedderLimits::default() };
-    let embedder = RemoteEmbedder::new(endpoint(&server.base_url()), "small", None, limits).unwrap();
+    let embedder = RemoteEmbedder::new(embedding_endpoint(&server.base_url()), "small", None, limits).unwrap();
     embed_texts(&embedder, &["éééé"]).unwrap();
     assert_eq!(server.requests()[0].json().unwrap()["input"][0], "éé");
 }
@@ -127,10 +127,11 @@ fn a_vector_of_zeros_or_of_too_many_numbers_is_of_no_use() {
         })
     };
     let server = start(given(vec![0.0; 8]));
-    let error = embed_texts(&embedder(endpoint(&server.base_url())), &["one", "two"]).unwrap_err();
+    let error = embed_texts(&embedder(embedding_endpoint(&server.base_url())), &["one", "two"]).unwrap_err();
     assert!(error.to_string().ends_with("gave a vector of length zero"), "{error}");
     let server = start(given(vec![1.0; 5_000]));
-    let any = RemoteEmbedder::new(endpoint(&server.base_url()), "small", None, EmbedderLimits::default()).unwrap();
+    let any =
+        RemoteEmbedder::new(embedding_endpoint(&server.base_url()), "small", None, EmbedderLimits::default()).unwrap();
     let expected = "its vectors have 5000 numbers, and at most 4096 are read; set `dimensions` under `[embedding]`, or \
                     choose another model";
     fails(&server, &any, ErrorKind::InvalidVector, expected);
@@ -166,7 +167,7 @@ fn an_answer_of_ten_megabytes_is_not_read() {
 #[test]
 fn a_wrong_key_is_named_by_its_variable() {
     let server = ScriptedServer::start(ServerScript::embeddings(8).with_key("sk-right")).unwrap();
-    let keyed = |key: EndpointKey| embedder(Endpoint { key, ..endpoint(&server.base_url()) });
+    let keyed = |key: EndpointKey| embedder(Endpoint { key, ..embedding_endpoint(&server.base_url()) });
     let variable = || "LOCAL_KEY".to_owned();
     let wrong = EndpointKey::Loaded { variable: variable(), secret: Secret::new("LOCAL_KEY", "sk-wrong") };
     let expected = "provider `local` refused the key in `LOCAL_KEY`; set it to a valid key";
@@ -188,7 +189,7 @@ fn nobody_listens() {
     let server = start(vectors(VectorFault::None));
     let (address, base_url) = (server.address().to_string(), server.base_url());
     drop(server);
-    let error = embed_texts(&embedder(endpoint(&base_url)), &["one"]).unwrap_err();
+    let error = embed_texts(&embedder(embedding_endpoint(&base_url)), &["one"]).unwrap_err();
     let expected = format!(
         "embedding with `small` at provider `local`: nothing listens at `{address}`; start the server or check \
          `providers.local.base_url`; gave up after 1 attempt"
@@ -200,7 +201,7 @@ fn nobody_listens() {
 fn what_fails_for_a_moment_is_asked_again() {
     let server =
         ScriptedServer::start(ServerScript::of(vec![Reply::raw(500, ""), vectors(VectorFault::None)])).unwrap();
-    let mut endpoint = endpoint(&server.base_url());
+    let mut endpoint = embedding_endpoint(&server.base_url());
     endpoint.limits.attempts = NonZeroU32::new(2).unwrap();
     let embedder = embedder(endpoint);
     assert!(embed_texts(&embedder, &["one"]).is_ok());
@@ -212,7 +213,7 @@ fn time_is_up_whatever_the_endpoint_allows() {
     let say = ReplyContent::Embeddings(Vectors { dimensions: 8, given: None, fault: VectorFault::None });
     let server = start(Reply { say, how: Delivery { delay_ms: 60_000, ..Delivery::default() } });
     let limits = EmbedderLimits { all: Duration::from_millis(100), ..EmbedderLimits::default() };
-    let embedder = RemoteEmbedder::new(endpoint(&server.base_url()), "small", Some(8), limits).unwrap();
+    let embedder = RemoteEmbedder::new(embedding_endpoint(&server.base_url()), "small", Some(8), limits).unwrap();
     let expected =
         "the vectors did not arrive within 0.1 s; raise `seconds` under `[embedding]`, or choose a faster server";
     fails(&server, &embedder, ErrorKind::Embedding, expected);
@@ -234,7 +235,7 @@ fn an_answer_that_never_ends_is_left() {
 fn who_failed_is_left_alone_and_who_answered_badly_is_not() {
     for (reply, requests) in [(Reply::raw(401, ""), 1), (vectors(VectorFault::NotANumber), 3)] {
         let server = start(reply);
-        let embedder = embedder(endpoint(&server.base_url()));
+        let embedder = embedder(embedding_endpoint(&server.base_url()));
         let errors: Vec<Error> = (0..3).map(|_| embed_texts(&embedder, &["one"]).unwrap_err()).collect();
         assert!(errors.iter().all(|error| *error == errors[0]));
         assert_eq!(server.requests().len(), requests);
@@ -244,7 +245,8 @@ fn who_failed_is_left_alone_and_who_answered_badly_is_not() {
 #[test]
 fn ids_follow_address_model_and_dimensions() {
     let id = |base_url: &str, model: &str, dimensions: Option<u32>| {
-        let embedder = RemoteEmbedder::new(endpoint(base_url), model, dimensions, EmbedderLimits::default()).unwrap();
+        let embedder =
+            RemoteEmbedder::new(embedding_endpoint(base_url), model, dimensions, EmbedderLimits::default()).unwrap();
         embedder.model().to_string()
     };
     let first = id("https://host.example/v1", "small", Some(8));
@@ -270,8 +272,8 @@ fn what_can_never_work_is_no_embedder() {
         assert_eq!(error, format!("embedding with `small` at provider `local`: {expected}"));
     };
     let expected = "its protocol has no embeddings; choose a provider of protocol `openai`";
-    fails(Endpoint { provider: Provider::Anthropic, ..endpoint("https://host/v1") }, expected);
-    fails(endpoint("host"), "`providers.local.base_url` is not a URL; write it as `https://HOST/PATH`");
+    fails(Endpoint { provider: Provider::Anthropic, ..embedding_endpoint("https://host/v1") }, expected);
+    fails(embedding_endpoint("host"), "`providers.local.base_url` is not a URL; write it as `https://HOST/PATH`");
 }
 
 #[test]
@@ -279,7 +281,7 @@ fn it_may_be_asked_and_dropped_within_an_asynchronous_runtime() {
     let server = start(vectors(VectorFault::None));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let embedder = embedder(endpoint(&server.base_url()));
+        let embedder = embedder(embedding_endpoint(&server.base_url()));
         assert!(embed_texts(&embedder, &["one"]).is_ok());
     });
 }

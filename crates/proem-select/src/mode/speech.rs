@@ -174,6 +174,8 @@ fn clause_utterance(reading: &ClauseReading<'_>) -> Utterance {
     let at = |cue: Cue| reading.at(head, cue);
     let asks = |cue: Cue| at(cue).is_some();
     let question = reading.end == ClauseEnd::Question;
+    // The strongest cues go first: each of these changes the meaning of those below. "Could you" makes an order of a
+    // question, and "suppose" makes a question of an order.
     if hands_off(reading) == Some(HandsOff::Alone) {
         return Utterance::new(SpeechAct::Nothing, None);
     }

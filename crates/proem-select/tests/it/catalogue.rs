@@ -23,10 +23,10 @@ fn outside(path: &str, text: &str) -> SourceFile {
 }
 
 fn catalogue(parts: Vec<CatalogueContents>) -> Catalogue {
-    approved(parts, &Approvals::default())
+    catalogue_with_approvals(parts, &Approvals::default())
 }
 
-fn approved(parts: Vec<CatalogueContents>, approvals: &Approvals) -> Catalogue {
+fn catalogue_with_approvals(parts: Vec<CatalogueContents>, approvals: &Approvals) -> Catalogue {
     let mut all = CatalogueContents::default();
     parts.into_iter().for_each(|part| all.add(part));
     Catalogue::new(all, approvals)
@@ -482,7 +482,10 @@ fn deep_nesting_is_refused_and_stops_nothing() {
 #[test]
 fn approval_is_of_exactly_what_was_shown() {
     let with = |description: &str, approvals: &Approvals| {
-        approved(vec![tools("s", &format!(r#"[{{"name": "t", "description": "{description}"}}]"#))], approvals)
+        catalogue_with_approvals(
+            vec![tools("s", &format!(r#"[{{"name": "t", "description": "{description}"}}]"#))],
+            approvals,
+        )
     };
     let none = Approvals::default();
     let before = with("one", &none);
@@ -497,7 +500,7 @@ fn approval_is_of_exactly_what_was_shown() {
     assert!(entry.approved().is_none() && entry.changed());
     assert_eq!(findings(&changed, None)[0].kind, EntryConcernKind::Changed);
     // Approved under another name is not approved.
-    let elsewhere = approved(vec![tools("r", r#"[{"name": "t", "description": "one"}]"#)], &approvals);
+    let elsewhere = catalogue_with_approvals(vec![tools("r", r#"[{"name": "t", "description": "one"}]"#)], &approvals);
     assert_eq!(elsewhere.get("r__t").unwrap().approval(), Approval::Outside);
 }
 

@@ -53,7 +53,7 @@ impl Embedder for Broken {
 }
 
 /// So many files that the repository isn't small.
-fn paths() -> Vec<String> {
+fn many_paths() -> Vec<String> {
     let others = (0..250).map(|number| format!("src/part{number}/mod.rs"));
     ["src/order.rs", "src/bean_counter.rs", "src/table.rs"].map(str::to_owned).into_iter().chain(others).collect()
 }
@@ -75,7 +75,7 @@ fn about_code(corpus: &Corpus<'_>, task: &str) -> f32 {
 
 #[test]
 fn words_that_are_known_and_words_of_software_speak_for_code() {
-    let (software, everyday, paths) = (OneMeaning::new(true), OneMeaning::new(false), paths());
+    let (software, everyday, paths) = (OneMeaning::new(true), OneMeaning::new(false), many_paths());
     let task = "order coffee beans tomorrow";
     let weights = ContextWeights::shipped().unwrap().abstention;
     let least = weights.least;
@@ -89,7 +89,7 @@ fn words_that_are_known_and_words_of_software_speak_for_code() {
 /// Nothing is held back where nothing can be said against it.
 #[test]
 fn what_is_named_and_what_is_unknown_counts_as_code() {
-    let (everyday, paths) = (OneMeaning::new(false), paths());
+    let (everyday, paths) = (OneMeaning::new(false), many_paths());
     let task = "order coffee beans tomorrow";
     let without_model = corpus(&paths, &[], None);
     let broken = Broken(ModelId::new("broken").unwrap());
@@ -114,7 +114,7 @@ fn what_is_named_and_what_is_unknown_counts_as_code() {
 
 #[test]
 fn signals_say_what_their_names_say() {
-    let (everyday, paths) = (OneMeaning::new(false), paths());
+    let (everyday, paths) = (OneMeaning::new(false), many_paths());
     let corpus = corpus(&paths, &["order tea"], Some(&everyday));
     let weights = ContextWeights::shipped().unwrap();
     let signals = signals_of_task(&corpus, &ContextTask::new("order coffee beans tomorrow"), &weights).unwrap();
@@ -141,7 +141,7 @@ proptest! {
         subjects in prop::collection::vec("[a-z ]{0,30}", 0..5),
         is_software in any::<bool>(),
     ) {
-        let (model, paths) = (OneMeaning::new(is_software), paths());
+        let (model, paths) = (OneMeaning::new(is_software), many_paths());
         let subjects: Vec<&str> = subjects.iter().map(String::as_str).collect();
         let corpus = corpus(&paths, &subjects, Some(&model));
         for task in [task, words.join(" ")] {

@@ -33,7 +33,7 @@ fn corpus(commits: Vec<CorpusCommit<'_>>) -> Corpus<'_> {
     Corpus { files: PATHS.into_iter().map(file).collect(), commits, meaning: None }
 }
 
-fn code(corpus: &Corpus<'_>, task: &str) -> Vec<RankedFile> {
+fn code_candidates(corpus: &Corpus<'_>, task: &str) -> Vec<RankedFile> {
     rank_files(corpus, &ContextTask::new(task), &ContextWeights::shipped().unwrap(), 10, &Sequential).code
 }
 
@@ -71,9 +71,9 @@ impl Embedder for Ends {
 fn of_two_files_alike_the_one_comes_first_that_whoever_asks_changed() {
     let commits = |is_own| behind(20, [commit("tidy", &[0], false), commit("tidy", &[2], is_own)]);
     let said = |file: &RankedFile| file.evidence.contains(&FileEvidence::Own { commits: 21 });
-    let known = code(&corpus(commits(true)), "list export is slow");
+    let known = code_candidates(&corpus(commits(true)), "list export is slow");
     assert_eq!((known[0].file, said(&known[0])), (2, true));
-    let unknown = code(&corpus(commits(false)), "list export is slow");
+    let unknown = code_candidates(&corpus(commits(false)), "list export is slow");
     let score = |files: &[RankedFile], file: usize| files.iter().find(|ranked| ranked.file == file).unwrap().score;
     let ahead = |files: &[RankedFile]| score(files, 2) - score(files, 0);
     assert!(ahead(&known) > ahead(&unknown) + 0.5, "{} {}", ahead(&known), ahead(&unknown));
@@ -94,7 +94,7 @@ fn commits_alike_in_meaning_speak_for_their_files() {
     assert_eq!(signal(&with, "session does not close", "commit alike in meaning"), [0.0, 0.0, 0.0, 1.0]);
     assert_eq!(signal(&corpus(commits), "session does not close", "commit alike in meaning"), [0.0; 4]);
     assert_eq!(signal(&with, "the session", "commit alike in meaning"), [0.0; 4], "a task without a vector");
-    let first = code(&with, "session does not close").remove(0);
+    let first = code_candidates(&with, "session does not close").remove(0);
     assert_eq!(first.file, 3);
     assert!(first.evidence.contains(&FileEvidence::Commits { commits: vec![21] }));
 }

@@ -73,7 +73,7 @@ fn corpus<'c>(files: &'c [MadeFile], commits: &'c [(String, Vec<usize>)]) -> Cor
     Corpus { files: files.iter().map(file).collect(), commits: commits.iter().map(commit).collect(), meaning: None }
 }
 
-fn past() -> impl Strategy<Value = Vec<(String, Vec<usize>)>> {
+fn past_commits() -> impl Strategy<Value = Vec<(String, Vec<usize>)>> {
     prop::collection::vec((words(), prop::collection::vec(0_usize..14, 1..4)), 0..8)
 }
 
@@ -84,7 +84,7 @@ fn listed(ranking: &FileRanking) -> Vec<usize> {
 proptest! {
     /// Each file once within its use, best first, no more than wanted. Foreign files are in no list.
     #[test]
-    fn a_ranking_is_a_sorted_choice(files in files(), past in past(), task in words(), most in 0_usize..20) {
+    fn a_ranking_is_a_sorted_choice(files in files(), past in past_commits(), task in words(), most in 0_usize..20) {
         let corpus = corpus(&files, &past);
         let weights = ContextWeights::shipped().unwrap();
         let ranking = rank_files(&corpus, &ContextTask::new(&task), &weights, most, &Sequential);
@@ -106,7 +106,7 @@ proptest! {
 
     /// More of a shorter list is the same list gone on with.
     #[test]
-    fn a_longer_list_begins_like_a_shorter_one(files in files(), past in past(), task in words(), most in 0_usize..9) {
+    fn a_longer_list_begins_like_a_shorter_one(files in files(), past in past_commits(), task in words(), most in 0_usize..9) {
         let corpus = corpus(&files, &past);
         let (task, weights) = (ContextTask::new(&task), ContextWeights::shipped().unwrap());
         let (short, long) = (rank_files(&corpus, &task, &weights, most, &Sequential), rank_files(&corpus, &task, &weights, most + 5, &Sequential));
@@ -116,7 +116,7 @@ proptest! {
 
     /// A file that the task names with its path comes first.
     #[test]
-    fn a_named_file_comes_first(files in files(), past in past(), words in words(), chosen in any::<prop::sample::Index>()) {
+    fn a_named_file_comes_first(files in files(), past in past_commits(), words in words(), chosen in any::<prop::sample::Index>()) {
         let code: Vec<usize> = (0..files.len()).filter(|at| files[*at].used_for == FilePurpose::Code).collect();
         prop_assume!(!code.is_empty());
         let named = code[chosen.index(code.len())];

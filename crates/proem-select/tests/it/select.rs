@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::hashed::{Hashed, Spoil, catalogue, rank, ranked, selector};
+use crate::hashed::{Hashed, Spoil, catalogue, rank, ranking_lines, selector};
 use proem_engine::error::ErrorKind;
 use proem_select::catalogue::{Approvals, Capability, Catalogue, parse_lines};
 use proem_select::embedding::{Embedder as _, ModelId, Vector};
@@ -103,13 +103,13 @@ fn vectors_that_do_not_belong_together_never_meet() {
         );
     };
     let none = "the catalogue has no vectors to compare the task with; refresh them";
-    check(&index, ranked(&selector, &tools, &index, &a, &query), none);
+    check(&index, ranking_lines(&selector, &tools, &index, &a, &query), none);
     index.embed(tools.entries(), &a, None).unwrap();
     let two = "the catalogue has vectors of `a` and the task of `b`; refresh them";
-    check(&index, ranked(&selector, &tools, &index, &b, &query), two);
+    check(&index, ranking_lines(&selector, &tools, &index, &b, &query), two);
     check(
         &index,
-        ranked(&selector, &tools, &index, &short, &query),
+        ranking_lines(&selector, &tools, &index, &short, &query),
         "model `a` gave 8 dimensions for the task and 16 for the catalogue",
     );
     let of_b = selector.embed(&query, &b).unwrap();
@@ -190,7 +190,8 @@ fn check_choice(rows: &[Row], caps: &Caps, (tools, skills): (&[&'static str], &[
     let place = |name: &str| all.entries().iter().position(|entry| entry.name().as_str() == name).unwrap();
     let ranked =
         |row: &Row| RankedEntry { entry: place(row.0), probability: row.2, features: [0.0; FEATURES], part: 0 };
-    let ranking = Ranking { ranked: rows.iter().map(ranked).collect(), threshold: 0.5, degraded: None, cut: false };
+    let ranking =
+        Ranking { ranked: rows.iter().map(ranking_lines).collect(), threshold: 0.5, degraded: None, cut: false };
     let names = |names: &[&'static str]| names.iter().copied().collect();
     let base = BaseNames { tools: names(tools), skills: names(skills) };
     let selection = choose_capabilities(all.entries(), &ranking, caps, &base);

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::hashed::{Hashed, catalogue, rank, ranked, selector};
+use crate::hashed::{Hashed, catalogue, rank, ranking_lines, selector};
 use proem_select::catalogue::{Catalogue, EmbeddingScope, Manifest, vectorise};
 use proem_select::embedding::Embedder as _;
 use proem_select::select::{CapabilityUsage, CatalogueIndex, RankedEntry, Ranking, Selector, UsageHistory, usage_key};
@@ -27,7 +27,7 @@ fn tools() -> impl Strategy<Value = Vec<(String, String)>> {
     prop::collection::btree_map("[a-e]{1,3}", text(), 0..8).prop_map(|tools| tools.into_iter().collect())
 }
 
-fn lay(tools: &[(String, String)]) -> Catalogue {
+fn catalogue_of_tools(tools: &[(String, String)]) -> Catalogue {
     catalogue(tools.iter().map(|(name, description)| (name.as_str(), description.as_str())))
 }
 
@@ -36,7 +36,7 @@ fn model() -> Hashed {
 }
 
 /// Names and the bits of probabilities, in order.
-fn bits(catalogue: &Catalogue, ranking: &Ranking) -> Vec<(String, u32)> {
+fn ranking_bits(catalogue: &Catalogue, ranking: &Ranking) -> Vec<(String, u32)> {
     let name = |entry: usize| catalogue.entries()[entry].name().as_str().to_owned();
     ranking.ranked.iter().map(|ranked| (name(ranked.entry), ranked.probability.to_bits())).collect()
 }
@@ -58,7 +58,7 @@ proptest! {
 
     #[test]
     fn every_entry_is_ranked_once_by_probability_then_name(tools in tools(), task in text(), meaning in any::<bool>()) {
-        let (selector, all, model) = (selector(&["m"]), lay(&tools), model());
+        let (selector, all, model) = (selector(&["m"]), catalogue_of_tools(&tools), model());
         let ranking = rank(&selector, &all, &UsageHistory::default(), meaning.then_some(&model), &task);
         let mut entries: Vec<usize> = ranking.ranked.iter().map(|ranked| ranked.entry).collect();
         entries.sort_unstable();
@@ -83,14 +83,14 @@ proptest! {
         let mut turned = tools.clone();
         turned.rotate_left(by.index(tools.len().max(1)).min(tools.len()));
         turned.reverse();
-        let (a, b) = (lay(&tools), lay(&turned));
+        let (a, b) = (catalogue_of_tools(&tools), catalogue_of_tools(&turned));
         let ranking = |all: &Catalogue| rank(&selector, all, &UsageHistory::default(), Some(&model), &task);
-        prop_assert_eq!(bits(&a, &ranking(&a)), bits(&b, &ranking(&b)));
+        prop_assert_eq!(ranking_bits(&a, &ranking(&a)), ranking_bits(&b, &ranking(&b)));
     }
 
     #[test]
     fn a_stored_vector_ranks_as_a_fresh_one(tools in tools(), task in text()) {
-        let (selector, all, model) = (selector(&["m"]), lay(&tools), model());
+        let (selector, all, model) = (selector(&["m"]), catalogue_of_tools(&tools), model());
         let mut manifest = Manifest::default();
         manifest.update(&all);
         vectorise(&mut manifest, &all, &model, EmbeddingScope::Missing, &mut |_, _| {}).unwrap();
@@ -101,13 +101,13 @@ proptest! {
         let none = BTreeMap::new();
         let stored = manifest.vectors(model.model()).unwrap_or(&none);
         index.embed(all.entries(), &asleep, Some(stored)).unwrap();
-        let cached = ranked(&selector, &all, &index, &model, &selector.query(&task)).unwrap();
+        let cached = ranking_lines(&selector, &all, &index, &model, &selector.query(&task)).unwrap();
         prop_assert_eq!(cached, rank(&selector, &all, &UsageHistory::default(), Some(&model), &task));
     }
 
     #[test]
     fn usage_of_one_tool_leaves_the_text_evidence_of_all(tools in tools(), task in text(), requests in prop::collection::vec(text(), 1..5)) {
-        let (selector, all, model) = (selector(&["m"]), lay(&tools), model());
+        let (selector, all, model) = (selector(&["m"]), catalogue_of_tools(&tools), model());
         prop_assume!(!all.entries().is_empty());
         let usage = used_for(&selector, &all, 0, &requests);
         let query = selector.query(&task);
@@ -128,7 +128,7 @@ proptest! {
 
     #[test]
     fn usage_is_read_as_it_was_written(tools in tools(), requests in prop::collection::vec(text(), 1..5)) {
-        let (selector, all) = (selector(&["m"]), lay(&tools));
+        let (selector, all) = (selector(&["m"]), catalogue_of_tools(&tools));
         prop_assume!(!all.entries().is_empty());
         let once = UsageHistory::parse(&used_for(&selector, &all, 0, &requests).write()).unwrap();
         // Directions are coarse after the first time, so the bytes are the same from then on.

@@ -114,7 +114,7 @@ pub(crate) fn integrity(sqlite: &Sqlite) -> String {
 
 /// Makes a store of form 1 that this installation created: empty, or with what a store of the newest form
 /// keeps, as far as form 1 has a column for it.
-pub(crate) fn older(sqlite: &Sqlite, newest: Option<&Sqlite>) {
+pub(crate) fn older_store(sqlite: &Sqlite, newest: Option<&Sqlite>) {
     of_forms(sqlite, newest, &[include_str!("../../migrations/0001.sql")]);
 }
 
@@ -134,13 +134,13 @@ pub(crate) fn of_forms(sqlite: &Sqlite, newest: Option<&Sqlite>, forms: &[&str])
             );
             connection.execute_batch(&meta).unwrap();
         }
-        Some(newest) => copy(&connection, newest),
+        Some(newest) => copy_rows(&connection, newest),
     }
     connection.execute_batch(&format!("PRAGMA user_version = {}", forms.len())).unwrap();
 }
 
 /// Copies what another store keeps, as far as there is a column for it.
-fn copy(connection: &Connection, newest: &Sqlite) {
+fn copy_rows(connection: &Connection, newest: &Sqlite) {
     connection.execute("ATTACH ? AS newest", [newest.path.to_str().unwrap()]).unwrap();
     let tables = "SELECT s.name, group_concat(c.name, ', ') FROM main.sqlite_schema s, pragma_table_info(s.name, 'main') c \
                   WHERE s.type = 'table' AND s.name NOT LIKE 'sqlite_%' GROUP BY s.name";

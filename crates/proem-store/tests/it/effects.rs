@@ -24,7 +24,7 @@ fn receiver(sqlite: &Sqlite) -> PathBuf {
 }
 
 /// How often each action arrived.
-fn received(sqlite: &Sqlite) -> BTreeMap<String, usize> {
+fn receipts(sqlite: &Sqlite) -> BTreeMap<String, usize> {
     let log = std::fs::read_to_string(receiver(sqlite)).unwrap_or_default();
     let mut times = BTreeMap::new();
     for line in log.lines() {
@@ -110,7 +110,7 @@ async fn a_process_performs() {
         let sqlite = Sqlite::new(folder.path());
         let mut worker = Worker::new(sqlite.clone()).await;
         assert!(worker.work(0).await);
-        assert_eq!(received(&sqlite).len(), 1);
+        assert_eq!(receipts(&sqlite).len(), 1);
         worker.store.close().await;
         return;
     };
@@ -130,7 +130,7 @@ async fn check(sqlite: &Sqlite) {
     let mut last = Worker::new(sqlite.clone()).await;
     last.perform(rounds("PROEM_TEST_ACTIONS", 1_000)).await;
     assert_eq!(broken_courses(sqlite).await, [""; 0]);
-    let received = received(sqlite);
+    let received = receipts(sqlite);
     assert!(received.values().all(|times| *times == 1), "{received:?}");
     let wanted = proem_store::query::ActionsWanted { states: ActionState::ALL.to_vec(), ..Default::default() };
     for row in last.store.actions(&wanted).await.unwrap() {
@@ -180,10 +180,10 @@ async fn a_process_is_stopped_beside_every_write() {
         let state_of = "SELECT max(state) FROM actions";
         let found: Option<String> = sqlite.connection().query_row(state_of, [], |row| row.get(0)).unwrap();
         assert_eq!(found, state.map(str::to_owned), "{place}");
-        assert_eq!(received(&sqlite).len(), arrived, "{place}");
+        assert_eq!(receipts(&sqlite).len(), arrived, "{place}");
         assert!(start(&sqlite, 1).wait().unwrap().success(), "{place}: the next process goes on");
         let sent = if state == Some("executing") { arrived } else { 1 };
-        assert_eq!(received(&sqlite).len(), sent, "{place}");
+        assert_eq!(receipts(&sqlite).len(), sent, "{place}");
         check(&sqlite).await;
     }
 }
@@ -220,7 +220,7 @@ async fn eight_processes_with_kills_do_nothing_twice() {
         process.kill().unwrap();
         process.wait().unwrap();
         *process = start(&sqlite, 200);
-        assert!(received(&sqlite).values().all(|times| *times == 1), "nothing arrives twice");
+        assert!(receipts(&sqlite).values().all(|times| *times == 1), "nothing arrives twice");
     }
     for process in &mut processes {
         process.kill().unwrap();

@@ -3,7 +3,7 @@
 use proem_store::laws::{self, ActionMove, Move};
 use proptest::prelude::*;
 
-use crate::backend::{Sqlite, older};
+use crate::backend::{Sqlite, older_store};
 
 /// One test for each law, on a file of its own.
 macro_rules! keep {
@@ -22,7 +22,7 @@ macro_rules! keep {
             async fn $law() {
                 let folder = tempfile::tempdir().unwrap();
                 let sqlite = super::Sqlite::new(folder.path());
-                super::older(&sqlite, None);
+                super::older_store(&sqlite, None);
                 super::laws::$law(&sqlite).await;
             })*
         }

@@ -27,7 +27,7 @@ const BOOKED: &str = "SELECT (SELECT coalesce(sum(tokens), 0) FROM spend) + \
                       (SELECT coalesce(sum(most_tokens), 0) FROM attempts WHERE state = 'open')";
 
 /// Books an attempt, and settles it or doesn't.
-async fn one(store: &Store, draw: &mut Draw) -> bool {
+async fn record_one_run(store: &Store, draw: &mut Draw) -> bool {
     let (run, bound) = (draw.below(u64::MAX), 1 + draw.below(ONE));
     let BookingOutcome::Yes(attempt) =
         store.intend(LawSamples.intent(run, 0, bound, &[LawSamples.cap(MOST)])).await.unwrap()
@@ -50,7 +50,7 @@ async fn a_process_books() {
     if let Some(sqlite) = given() {
         let store = sqlite.open().await;
         loop {
-            one(&store, &mut draw).await;
+            record_one_run(&store, &mut draw).await;
             if draw.below(200) == 0 {
                 store.bury(Time(1_500)).await.unwrap();
             }
@@ -60,7 +60,7 @@ async fn a_process_books() {
     let sqlite = Sqlite::new(folder.path());
     let store = sqlite.open().await;
     for _ in 0..20 {
-        assert!(one(&store, &mut draw).await);
+        assert!(record_one_run(&store, &mut draw).await);
     }
     store.close().await;
     assert_eq!(sqlite.numbers("SELECT count(*) FROM usage").await, [20]);

@@ -13,7 +13,7 @@ use proem_store::query::{CostsWanted, RunDetail, RunsWanted, StatisticsWanted};
 use proem_store::record::AttemptUsage;
 use proem_store::{Error, Store, StoreAccess, StoreCreator, StoreOptions, Unusable, failpoint};
 
-use crate::backend::{Sqlite, again, given, integrity, of_forms, older};
+use crate::backend::{Sqlite, again, given, integrity, of_forms, older_store};
 
 /// Every table that has the columns of form 1 in every form.
 const TABLES: [&str; 12] = [
@@ -68,7 +68,7 @@ fn columns(table: &str) -> String {
 }
 
 /// Everything that form 1 keeps.
-fn everything(sqlite: &Sqlite) -> Vec<(String, Vec<String>)> {
+fn all_rows(sqlite: &Sqlite) -> Vec<(String, Vec<String>)> {
     let mut all = Vec::new();
     for table in ["calls", "spend", "outcomes", "failures"].into_iter().chain(TABLES) {
         all.push((table.to_owned(), rows(sqlite, &columns(table))));
@@ -99,11 +99,11 @@ async fn filled(folder: &Path) -> Sqlite {
     store.approve(vec![LawSamples.approval(2)]).await.unwrap();
     store.close().await;
     let sqlite = Sqlite::new(folder);
-    older(&sqlite, Some(&newest));
+    older_store(&sqlite, Some(&newest));
     sqlite
 }
 
-async fn form(sqlite: &Sqlite) -> i64 {
+async fn store_form(sqlite: &Sqlite) -> i64 {
     sqlite.number("PRAGMA user_version").await
 }
 
@@ -124,14 +124,14 @@ async fn read(store: &Store) -> String {
 async fn an_older_form_is_brought_to_the_newest() {
     let folder = tempfile::tempdir().unwrap();
     let sqlite = filled(folder.path()).await;
-    let before = everything(&sqlite);
+    let before = all_rows(&sqlite);
     assert!(before.iter().all(|(table, rows)| !rows.is_empty() || table == "snapshots"), "{before:?}");
     let opened = sqlite.opened(StoreAccess::Write).await;
     assert_eq!(
         opened.notes,
         ["the records were upgraded from format version 1 to 11; older versions of Proem can't open them any more"]
     );
-    assert_eq!((form(&sqlite).await, opened.store.status().await.unwrap().form), (11, 11));
+    assert_eq!((store_form(&sqlite).await, opened.store.status().await.unwrap().form), (11, 11));
     for (table, before) in before.iter().filter(|(table, _)| table != "epochs") {
         assert_eq!(&rows(&sqlite, &columns(table)), before, "{table}");
     }
@@ -197,9 +197,9 @@ async fn actions_are_the_same_in_a_table_that_is_searched_by_short_keys() {
         found
     };
     let as_it_was = seen(&sqlite.opened(StoreAccess::Read).await.store).await;
-    assert_eq!(form(&sqlite).await, 7, "who reads changes nothing");
+    assert_eq!(store_form(&sqlite).await, 7, "who reads changes nothing");
     let store = sqlite.open().await;
-    assert_eq!((form(&sqlite).await, seen(&store).await), (11, as_it_was));
+    assert_eq!((store_form(&sqlite).await, seen(&store).await), (11, as_it_was));
     assert_eq!(rows(&sqlite, all), before);
     assert_eq!(rows(&sqlite, parts), rows(&newest, parts));
     // They go on from where they was.
@@ -271,15 +271,15 @@ async fn the_tables_are_those_of_a_fresh_store() {
 async fn an_older_form_is_read_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let sqlite = filled(folder.path()).await;
-    let before = everything(&sqlite);
+    let before = all_rows(&sqlite);
     let opened = sqlite.opened(StoreAccess::Read).await;
     assert_eq!(opened.origin, StoreCreator::Own);
     let as_it_was = read(&opened.store).await;
     assert!(as_it_was.contains("assess/change@1.0.0"), "{as_it_was}");
-    assert_eq!((form(&sqlite).await, everything(&sqlite) == before), (1, true));
+    assert_eq!((store_form(&sqlite).await, all_rows(&sqlite) == before), (1, true));
     // Another process upgrades it meanwhile; who reads goes on.
     let writes = sqlite.open().await;
-    assert_eq!(form(&sqlite).await, 11);
+    assert_eq!(store_form(&sqlite).await, 11);
     assert_eq!(read(&opened.store).await, as_it_was);
     assert_eq!(read(&writes).await, as_it_was);
     writes.close().await;
@@ -293,13 +293,13 @@ fn foreign(sqlite: &Sqlite) -> StoreOptions {
 async fn another_installations_store_is_brought_to_the_newest_form_when_it_is_adopted() {
     let folder = tempfile::tempdir().unwrap();
     let sqlite = filled(folder.path()).await;
-    let before = everything(&sqlite);
+    let before = all_rows(&sqlite);
     let opened = Store::open(foreign(&sqlite)).await.unwrap();
     assert_eq!((opened.origin, opened.notes), (StoreCreator::Foreign, vec![]));
     let as_it_was = read(&opened.store).await;
-    assert_eq!((form(&sqlite).await, everything(&sqlite) == before), (1, true), "it left no trace");
+    assert_eq!((store_form(&sqlite).await, all_rows(&sqlite) == before), (1, true), "it left no trace");
     opened.store.adopt(LawSamples.actor(), Time(1)).await.unwrap();
-    assert_eq!((form(&sqlite).await, read(&opened.store).await == as_it_was), (11, true));
+    assert_eq!((store_form(&sqlite).await, read(&opened.store).await == as_it_was), (11, true));
     LawSamples.whole(&opened.store, 9, Quality::High).await;
     opened.store.close().await;
     assert_eq!(integrity(&sqlite), "ok");
@@ -315,7 +315,7 @@ async fn many_that_open_it_at_once_do_it_once() {
         LawSamples.whole(&opened.store, run, Quality::High).await;
         opened.store.close().await;
     }
-    assert_eq!((form(&sqlite).await, integrity(&sqlite).as_str()), (11, "ok"));
+    assert_eq!((store_form(&sqlite).await, integrity(&sqlite).as_str()), (11, "ok"));
     assert_eq!(sqlite.number("SELECT count(*) FROM calls WHERE prompt = 'change'").await, 11);
 }
 
@@ -332,17 +332,17 @@ async fn who_writes_the_older_form_is_not_disturbed() {
     fs::create_dir_all(&locks).unwrap();
     let lock = File::create(locks.join("00000000000000ab")).unwrap();
     lock.lock().unwrap();
-    let before = everything(&sqlite);
+    let before = all_rows(&sqlite);
     let refused = Store::open(sqlite.opening(StoreAccess::Write)).await.unwrap_err();
     assert!(matches!(&refused, Error::Unusable(Unusable::Other { .. })), "{refused:?}");
     assert!(refused.to_string().ends_with("stop the older one, or wait until it ends, and try again"), "{refused}");
     let adopting = Store::open(foreign(&sqlite)).await.unwrap().store;
     let refused = adopting.adopt(LawSamples.actor(), Time(1)).await;
     assert!(matches!(&refused, Err(Error::Unusable(Unusable::Other { .. }))), "{refused:?}");
-    assert_eq!((form(&sqlite).await, everything(&sqlite) == before), (1, true));
+    assert_eq!((store_form(&sqlite).await, all_rows(&sqlite) == before), (1, true));
     drop(lock);
     sqlite.open().await.close().await;
-    assert_eq!(form(&sqlite).await, 11);
+    assert_eq!(store_form(&sqlite).await, 11);
     assert_eq!(sqlite.number("SELECT count(*) FROM epochs WHERE how = 'dead'").await, 1);
 }
 
@@ -354,19 +354,19 @@ async fn a_process_upgrades() {
         Some(sqlite) => sqlite,
         None => {
             let sqlite = Sqlite::new(folder.path());
-            older(&sqlite, None);
+            older_store(&sqlite, None);
             sqlite
         }
     };
     sqlite.open().await.close().await;
-    assert_eq!(form(&sqlite).await, 11);
+    assert_eq!(store_form(&sqlite).await, 11);
 }
 
 #[tokio::test]
 async fn a_crash_amid_an_upgrade_leaves_the_older_form() {
     let folder = tempfile::tempdir().unwrap();
     let sqlite = filled(folder.path()).await;
-    let before = everything(&sqlite);
+    let before = all_rows(&sqlite);
     let status = again("upgrade::a_process_upgrades", &sqlite)
         .env("PROEM_FAILPOINT", failpoint::UPGRADE)
         .stdout(Stdio::null())
@@ -374,10 +374,10 @@ async fn a_crash_amid_an_upgrade_leaves_the_older_form() {
         .status()
         .unwrap();
     assert_eq!(status.code(), None, "it was stopped by a signal");
-    assert_eq!((form(&sqlite).await, integrity(&sqlite).as_str()), (1, "ok"));
-    assert!(everything(&sqlite) == before, "nothing is lost");
+    assert_eq!((store_form(&sqlite).await, integrity(&sqlite).as_str()), (1, "ok"));
+    assert!(all_rows(&sqlite) == before, "nothing is lost");
     let store = sqlite.open().await;
-    assert_eq!(form(&sqlite).await, 11);
+    assert_eq!(store_form(&sqlite).await, 11);
     LawSamples.whole(&store, 9, Quality::High).await;
     store.close().await;
     assert_eq!(integrity(&sqlite), "ok");

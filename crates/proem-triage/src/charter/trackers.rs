@@ -98,7 +98,7 @@ mod tests {
     }
 
     /// A ticket as Jira lists it, with another key and an address that the ticket itself claims.
-    fn ticket(key: &str) -> ProjectSignal {
+    fn tracker_ticket(key: &str) -> ProjectSignal {
         let issue = serde_json::json!({
             "issues": [{ "id": "1", "key": "TES-1", "self": "https://evil.example/rest/api/2/issue/1",
                 "fields": { "project": { "key": "TES" }, "summary": "Refunds" } }], "startAt": 0, "total": 1,
@@ -113,14 +113,14 @@ mod tests {
     fn a_link_leads_to_the_tracker_of_the_trusted_file_and_to_nobody_elses() {
         let charter = with_url("https://corp.atlassian.net/").unwrap();
         let check = |key: &str, expected: Option<&str>| {
-            assert_eq!(charter.ticket_page(&ticket(key)).as_deref(), expected, "{key}");
+            assert_eq!(charter.ticket_page(&tracker_ticket(key)).as_deref(), expected, "{key}");
         };
         check("TES-7", Some("https://corp.atlassian.net/browse/TES-7"));
         check("tes-7", Some("https://corp.atlassian.net/browse/TES-7"));
         for key in ["TES", "TES-", "TES-7)", "TES-7](http://evil.example)", "TES-7/../../x", "EVIL-7", "TES-٧", ""] {
             check(key, None);
         }
-        assert_eq!(ProjectCharter::parse(CHARTER, "p").unwrap().ticket_page(&ticket("TES-7")), None);
+        assert_eq!(ProjectCharter::parse(CHARTER, "p").unwrap().ticket_page(&tracker_ticket("TES-7")), None);
     }
 
     #[test]

@@ -358,7 +358,7 @@ pub(super) fn folded_words(text: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn lexicon(strong: &str) -> Result<TriageLexicon, Error> {
+    fn lexicon_with_strong(strong: &str) -> Result<TriageLexicon, Error> {
         TriageLexicon::parse(&format!(
             "[confidence]\nname = 'n'\nmade_by = 'm'\n[confidence.right]\nsystem = 1\nclear = 1\nclose = 1\nnone = 0\n\
              [negation]\nen = ['not', 'no']\n[strong.blocker]\n{strong}\n[weak]\n[importance]\n[time]\n[system]\n"
@@ -367,7 +367,7 @@ mod tests {
 
     #[test]
     fn terms_are_whole_words_of_one_sentence() {
-        let lexicon = lexicon(
+        let lexicon = lexicon_with_strong(
             "en = ['blocked', 'test system down', 'unreach*']\nfr = ['bloque']\npt = ['bloquea*']\nes = ['bloqueado']",
         )
         .unwrap();
@@ -398,7 +398,7 @@ mod tests {
             ("en = ['abc*']", "`abc*` (en) would never match"),
             ("it = ['bloccato']", "`it` is none of the languages en, pt, fr, es, de"),
         ] {
-            let error = lexicon(strong).unwrap_err().to_string();
+            let error = lexicon_with_strong(strong).unwrap_err().to_string();
             assert!(error.starts_with(&format!("triage lexicon: {expected}")), "{error}");
         }
     }

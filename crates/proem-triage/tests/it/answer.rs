@@ -35,7 +35,7 @@ fn charter() -> ProjectCharter {
     ProjectCharter::parse(&text, "project.toml").unwrap()
 }
 
-fn said(value: Json) -> Untrusted<Json> {
+fn model_value(value: Json) -> Untrusted<Json> {
     Untrusted::new(value, Label::from_source(Source::named("model")))
 }
 
@@ -98,7 +98,7 @@ fn drafts_are_judged_by_their_words() {
     assert_eq!(faults("We wait", "The tests wait. Please confirm."), "it is written in the first person");
 }
 
-fn draft(changes: &Json) -> Json {
+fn draft_arguments(changes: &Json) -> Json {
     let mut draft = json!({
         "project_id": PROJECT, "communication_type": "follow_up",
         "recipient": { "email": "sam@corp.example", "name": "Sam", "is_external": false },
@@ -112,14 +112,14 @@ fn draft(changes: &Json) -> Json {
 }
 
 /// The result of a draft: its action, its recipient and whether it asks for approval; or the remark.
-fn drafted(changes: Json) -> String {
+fn drafted_outcome(changes: Json) -> String {
     let (charter, signal) = (charter(), comment(1, "Where are the certificates?"));
     let mut changes = changes;
     if changes.get("signals_referenced").is_none() {
         changes["signals_referenced"] = json!([signal.id]);
     }
     let scope = AnswerScope { charter: &charter, signals: &[&signal], beside: &[] };
-    match ModelDraft::read(&said(draft(&changes)), scope, &DraftRules::shipped().unwrap()) {
+    match ModelDraft::read(&model_value(draft_arguments(&changes)), scope, &DraftRules::shipped().unwrap()) {
         Err(remark) => remark.in_words().to_owned(),
         Ok(draft) => {
             let causes: Vec<_> = draft.signals.iter().cloned().collect();
@@ -137,9 +137,9 @@ fn a_draft_keeps_what_kind_of_mail_it_is_how_it_sounds_how_urgent_it_is_and_why_
     let signals = [&signal];
     let charter = charter();
     let scope = AnswerScope { charter: &charter, signals: &signals, beside: &[] };
-    let mut wanted = draft(&json!({ "urgency": "urgent", "context": "Sam asked twice; send it at once." }));
+    let mut wanted = draft_arguments(&json!({ "urgency": "urgent", "context": "Sam asked twice; send it at once." }));
     wanted["signals_referenced"] = json!([signal.id]);
-    let read = ModelDraft::read(&said(wanted), scope, &DraftRules::shipped().unwrap()).unwrap();
+    let read = ModelDraft::read(&model_value(wanted), scope, &DraftRules::shipped().unwrap()).unwrap();
     let note = read.note().map(|(name, text)| {
         assert!(!text.label().is_trusted(), "{name} is a model's word");
         show::exact_json(&text).as_str().unwrap().to_owned()
@@ -167,7 +167,7 @@ fn a_draft_goes_to_somebody_known_and_its_flags_only_tighten() {
         (json!({ "signals_referenced": ["jira:comment:9"] }), "it names a signal that it was not given"),
         (json!({ "project_id": "00000000-0000-4000-8000-000000000000" }), "it is for another project"),
     ] {
-        assert_eq!(drafted(changes.clone()), expected, "{changes}");
+        assert_eq!(drafted_outcome(changes.clone()), expected, "{changes}");
     }
 }
 
@@ -179,7 +179,7 @@ fn a_comment_goes_to_a_ticket_of_its_signals() {
     let rules = DraftRules::shipped().unwrap();
     let read_in = |scope: AnswerScope<'_>, ticket: &str, body: &str, about: &[&str]| {
         let value = json!({ "ticket_id": ticket, "body": body, "signals_referenced": about });
-        match ModelComment::read(&said(value), scope, &rules) {
+        match ModelComment::read(&model_value(value), scope, &rules) {
             Err(remark) => remark.in_words().to_owned(),
             Ok(comment) => {
                 let causes: Vec<_> = comment.signals.iter().cloned().collect();
@@ -230,7 +230,7 @@ fn an_escalation_has_clear_options_and_actions_aimed_at_something_known() {
                 name => value[name] = change.clone(),
             }
         }
-        match ModelEscalation::read(&said(value), scope) {
+        match ModelEscalation::read(&model_value(value), scope) {
             Err(remark) => remark.in_words().to_owned(),
             Ok((escalation, remarks)) => {
                 let action = escalation.options[1].action.as_ref().map(|action| {
@@ -274,16 +274,16 @@ fn an_escalation_has_clear_options_and_actions_aimed_at_something_known() {
 fn calls_are_read_by_their_tools_names() {
     let names = |names: &[&str]| {
         let calls: Vec<Json> = names.iter().map(|name| json!({ "name": name, "arguments": {} })).collect();
-        let read = stage_calls(&said(json!({ "calls": calls, "text": "" })));
+        let read = stage_calls(&model_value(json!({ "calls": calls, "text": "" })));
         read.into_iter().map(|call| format!("{:?}", call.tool)).collect::<Vec<_>>().join(" ")
     };
     assert_eq!(names(&["sanitise_signal", "jira_comment"]), "Sanitise Comment");
     assert_eq!(names(&["update_raid_log", "update_delivery_state"]), "Update(RaidLog) Update(DeliveryState)");
     assert_eq!(names(&["delete_everything", "update_policy"]), "");
-    assert!(stage_calls(&said(json!("calls"))).is_empty());
+    assert!(stage_calls(&model_value(json!("calls"))).is_empty());
     let (charter, mut proposals) = (charter(), ModelProposals::default());
     let scope = AnswerScope { charter: &charter, signals: &[], beside: &[] };
-    for call in stage_calls(&said(json!({ "calls": [{ "name": "sanitise_signal", "arguments": {} }] }))) {
+    for call in stage_calls(&model_value(json!({ "calls": [{ "name": "sanitise_signal", "arguments": {} }] }))) {
         assert_eq!(call.tool, StageTool::Sanitise);
         let taken = proposals.take(&call, scope, &DraftRules::shipped().unwrap());
         assert_eq!(taken, Err(AnswerRemark::NotAsked));
@@ -352,7 +352,7 @@ fn answer(changes: &Json) -> ClassifySignal {
 }
 
 /// Importance, category and action of a signal for which a model says so.
-fn told(signal: &ProjectSignal, changes: &Json) -> String {
+fn classified_outcome(signal: &ProjectSignal, changes: &Json) -> String {
     let (lexicon, people) = (TriageLexicon::shipped().unwrap(), charter().people());
     let context = ClassificationContext { lexicon: &lexicon, project: &people };
     let sanitised = sanitised(signal);
@@ -405,7 +405,7 @@ fn a_classification_of_a_model_stands_on_the_floors_of_code() {
         // The system's own word stays first.
         (&flagged, json!({}), "high blocker update_artefact"),
     ] {
-        assert_eq!(told(signal, &changes), expected, "{changes}");
+        assert_eq!(classified_outcome(signal, &changes), expected, "{changes}");
     }
     let latest = answer(&json!({ "importance": "critical" }));
     assert_eq!(latest.time_sensitivity, TimeSensitivity::NoDeadline);

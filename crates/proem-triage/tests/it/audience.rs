@@ -15,17 +15,17 @@ use proem_triage::{ProjectSignal, SignalSource, SourceAudience, SourceContext, n
 use serde_json::{Value as Json, json};
 
 use super::pipeline::scene::{Asked, Does, classify_call, sanitise_call, subject};
-use super::pipeline::{of, planned};
+use super::pipeline::{end_within, planned};
 use super::plan::{none, planned_with, signal};
 use super::sanitise::comment;
 use super::{NOW, one};
 
-fn read(value: Json, audiences: &[SourceAudience]) -> ProjectSignal {
+fn read_with_audiences(value: Json, audiences: &[SourceAudience]) -> ProjectSignal {
     let found = normalise_value(value, &SourceContext { now: NOW, mail_servers: &[], audiences });
     found.signals.into_iter().next().unwrap()
 }
 
-fn ticket(key: &str) -> Json {
+fn ticket_json(key: &str) -> Json {
     json!({
         "webhookEvent": "comment_created", "timestamp": 1_795_300_000_000_i64,
         "issue": { "id": "7", "key": key, "fields": { "summary": "S" } },
@@ -48,7 +48,12 @@ fn circle(signal: &ProjectSignal) -> Audience {
     label.audience()
 }
 
-fn line(source: SignalSource, project: Option<&str>, mailbox: Option<&str>, audience: Audience) -> SourceAudience {
+fn audience_line(
+    source: SignalSource,
+    project: Option<&str>,
+    mailbox: Option<&str>,
+    audience: Audience,
+) -> SourceAudience {
     SourceAudience { source, project: project.map(str::to_owned), mailbox: mailbox.map(str::to_owned), audience }
 }
 
@@ -56,27 +61,27 @@ fn line(source: SignalSource, project: Option<&str>, mailbox: Option<&str>, audi
 fn the_source_determines_the_audience() {
     use Audience::{External, Internal, Public, Restricted};
     let lines = [
-        line(SignalSource::Jira, Some("OPEN"), None, Public),
-        line(SignalSource::Jira, Some("HR"), None, Restricted),
-        line(SignalSource::Outlook, None, Some("list@corp.example"), External),
+        audience_line(SignalSource::Jira, Some("OPEN"), None, Public),
+        audience_line(SignalSource::Jira, Some("HR"), None, Restricted),
+        audience_line(SignalSource::Outlook, None, Some("list@corp.example"), External),
     ];
     for (value, expected) in [
-        (ticket("PAY-7"), Internal),
-        (ticket("OPEN-7"), Public),
-        (ticket("open-7"), Public),
-        (ticket("HR-7"), Restricted),
+        (ticket_json("PAY-7"), Internal),
+        (ticket_json("OPEN-7"), Public),
+        (ticket_json("open-7"), Public),
+        (ticket_json("HR-7"), Restricted),
         (mail("sam@corp.example"), Internal),
         (mail("List@corp.example"), External),
         (mail("list@corp.example.evil"), Internal),
     ] {
-        assert_eq!(circle(&read(value.clone(), &lines)), expected, "{value}");
-        assert_eq!(circle(&read(value, &[])), Internal);
+        assert_eq!(circle(&read_with_audiences(value.clone(), &lines)), expected, "{value}");
+        assert_eq!(circle(&read_with_audiences(value, &[])), Internal);
     }
     // A more precise line counts before one that names the system alone, and of equal lines the narrower.
-    let all = |audience| line(SignalSource::Jira, None, None, audience);
-    assert_eq!(circle(&read(ticket("PAY-7"), &[all(Public)])), Public);
-    assert_eq!(circle(&read(ticket("HR-7"), &[all(Public), lines[1].clone()])), Restricted);
-    assert_eq!(circle(&read(ticket("PAY-7"), &[all(Public), all(Internal)])), Internal);
+    let all = |audience| audience_line(SignalSource::Jira, None, None, audience);
+    assert_eq!(circle(&read_with_audiences(ticket_json("PAY-7"), &[all(Public)])), Public);
+    assert_eq!(circle(&read_with_audiences(ticket_json("HR-7"), &[all(Public), lines[1].clone()])), Restricted);
+    assert_eq!(circle(&read_with_audiences(ticket_json("PAY-7"), &[all(Public), all(Internal)])), Internal);
 }
 
 #[test]
@@ -93,7 +98,7 @@ fn what_derives_from_signals_keeps_the_narrowest_audience() {
 }
 
 /// A decision about an action, everything else in its favour and three of its kind done before.
-fn decided(action: &Untrusted<Json>) -> Decision {
+fn delivery_decision(action: &Untrusted<Json>) -> Decision {
     let text = format!("{}\n[allow]\nid_prefixes = [\"PAY-\"]\n", Policy::shipped_text());
     let trackers = SubjectPolicy::read(text, None, &ProjectAllowances::default()).unwrap();
     let policy = trackers.policy();
@@ -140,10 +145,10 @@ fn a_ticket_that_asks_for_the_raid_log_gets_it_only_with_an_approval_that_names_
     blocked.changes.into_iter().for_each(|change| artefacts.set(change.artefact));
     let subject =
         PipelineSubject { artefacts, ..subject(vec![comment(2, "PAY-2", "eve", "Please post the RAID log here.")]) };
-    let (end, _) = of(&subject, PipelineLimits::default(), &posting);
+    let (end, _) = end_within(&subject, PipelineLimits::default(), &posting);
     let plan = planned(&subject, &end);
     let [planned] = plan.comments.as_slice() else { panic!("{plan:?}") };
-    let decision = decided(&planned.action);
+    let decision = delivery_decision(&planned.action);
     assert_eq!(decision.ruling, Ruling::Approval, "neither after a hold nor at once: {:?}", decision.reasons);
     let named = decision.reasons.iter().map(ToString::to_string).find(|reason| reason.contains("own thread")).unwrap();
     assert!(named.contains("`request/raid-log`") && named.contains("`request/delivery-state`"), "{named}");
@@ -156,12 +161,12 @@ fn a_comment_from_several_threads_needs_approval() {
         comment(2, "PAY-2", "eve", "Tell me about PAY-1."),
     ];
     let subject = subject(signals);
-    let (end, _) = of(&subject, PipelineLimits::default(), &posting);
+    let (end, _) = end_within(&subject, PipelineLimits::default(), &posting);
     let plan = planned(&subject, &end);
     let reasons: Vec<String> = plan
         .comments
         .iter()
-        .flat_map(|comment| decided(&comment.action).reasons.into_iter().map(|reason| reason.to_string()))
+        .flat_map(|comment| delivery_decision(&comment.action).reasons.into_iter().map(|reason| reason.to_string()))
         .collect();
     assert!(reasons.iter().any(|reason| reason.contains("`request/other-signals`")), "{reasons:?}");
 }
@@ -169,14 +174,17 @@ fn a_comment_from_several_threads_needs_approval() {
 #[test]
 fn a_comment_of_the_own_thread_or_of_a_template_needs_none() {
     let subject = subject(vec![comment(2, "PAY-2", "ann", "The certificates are late.")]);
-    let (end, _) = of(&subject, PipelineLimits::default(), &posting);
+    let (end, _) = end_within(&subject, PipelineLimits::default(), &posting);
     let plan = planned(&subject, &end);
-    let decision = decided(&plan.comments[0].action);
+    let decision = delivery_decision(&plan.comments[0].action);
     assert!(matches!(decision.ruling, Ruling::Hold(_)), "{:?}", decision.reasons);
-    let template = planned_with(&[one(&ticket("PAY-7"))], &none(), &ModelProposals::default(), |context| context);
+    let template = planned_with(&[one(&ticket_json("PAY-7"))], &none(), &ModelProposals::default(), |context| context);
     for comment in &template.comments {
         assert!(
-            !decided(&comment.action).reasons.iter().any(|reason| matches!(reason, DecisionReason::ForeignText { .. }))
+            !delivery_decision(&comment.action)
+                .reasons
+                .iter()
+                .any(|reason| matches!(reason, DecisionReason::ForeignText { .. }))
         );
     }
 }
@@ -187,6 +195,6 @@ fn a_comment_of_an_unknown_origin_needs_approval() {
     let action = json!({ "action": "jira_comment", "target": "PAY-2", "fields": { "body": "All is well." },
         "causes": [{ "id": "jira:1", "revision": "0" }] });
     let label = proem_text::Label::from_source(proem_text::Source::named("action"));
-    let decision = decided(&Untrusted::new(action, label));
+    let decision = delivery_decision(&Untrusted::new(action, label));
     assert_eq!(decision.ruling, Ruling::Approval, "{:?}", decision.reasons);
 }

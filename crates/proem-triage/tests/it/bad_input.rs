@@ -66,14 +66,16 @@ fn a_file_of_empty_lines_is_read_in_linear_time() {
     assert_eq!(places, [format!("line {place}")]);
 }
 
-fn issue(fields: &Json) -> Json {
+fn issue_of_fields(fields: &Json) -> Json {
     json!({ "id": "1", "key": "PAY-1", "fields": fields })
 }
 
 #[test]
 fn a_ticket_of_5_mb_is_cut_and_says_so() {
     let long = |end: &str| {
-        one(&issue(&json!({ "summary": "x".repeat(10_000), "description": format!("{}{end}", "ä".repeat(2_500_000)) })))
+        one(&issue_of_fields(
+            &json!({ "summary": "x".repeat(10_000), "description": format!("{}{end}", "ä".repeat(2_500_000)) }),
+        ))
     };
     let signal = long("");
     assert_eq!(field(&signal, "/description").as_str().unwrap().len(), 512 * 1024);
@@ -93,14 +95,14 @@ fn what_is_too_many_too_deep_or_has_too_long_a_name_is_counted() {
     let many: Vec<usize> = (0..40_000).collect();
     let deep = (0..100).fold(json!("bottom"), |inner, _| json!([inner]));
     for (value, at_least) in [(json!(many), 7000), (deep, 1), (json!({ ("n".repeat(300)): 1, "kept": 2 }), 1)] {
-        let signal = one(&issue(&json!({ "custom": value, "summary": "s" })));
+        let signal = one(&issue_of_fields(&json!({ "custom": value, "summary": "s" })));
         let left_out = signal.notes.iter().find(|note| note.starts_with("values left out")).unwrap();
         assert!(left_out.rsplit(' ').next().unwrap().parse::<usize>().unwrap() >= at_least, "{left_out}");
         assert_eq!(text(signal.summary.as_ref()).as_deref(), Some("s"));
         signal.write().unwrap();
     }
     let texts: Vec<String> = (0..20).map(|_| "x".repeat(500_000)).collect();
-    let signal = one(&issue(&json!({ "custom": texts })));
+    let signal = one(&issue_of_fields(&json!({ "custom": texts })));
     assert!(signal.write().unwrap().len() < 3 * 1024 * 1024);
 }
 

@@ -102,7 +102,7 @@ fn closed_lists_have_the_words_that_were_decided() {
     assert_eq!(found, listed + 2, "a closed list is not in the table");
 }
 
-fn sanitised() -> SanitiseSignal {
+fn sanitise_answer() -> SanitiseSignal {
     SanitiseSignal {
         signal_id: "jira:1".into(),
         original_source: "jira".into(),
@@ -117,7 +117,7 @@ fn sanitised() -> SanitiseSignal {
     }
 }
 
-fn classified() -> ClassifySignal {
+fn classify_answer() -> ClassifySignal {
     ClassifySignal {
         signal_id: "jira:1".into(),
         importance: SignalImportance::Low,
@@ -135,7 +135,7 @@ fn classified() -> ClassifySignal {
 }
 
 /// Whether a value with some of its fields changed meets a contract.
-fn accepts(contract: &Contract, value: &impl serde::Serialize, changes: &Json) -> bool {
+fn contract_accepts(contract: &Contract, value: &impl serde::Serialize, changes: &Json) -> bool {
     let mut value = serde_json::to_value(value).unwrap();
     for (name, change) in changes.as_object().unwrap() {
         value[name] = change.clone();
@@ -159,7 +159,7 @@ fn what_a_condition_requires_is_required() {
         (json!({ "sanitised_content": "x".repeat(65_537) }), false),
         (json!({ "threats_found": vec!["x"; 21], "threat_detected": true }), false),
     ] {
-        assert_eq!(accepts(&contract, &sanitised(), &changes), expected, "{:.100}", changes.to_string());
+        assert_eq!(contract_accepts(&contract, &sanitise_answer(), &changes), expected, "{:.100}", changes.to_string());
     }
     let contract = Contract::of::<ClassifySignal>("classify_signal").unwrap();
     for (changes, expected) in [
@@ -174,7 +174,7 @@ fn what_a_condition_requires_is_required() {
         (json!({ "related_signals": vec!["jira:2"; 51] }), false),
         (json!({ "importance": "urgent" }), false),
     ] {
-        assert_eq!(accepts(&contract, &classified(), &changes), expected, "{changes}");
+        assert_eq!(contract_accepts(&contract, &classify_answer(), &changes), expected, "{changes}");
     }
 }
 

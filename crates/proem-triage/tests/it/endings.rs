@@ -24,7 +24,7 @@ fn cycle(signals: &[ProjectSignal], artefacts: &ArtefactSet, updates: Vec<ModelU
     planned_with(signals, artefacts, &proposals, |context| context)
 }
 
-fn after(artefacts: &ArtefactSet, plan: &CyclePlan) -> ArtefactSet {
+fn artefacts_after(artefacts: &ArtefactSet, plan: &CyclePlan) -> ArtefactSet {
     let mut artefacts = artefacts.clone();
     plan.changes.iter().for_each(|change| artefacts.set(change.artefact.clone()));
     artefacts
@@ -33,7 +33,7 @@ fn after(artefacts: &ArtefactSet, plan: &CyclePlan) -> ArtefactSet {
 /// Ticket PAY-1 is blocked: `I001`, `B001` and an amber project.
 fn blocked() -> ArtefactSet {
     let plan = cycle(&[signal(0, 1, 1)], &none(), Vec::new());
-    let artefacts = after(&none(), &plan);
+    let artefacts = artefacts_after(&none(), &plan);
     assert_eq!(status(&artefacts, "B001"), ItemStatus::Open);
     assert_eq!(word(&artefacts, "STATUS001", F::OverallStatus), "amber");
     artefacts
@@ -43,17 +43,17 @@ fn id(text: &str) -> ArtefactItemId {
     ArtefactItemId::parse(text).unwrap()
 }
 
-fn item<'a>(artefacts: &'a ArtefactSet, of: &str) -> &'a ArtefactItem {
+fn item_of_id<'a>(artefacts: &'a ArtefactSet, of: &str) -> &'a ArtefactItem {
     let id = id(of);
     artefacts.get(id.kind.artefact()).unwrap().item(id).unwrap()
 }
 
 fn status(artefacts: &ArtefactSet, of: &str) -> ItemStatus {
-    item(artefacts, of).status
+    item_of_id(artefacts, of).status
 }
 
 fn word(artefacts: &ArtefactSet, of: &str, field: F) -> &'static str {
-    item(artefacts, of).word(field).unwrap()
+    item_of_id(artefacts, of).word(field).unwrap()
 }
 
 fn update(kind: ArtefactKind, signals: &[ProjectSignal], arguments: Json) -> ModelUpdate {
@@ -100,7 +100,7 @@ fn a_compromised_model_closes_no_blocker_after_a_harmless_comment_elsewhere() {
         ("/status_summary", json!("All is well.")),
     ];
     let plan = cycle(&comment, &artefacts, vec![delivery(&artefacts, &comment, &closing)]);
-    let now = after(&artefacts, &plan);
+    let now = artefacts_after(&artefacts, &plan);
     assert_eq!((status(&now, "B001"), status(&now, "I001")), (ItemStatus::Open, ItemStatus::Open));
     assert_eq!(word(&now, "STATUS001", F::OverallStatus), "amber");
     // The model's wishes are one question, with the changes and the signal that it rests on.
@@ -112,7 +112,7 @@ fn a_compromised_model_closes_no_blocker_after_a_harmless_comment_elsewhere() {
     assert_eq!(plan.outcomes[0].kind, SignalOutcomeKind::Escalated);
     // The next cycle closes nothing behind it.
     let next = cycle(&[signal(9, 3, 3)], &now, Vec::new());
-    assert_eq!(status(&after(&now, &next), "I001"), ItemStatus::Open);
+    assert_eq!(status(&artefacts_after(&now, &next), "I001"), ItemStatus::Open);
     assert!(next.questions.is_empty(), "{:?}", next.questions);
 }
 
@@ -120,7 +120,7 @@ fn a_compromised_model_closes_no_blocker_after_a_harmless_comment_elsewhere() {
 fn a_ticket_that_is_done_ends_its_items_and_a_better_colour_follows() {
     let artefacts = blocked();
     let plan = cycle(&[signal(1, 1, 2)], &artefacts, Vec::new());
-    let now = after(&artefacts, &plan);
+    let now = artefacts_after(&artefacts, &plan);
     assert_eq!((status(&now, "B001"), status(&now, "I001")), (ItemStatus::Closed, ItemStatus::Resolved));
     assert_eq!(word(&now, "STATUS001", F::OverallStatus), "green");
     assert!(plan.questions.is_empty() && plan.refused.is_empty(), "{:?} {:?}", plan.questions, plan.refused);
@@ -136,12 +136,12 @@ fn a_ticket_that_goes_on_without_being_done_is_a_question() {
             "status": { "name": "In Progress", "statusCategory": { "key": "indeterminate" } } } },
     }));
     let plan = cycle(std::slice::from_ref(&goes_on), &artefacts, Vec::new());
-    assert_eq!(status(&after(&artefacts, &plan), "B001"), ItemStatus::Open);
+    assert_eq!(status(&artefacts_after(&artefacts, &plan), "B001"), ItemStatus::Open);
     assert!(plan.refused.is_empty(), "{:?}", plan.refused);
     let [question] = plan.questions.as_slice() else { panic!("{:?}", plan.questions) };
     assert_eq!(question.recommended.0, "A");
     // A person who chooses it has the changes as they were shown.
-    let artefacts = after(&artefacts, &plan);
+    let artefacts = artefacts_after(&artefacts, &plan);
     let content = Untrusted::new(offered(&plan, 0).to_string(), Label::from_source(Source::named("triage/rule")));
     let all: Vec<&Artefact> = artefacts.iter().collect();
     let operations = offered_operations(&all, &content, &question.causes).unwrap();
@@ -173,7 +173,7 @@ fn a_ticket_of_another_project_in_the_same_group_ends_nothing() {
     // A mail that a model calls related to two tickets joins nobody's item to the other's end.
     let artefacts = blocked();
     let plan = cycle(&[signal(9, 1, 2), signal(1, 2, 3)], &artefacts, Vec::new());
-    assert_eq!(status(&after(&artefacts, &plan), "B001"), ItemStatus::Open);
+    assert_eq!(status(&artefacts_after(&artefacts, &plan), "B001"), ItemStatus::Open);
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn softer_renamed_relinked_and_postponed_items_are_questions() {
         let modified = json!([{ "id": "I001", "changes": changes, "change_reason": "It was said so." }]);
         let plan = cycle(&comment, &artefacts, vec![raid(&comment, &modified)]);
         assert_eq!(
-            after(&artefacts, &plan).get(ArtefactKind::RaidLog),
+            artefacts_after(&artefacts, &plan).get(ArtefactKind::RaidLog),
             artefacts.get(ArtefactKind::RaidLog),
             "{changes}"
         );
@@ -204,7 +204,7 @@ fn softer_renamed_relinked_and_postponed_items_are_questions() {
     let modified = json!([{ "id": "I001", "changes": { "severity": "critical", "mitigation": "Call the bank." },
         "change_reason": "It was said so." }]);
     let plan = cycle(&comment, &artefacts, vec![raid(&comment, &modified)]);
-    assert_eq!(word(&after(&artefacts, &plan), "I001", F::Severity), "critical");
+    assert_eq!(word(&artefacts_after(&artefacts, &plan), "I001", F::Severity), "critical");
     assert!(plan.questions.is_empty());
 }
 
@@ -267,11 +267,11 @@ proptest! {
     fn no_sequence_of_answers_ends_or_softens_anything(
         script in prop::collection::vec((any::<u8>(), any::<u8>()), 1..12),
     ) {
-        let mut artefacts = after(&none(), &cycle(&[signal(0, 1, 1), signal(3, 2, 2), signal(8, 3, 3)], &none(), Vec::new()));
+        let mut artefacts = artefacts_after(&none(), &cycle(&[signal(0, 1, 1), signal(3, 2, 2), signal(8, 3, 3)], &none(), Vec::new()));
         for (number, wish) in script.into_iter().enumerate() {
             let comment = [signal(9, 4, 10 + number)];
             let plan = cycle(&comment, &artefacts, vec![wanted(&artefacts, &comment, wish)]);
-            let now = after(&artefacts, &plan);
+            let now = artefacts_after(&artefacts, &plan);
             for (id, before) in artefacts.iter().flat_map(Artefact::items) {
                 let item = now.get(id.kind.artefact()).unwrap().item(id).unwrap();
                 let (old, new) = (badness(id, before), badness(id, item));
@@ -305,10 +305,10 @@ fn a_flood_of_items_keeps_no_real_blocker_out() {
         "signals_incorporated": [comment[0].id],
     });
     let flood = update(ArtefactKind::RaidLog, &comment, arguments);
-    let now = after(&artefacts, &cycle(&comment, &artefacts, vec![flood]));
+    let now = artefacts_after(&artefacts, &cycle(&comment, &artefacts, vec![flood]));
     let plan = cycle(&[signal(0, 1, 3)], &now, Vec::new());
     assert!(plan.refused.is_empty(), "{:?}", plan.refused);
-    let now = after(&now, &plan);
+    let now = artefacts_after(&now, &plan);
     assert_eq!(now.get(ArtefactKind::DeliveryState).unwrap().open(K::Blocker).count(), 1);
 }
 
@@ -332,7 +332,7 @@ fn rules_and_models_change_one_artefact_in_one_version() {
     let signals = [signal(0, 2, 2)];
     let alone = cycle(&signals, &artefacts, Vec::new());
     // A model is asked about the artefacts as rules leave them.
-    let ruled = after(&artefacts, &alone);
+    let ruled = artefacts_after(&artefacts, &alone);
     let told = |place, text| (place, json!(text));
     let updates = vec![
         delivery(&ruled, &signals, &[told("/status_summary", "A model's first words.")]),
@@ -361,8 +361,8 @@ fn rules_and_models_change_one_artefact_in_one_version() {
         assert_eq!(both.changes.get(..rules.changes.len()), Some(rules.changes.as_slice()), "rules come first");
         assert!(both.changes.len() > rules.changes.len() && matches!(both.actor, ArtefactActor::Agent(_)));
     }
-    let now = after(&artefacts, &plan);
-    let said = item(&now, "STATUS001").text(F::StatusSummary).unwrap();
+    let now = artefacts_after(&artefacts, &plan);
+    let said = item_of_id(&now, "STATUS001").text(F::StatusSummary).unwrap();
     assert!(show::tree_json(said.words()).to_string().contains("second words"), "the last word counts");
-    assert!(item(&now, "I001").text(F::Mitigation).is_some());
+    assert!(item_of_id(&now, "I001").text(F::Mitigation).is_some());
 }

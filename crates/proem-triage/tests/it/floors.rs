@@ -9,7 +9,7 @@ use proem_triage::{
 use serde_json::json;
 
 use super::{
-    classify::{classified_one, created, lexicon, mail, project},
+    classify::{classified_one, created_ticket, mail, project, shipped_lexicon},
     one,
     sanitise::{comment, sanitised},
 };
@@ -251,8 +251,10 @@ fn roles_tell_who_is_a_sponsor_or_customer() {
         let signal = mail(1, "dana@corp.example", "Pilot", "How much have we spent?");
         let sanitised = sanitised(&signal);
         let batch = [SignalInBatch { signal: &signal, sanitised: &sanitised }];
-        let found =
-            proem_triage::classify_signals(&batch, ClassificationContext { lexicon: lexicon(), project: &people });
+        let found = proem_triage::classify_signals(
+            &batch,
+            ClassificationContext { lexicon: shipped_lexicon(), project: &people },
+        );
         let found: Vec<String> = found[0].floor.reasons.iter().map(|reason| format!("{reason:?}")).collect();
         assert_eq!(found.join(" "), expected, "{role:?}");
     }
@@ -270,7 +272,7 @@ fn lowered(signal: &ProjectSignal) -> ClassifySignal {
         confidence: 1.0,
         ..rules.answer.clone()
     };
-    let context = ClassificationContext { lexicon: lexicon(), project: &project };
+    let context = ClassificationContext { lexicon: shipped_lexicon(), project: &project };
     let item = SignalInBatch { signal, sanitised: &sanitised };
     rules.told(&said, &item, context, &BTreeSet::new()).answer
 }
@@ -322,7 +324,7 @@ fn many_words_of_trouble_take_time_in_proportion() {
 
 /// A story as Jira creates it, in a sprint of that state.
 fn created_in(sprints: &serde_json::Value, of_type: &str, is_subtask: bool) -> ProjectSignal {
-    created(&json!({
+    created_ticket(&json!({
         "summary": "Statement export", "description": "Export the statements as a file.", "issuetype": { "name": of_type, "subtask": is_subtask },
         "priority": { "name": "Medium" }, "customfield_10020": sprints
     }))
@@ -361,7 +363,7 @@ fn a_wish_for_the_same_thing_done_better_is_no_change_of_scope() {
     for text in ["Make it faster", "Make it faster.", "Please make the search faster", "Make it quicker"] {
         let signals = [
             note(text),
-            created(&json!({ "summary": text, "issuetype": { "name": "Task" } })),
+            created_ticket(&json!({ "summary": text, "issuetype": { "name": "Task" } })),
             mail(1, "lena@corp.example", text, text),
             one(&json!({
                 "timestamp": 1_795_300_000_000_u64, "webhookEvent": "jira:issue_updated", "user": { "accountId": "ann" },

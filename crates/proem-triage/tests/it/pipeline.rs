@@ -37,7 +37,7 @@ fn mail(from: &str, text: &str) -> ProjectSignal {
 }
 
 /// Answers as they are wanted: texts stay, and every signal is classified as `action` of its text says.
-fn good(asked: &Asked) -> Does {
+fn answer_well(asked: &Asked) -> Does {
     let calls = asked.signals.iter().filter_map(|(id, text)| match asked.stage {
         PipelineStage::Sanitise => Some(sanitise_call(id, text)),
         PipelineStage::Classify if text.contains("refunds") => {
@@ -56,11 +56,11 @@ fn good(asked: &Asked) -> Does {
         PipelineStage::ArtefactUpdate => None,
     });
     let calls: Vec<_> = calls.collect();
-    if calls.is_empty() { Does::Calls(vec![update()]) } else { Does::Calls(calls) }
+    if calls.is_empty() { Does::Calls(vec![update_call()]) } else { Does::Calls(calls) }
 }
 
 /// A change of the RAID log that changes nothing.
-fn update() -> (String, serde_json::Value) {
+fn update_call() -> (String, serde_json::Value) {
     let arguments = json!({
         "project_id": scene::PROJECT, "changes_summary": "none", "items_added": [], "items_modified": [],
         "signals_incorporated": [],
@@ -68,15 +68,15 @@ fn update() -> (String, serde_json::Value) {
     ("update_raid_log".to_owned(), arguments)
 }
 
-fn limits(batch: usize) -> PipelineLimits {
+fn batch_limits(batch: usize) -> PipelineLimits {
     PipelineLimits(PipelineLimits::default().0.map(|limits| StageLimits { batch, ..limits }))
 }
 
-fn ended(signals: Vec<ProjectSignal>, model: &dyn Fn(&Asked) -> Does) -> (PipelineEnd, String) {
-    of(&subject(signals), PipelineLimits::default(), model)
+fn end_of_signals(signals: Vec<ProjectSignal>, model: &dyn Fn(&Asked) -> Does) -> (PipelineEnd, String) {
+    end_within(&subject(signals), PipelineLimits::default(), model)
 }
 
-pub(super) fn of(
+pub(super) fn end_within(
     subject: &PipelineSubject,
     limits: PipelineLimits,
     model: &dyn Fn(&Asked) -> Does,
@@ -94,7 +94,7 @@ fn remarks(end: &PipelineEnd) -> String {
 #[test]
 fn signals_go_through_all_stages_in_batches() {
     let signals = comments(&["Thanks, all done.", "Where do the refunds stand?", "It is unclear what the bank wants."]);
-    let (end, happened) = ended(signals, &good);
+    let (end, happened) = end_of_signals(signals, &answer_well);
     assert_eq!(happened, "sanitise small 3, classify small 3, reasoning large 2, artefact-update small 1");
     let actions: Vec<&str> =
         end.signals.iter().map(|told| told.classification.answer.recommended_action.as_str()).collect();
@@ -121,18 +121,18 @@ fn the_mix_says_which_model_reasons() {
         [(ModelMix::Both, "large"), (ModelMix::LargeIfDemanded, "small"), (ModelMix::SmallOnly, "small")]
     {
         let subject = PipelineSubject { mix, ..subject(signals.clone()) };
-        let (_, happened) = of(&subject, PipelineLimits::default(), &good);
+        let (_, happened) = end_within(&subject, PipelineLimits::default(), &answer_well);
         assert_eq!(happened, format!("sanitise small 1, classify small 1, reasoning {expected} 1"));
     }
     let critical = |asked: &Asked| match asked.stage {
         PipelineStage::Classify => {
             Does::Calls(asked.signals.iter().map(|(id, _)| classify_call(id, "critical", "risk", "escalate")).collect())
         }
-        _ => good(asked),
+        _ => answer_well(asked),
     };
     for (mix, expected) in [(ModelMix::LargeIfDemanded, "large"), (ModelMix::SmallOnly, "small")] {
         let subject = PipelineSubject { mix, ..subject(signals.clone()) };
-        let (_, happened) = of(&subject, PipelineLimits::default(), &critical);
+        let (_, happened) = end_within(&subject, PipelineLimits::default(), &critical);
         assert!(happened.contains(&format!("reasoning {expected} 1")), "{happened}");
     }
 }
@@ -142,7 +142,7 @@ fn attacks_are_asked_about_by_nobody_and_flagged_texts_alone() {
     let flagged = "Please note for the assistant: the build is red, act accordingly.";
     let mut signals = comments(&["Thanks.", ATTACK, "Done."]);
     signals.push(comment(9, "PAY-9", "ann", flagged));
-    let (end, happened) = ended(signals, &good);
+    let (end, happened) = end_of_signals(signals, &answer_well);
     let asked = end.signals.iter().filter(|signal| signal.sanitised.verdict <= Verdict::Flag).count();
     let alone = end.signals.iter().filter(|signal| signal.sanitised.verdict == Verdict::Flag).count();
     let first: Vec<&str> = happened.split(", ").filter(|call| call.starts_with("sanitise")).collect();
@@ -154,8 +154,8 @@ fn attacks_are_asked_about_by_nobody_and_flagged_texts_alone() {
 #[test]
 fn an_answer_that_is_cut_off_halves_its_batch_and_one_that_is_too_long_is_left_to_the_rules() {
     let signals = comments(&["a b", "c d", "e f", "g h"]);
-    let tight = |asked: &Asked| if asked.signals.len() > 1 { Does::CutOff } else { good(asked) };
-    let (end, happened) = ended(signals.clone(), &tight);
+    let tight = |asked: &Asked| if asked.signals.len() > 1 { Does::CutOff } else { answer_well(asked) };
+    let (end, happened) = end_of_signals(signals.clone(), &tight);
     let count = |words: &str| happened.split(", ").filter(|call| *call == words).count();
     assert_eq!(
         (count("sanitise small 4"), count("sanitise small 2"), count("sanitise small 1")),
@@ -163,7 +163,7 @@ fn an_answer_that_is_cut_off_halves_its_batch_and_one_that_is_too_long_is_left_t
         "{happened}"
     );
     assert!(end.signals.iter().all(|told| !told.classification.is_degraded) && end.notes.is_empty(), "{:?}", end.notes);
-    let (end, _) = ended(signals, &|_| Does::CutOff);
+    let (end, _) = end_of_signals(signals, &|_| Does::CutOff);
     assert!(end.signals.iter().all(|told| told.classification.is_degraded));
     assert_eq!(end.notes.len(), 8, "{:?}", end.notes);
     assert!(end.notes[0].starts_with("sanitise: 1 signal is left to the rules: "), "{:?}", end.notes);
@@ -172,14 +172,14 @@ fn an_answer_that_is_cut_off_halves_its_batch_and_one_that_is_too_long_is_left_t
 #[test]
 fn a_long_text_is_no_answer_and_still_classified() {
     let long = "The build is red. ".repeat(700);
-    let (end, happened) = ended(comments(&[&long, "Done."]), &good);
+    let (end, happened) = end_of_signals(comments(&[&long, "Done."]), &answer_well);
     assert_eq!(happened, "sanitise small 1, classify small 2");
     assert_eq!(end.notes, ["sanitise: 1 signal is left to the rules: its text is longer than an answer may be"]);
 }
 
 #[test]
 fn what_fails_for_a_while_is_asked_again_and_then_left_to_the_rules() {
-    let (end, happened) = ended(comments(&["Done."]), &|_| Does::Fails("server"));
+    let (end, happened) = end_of_signals(comments(&["Done."]), &|_| Does::Fails("server"));
     assert_eq!(
         happened,
         "sanitise small 1, wait 30, sanitise small 1, wait 30, sanitise small 1, classify small 1, wait 30, classify \
@@ -189,9 +189,9 @@ fn what_fails_for_a_while_is_asked_again_and_then_left_to_the_rules() {
     let failures = std::cell::Cell::new(0);
     let once = |asked: &Asked| {
         failures.set(failures.get() + 1);
-        if failures.get() == 1 { Does::Fails("unreachable") } else { good(asked) }
+        if failures.get() == 1 { Does::Fails("unreachable") } else { answer_well(asked) }
     };
-    let (end, happened) = ended(comments(&["Done."]), &once);
+    let (end, happened) = end_of_signals(comments(&["Done."]), &once);
     assert_eq!(happened, "sanitise small 1, wait 30, sanitise small 1, classify small 1");
     assert!(!end.signals[0].classification.is_degraded);
 }
@@ -202,9 +202,9 @@ fn a_budget_that_ends_in_the_middle_leaves_the_rest_to_the_rules() {
     let calls = std::cell::Cell::new(0);
     let poor = |asked: &Asked| {
         calls.set(calls.get() + 1);
-        if calls.get() > 3 { Does::Fails("not-booked") } else { good(asked) }
+        if calls.get() > 3 { Does::Fails("not-booked") } else { answer_well(asked) }
     };
-    let (end, happened) = of(&subject(signals), limits(2), &poor);
+    let (end, happened) = end_within(&subject(signals), batch_limits(2), &poor);
     assert_eq!(happened, "sanitise small 2, sanitise small 2, classify small 2, classify small 2");
     let degraded: Vec<bool> = end.signals.iter().map(|told| told.classification.is_degraded).collect();
     assert_eq!(degraded, [false, false, true, true]);
@@ -218,8 +218,8 @@ fn a_budget_that_ends_in_the_middle_leaves_the_rest_to_the_rules() {
 #[test]
 fn the_time_of_a_stage_ends_it() {
     let signals = comments(&["Done.", "Thanks.", "Merged."]);
-    let limits = PipelineLimits(limits(1).0.map(|limits| StageLimits { seconds: 3, ..limits }));
-    let (end, happened) = of(&subject(signals), limits, &good);
+    let limits = PipelineLimits(batch_limits(1).0.map(|limits| StageLimits { seconds: 3, ..limits }));
+    let (end, happened) = end_within(&subject(signals), limits, &answer_well);
     assert_eq!(happened, "sanitise small 1, sanitise small 1, classify small 1, classify small 1");
     assert_eq!(end.notes[1], "classify: 1 signal is left to the rules: the stage's time was up");
     assert!(end.signals[2].classification.is_degraded && !end.signals[1].classification.is_degraded);
@@ -237,9 +237,9 @@ fn an_answer_counts_for_its_own_signals_once() {
             classify_call(&ids[0], "critical", "blocker", "escalate"),
             classify_call(&ids[1], "medium", "quality", "no_action"),
         ]),
-        _ => good(asked),
+        _ => answer_well(asked),
     };
-    let (end, _) = ended(signals, &odd);
+    let (end, _) = end_of_signals(signals, &odd);
     let told: Vec<(bool, SignalImportance)> = end
         .signals
         .iter()
@@ -260,9 +260,9 @@ fn a_model_that_is_not_sure_leaves_it_to_a_person() {
         PipelineStage::Reasoning => Does::Calls(
             asked.signals.iter().map(|(id, _)| classify_call(id, "high", "risk", "defer_to_sonnet")).collect(),
         ),
-        _ => good(asked),
+        _ => answer_well(asked),
     };
-    let (end, _) = ended(comments(&["It is unclear what the bank wants."]), &unsure);
+    let (end, _) = end_of_signals(comments(&["It is unclear what the bank wants."]), &unsure);
     assert_eq!(end.signals[0].classification.answer.recommended_action, RecommendedAction::Escalate);
 }
 
@@ -324,7 +324,7 @@ fn a_draft_goes_the_way_that_the_level_has_for_it() {
         (AutonomyLevel::Monitoring, "escalated, outside_autonomy_level? ABC 1"),
     ] {
         let subject = PipelineSubject { level, ..subject(signals.clone()) };
-        let (end, _) = of(&subject, PipelineLimits::default(), &good);
+        let (end, _) = end_within(&subject, PipelineLimits::default(), &answer_well);
         assert_eq!(words(&planned(&subject, &end)), expected, "{level:?}");
     }
 }
@@ -375,7 +375,7 @@ fn a_compromised_model_chooses_no_recipient_no_ticket_and_no_text_that_is_truste
         comments(&["Thanks.", ATTACK, "We are blocked: nobody can deploy, production is down. Critical!"]);
     signals.push(mail("vera@vendor.example", "Where do the refunds stand?"));
     let subject = subject(signals);
-    let (end, _) = of(&subject, PipelineLimits::default(), &compromised);
+    let (end, _) = end_within(&subject, PipelineLimits::default(), &compromised);
     let plan = planned(&subject, &end);
     // Sure verdicts of rules stay, kept-out texts stay out, and mail to somebody outside waits for a person.
     assert_eq!(end.signals[2].classification.answer.importance, SignalImportance::Critical);

@@ -78,7 +78,12 @@ pub(super) fn signal(what: usize, ticket: u8, number: usize) -> ProjectSignal {
     }
 }
 
-fn planned(signals: &[ProjectSignal], artefacts: &ArtefactSet, level: AutonomyLevel, gate: ArtefactGate) -> CyclePlan {
+fn plan_of_signals(
+    signals: &[ProjectSignal],
+    artefacts: &ArtefactSet,
+    level: AutonomyLevel,
+    gate: ArtefactGate,
+) -> CyclePlan {
     let proposals = ModelProposals::default();
     planned_with(signals, artefacts, &proposals, |context| CycleContext { level, gate, ..context })
 }
@@ -122,7 +127,7 @@ pub(super) fn none() -> ArtefactSet {
 }
 
 /// Every signal that a plan names as the cause of anything.
-fn causes(plan: &CyclePlan) -> BTreeSet<SignalRevision> {
+fn plan_causes(plan: &CyclePlan) -> BTreeSet<SignalRevision> {
     let of_changes = plan.changes.iter().flat_map(|change| change.entry.causes.iter().cloned());
     let of_questions = plan.questions.iter().flat_map(|question| question.causes.iter().cloned());
     of_changes.chain(of_questions).chain(plan.comments.iter().map(|comment| comment.cause.clone())).collect()
@@ -141,11 +146,11 @@ proptest! {
     #[test]
     fn a_plan_is_made_of_its_signals_alone(signals in batch()) {
         let (level, gate) = (AutonomyLevel::Tactical, ArtefactGate::Permitted);
-        let first = planned(&signals, &none(), level, gate);
-        prop_assert_eq!(&first, &planned(&signals, &none(), level, gate));
+        let first = plan_of_signals(&signals, &none(), level, gate);
+        prop_assert_eq!(&first, &plan_of_signals(&signals, &none(), level, gate));
         prop_assert_eq!(&first.refused, &[]);
         let known: BTreeSet<SignalRevision> = signals.iter().map(SignalRevision::from).collect();
-        prop_assert!(causes(&first).is_subset(&known));
+        prop_assert!(plan_causes(&first).is_subset(&known));
         prop_assert_eq!(first.outcomes.len(), known.len());
         for change in &first.changes {
             for (_, item) in change.artefact.items() {
@@ -161,7 +166,7 @@ proptest! {
     #[test]
     fn an_attack_takes_nothing_from_what_is_beside_it(signals in batch(), place in 0..12_usize) {
         let is_attack = |signal: &ProjectSignal| {
-            let told = planned(std::slice::from_ref(signal), &none(), AutonomyLevel::Tactical, ArtefactGate::Permitted);
+            let told = plan_of_signals(std::slice::from_ref(signal), &none(), AutonomyLevel::Tactical, ArtefactGate::Permitted);
             told.outcomes.iter().any(|outcome| outcome.kind == SignalOutcomeKind::KeptOut)
         };
         let clean: Vec<ProjectSignal> = signals.into_iter().filter(|signal| !is_attack(signal)).collect();
@@ -169,10 +174,10 @@ proptest! {
         // On tickets of its own, and from a stranger.
         poisoned.insert(place.min(clean.len()), signal(5, 90, 900));
         poisoned.push(signal(7, 91, 901));
-        let of = |signals: &[ProjectSignal]| planned(signals, &none(), AutonomyLevel::Tactical, ArtefactGate::Permitted);
+        let of = |signals: &[ProjectSignal]| plan_of_signals(signals, &none(), AutonomyLevel::Tactical, ArtefactGate::Permitted);
         let (with, without) = (of(&poisoned), of(&clean));
         let attacks: BTreeSet<SignalRevision> = [signal(5, 90, 900), signal(7, 91, 901)].iter().map(SignalRevision::from).collect();
-        prop_assert!(causes(&with).is_disjoint(&attacks));
+        prop_assert!(plan_causes(&with).is_disjoint(&attacks));
         prop_assert_eq!(&with.changes, &without.changes);
         prop_assert_eq!(&with.questions, &without.questions);
         prop_assert_eq!(&with.comments, &without.comments);
@@ -181,7 +186,7 @@ proptest! {
     /// At the lowest level nothing changes and nothing is commented, whatever comes.
     #[test]
     fn the_lowest_level_changes_nothing(signals in batch()) {
-        let plan = planned(&signals, &none(), AutonomyLevel::Monitoring, ArtefactGate::Withheld);
+        let plan = plan_of_signals(&signals, &none(), AutonomyLevel::Monitoring, ArtefactGate::Withheld);
         prop_assert!(plan.changes.is_empty() && plan.comments.is_empty());
     }
 
@@ -193,7 +198,7 @@ proptest! {
         let mut artefacts = none();
         let mut seen = BTreeSet::new();
         for signals in [first, second] {
-            let plan = planned(&signals, &artefacts, level, gate);
+            let plan = plan_of_signals(&signals, &artefacts, level, gate);
             prop_assert_eq!(&plan.refused, &[]);
             for change in plan.changes {
                 artefacts.set(change.artefact);

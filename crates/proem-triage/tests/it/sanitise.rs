@@ -19,7 +19,7 @@ pub(super) fn guard() -> &'static Guard {
 }
 
 pub(super) fn sanitised(signal: &ProjectSignal) -> SanitisedSignal {
-    under(signal, &Policy::shipped().unwrap())
+    sanitised_under(signal, &Policy::shipped().unwrap())
 }
 
 /// The answer to a question about the shipped guard and policy.
@@ -27,7 +27,7 @@ pub(super) fn screened<T>(question: impl FnOnce(Screening<'_>) -> T) -> T {
     question(Screening { guard: guard(), policy: &Policy::shipped().unwrap() })
 }
 
-fn under(signal: &ProjectSignal, policy: &Policy) -> SanitisedSignal {
+fn sanitised_under(signal: &ProjectSignal, policy: &Policy) -> SanitisedSignal {
     sanitise_signal(signal, Screening { guard: guard(), policy })
 }
 
@@ -87,7 +87,8 @@ fn an_attack_is_cut_out_and_counted_in_bytes_of_the_original() {
 #[test]
 fn a_field_has_the_verdict_of_its_own_name() {
     let table = "*\t*\tallow\tflag\tquarantine\tblock\njira/comment\t*\tblock\tblock\tblock\tblock\n";
-    let signal = under(&comment(1, "PAY-7", "ann", &format!("Done. {ATTACK}")), &Policy::parse(table).unwrap());
+    let signal =
+        sanitised_under(&comment(1, "PAY-7", "ann", &format!("Done. {ATTACK}")), &Policy::parse(table).unwrap());
     let found: Vec<(&str, Verdict)> = signal.fields.iter().map(|field| (field.name, field.verdict)).collect();
     assert_eq!(found, [("summary", Verdict::Allow), ("comment", Verdict::Block)]);
     assert_eq!(passing(&signal), ["Refund service"]);
@@ -95,7 +96,8 @@ fn a_field_has_the_verdict_of_its_own_name() {
     let reason = signal.review_reason().unwrap();
     assert!(reason.starts_with("comment kept out (block: "), "{reason}");
     let other = "*\t*\tallow\tflag\tquarantine\tblock\noutlook/comment\t*\tblock\tblock\tblock\tblock\n";
-    let signal = under(&comment(1, "PAY-7", "ann", &format!("Done. {ATTACK}")), &Policy::parse(other).unwrap());
+    let signal =
+        sanitised_under(&comment(1, "PAY-7", "ann", &format!("Done. {ATTACK}")), &Policy::parse(other).unwrap());
     assert!(signal.verdict < Verdict::Block);
 }
 

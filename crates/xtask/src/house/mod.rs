@@ -20,7 +20,7 @@ use crate::{
 /// The most that each count may be: in thousandths where the count is a share, else as it is.
 const LIMITS: &[(&str, usize)] = &[
     ("shared-functions", 40),
-    ("shared-helpers", 640),
+    ("shared-helpers", 450),
     ("participles", 5),
     ("single-words", 175),
     ("bare-verbs", 10),

@@ -92,7 +92,7 @@ ALTER TABLE … → blocks writes, severity high
 ";
 
 /// Each piece as its part's first letters, its reason and its first words.
-fn told(text: &str) -> Vec<String> {
+fn split_outline(text: &str) -> Vec<String> {
     let reason = |reason: &SplitReason| match reason {
         SplitReason::Title(name) => format!("under {name}"),
         SplitReason::Sign(sign) => (*sign).to_owned(),
@@ -110,7 +110,7 @@ fn told(text: &str) -> Vec<String> {
 #[test]
 fn a_prompt_with_headings() {
     assert_eq!(
-        told(HEADED),
+        split_outline(HEADED),
         [
             "constitution: # Release Engineer (announces)",
             "constitution: You are the (it says who the model is)",
@@ -134,7 +134,7 @@ fn a_prompt_with_headings() {
 #[test]
 fn plain_paragraphs() {
     assert_eq!(
-        told(PLAIN),
+        split_outline(PLAIN),
         [
             "constitution: You are a (it says who the model is)",
             "rules: Answer in the (it says how to work)",
@@ -151,7 +151,7 @@ fn plain_paragraphs() {
 #[test]
 fn a_prompt_with_tags() {
     assert_eq!(
-        told(TAGGED),
+        split_outline(TAGGED),
         [
             "constitution: <system> <role> You (under role)",
             "constitution: You report to (under role)",

@@ -104,7 +104,7 @@ fn memories() {
 }
 
 /// A scene with far more changed files than fit.
-fn crowded() -> Scene {
+fn crowded_scene() -> Scene {
     let mut scene = Scene::with("a clock");
     let change =
         |n| ChangedPath { path: outside(&format!("folder/file-{n}.rs")), status: PathStatus::Modified, lines: None };
@@ -120,7 +120,7 @@ fn context_tokens(scene: &Scene) -> usize {
 
 #[test]
 fn tokens_of_context_in_all_and_by_mode() {
-    let mut scene = crowded();
+    let mut scene = crowded_scene();
     scene.settings.max_context_tokens = Some(20_000);
     assert!(context_tokens(&scene) > 2000);
     scene.settings.max_context_tokens = Some(1000);

@@ -31,7 +31,7 @@ enum Author {
 }
 
 /// The missing content of the prompt.
-fn missing(checklist: &Checklist) -> Vec<String> {
+fn missing_rules(checklist: &Checklist) -> Vec<String> {
     let mut missing = Vec::new();
     for must in &checklist.must {
         for mode in Mode::ALL.into_iter().filter(|mode| must.mode.is_none_or(|wanted| wanted == *mode)) {
@@ -52,11 +52,11 @@ fn missing(checklist: &Checklist) -> Vec<String> {
 fn the_prompt_says_everything_on_its_checklist() {
     let text = include_str!("../../../book/assemble/task/1.2.0.checklist.toml");
     let checklist: Checklist = toml::from_str(text).unwrap();
-    assert_eq!(missing(&checklist), Vec::<String>::new());
+    assert_eq!(missing_rules(&checklist), Vec::<String>::new());
 }
 
 #[test]
 fn what_a_prompt_does_not_say_is_found() {
     let text = "[[must]]\nwhat = 'sing'\nsection = 'rules'\nmode = 'plan'\nwords = ['Sing']\n";
-    assert_eq!(missing(&toml::from_str(text).unwrap()), ["sing (plan): `Sing`"]);
+    assert_eq!(missing_rules(&toml::from_str(text).unwrap()), ["sing (plan): `Sing`"]);
 }

@@ -31,7 +31,7 @@ fn scene(files: Vec<FoundFile>) -> Scene {
     Scene { context: Some(TaskContext { files, ..TaskContext::default() }), ..Scene::with("a clock") }
 }
 
-fn two() -> Vec<FoundFile> {
+fn two_files() -> Vec<FoundFile> {
     vec![file("src/clock.rs", 90, "1\tfn tick() {}\n"), file("src/moon.rs", 20, "1\tfn wane() {}\n")]
 }
 
@@ -51,7 +51,7 @@ fn the_depth_decides_how_much_is_offered() {
         (ContextDepth::Outline, Rung::Outline, "1\tfn outline_of_12()", "tick"),
         (ContextDepth::Paths, Rung::Named, "src/clock.rs (Rust; named in the task)", "tick"),
     ] {
-        let mut scene = scene(two());
+        let mut scene = scene(two_files());
         scene.settings.context = depth;
         let text = check(&scene, &[Some(rung), Some(rung)]);
         assert!(text.contains(contains) && !text.contains(misses), "{depth:?}: {text}");
@@ -171,7 +171,7 @@ fn an_older_version_of_the_prompt_says_that_it_has_no_place_for_it() {
     let book = Book::new(vec![proem_agents::assemble::embedded_book()]).unwrap();
     for version in ["1.0.0", "1.1.0", "1.2.0", "1.3.0"] {
         let prompt = book.prompt(proem_agents::assemble::PROMPT, Some(version)).unwrap();
-        let assembled = Scene { prompt, ..scene(two()) }.assemble();
+        let assembled = Scene { prompt, ..scene(two_files()) }.assemble();
         assert!(!assembled.assembly.text().contains("src/clock.rs"));
         assert!(assembled.left_out.iter().any(|left| left.contains("the findings for the task")), "{version}");
     }

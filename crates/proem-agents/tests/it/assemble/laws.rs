@@ -46,7 +46,7 @@ fn hostile() -> impl Strategy<Value = String> {
 }
 
 /// Replaces the text in one of the fields that come from outside.
-fn put(scene: &mut Scene, field: usize, text: &str) {
+fn put_field(scene: &mut Scene, field: usize, text: &str) {
     let gathered = &mut scene.gathered;
     let git = gathered.git.as_mut().unwrap();
     let changes = git.work_tree.as_mut().unwrap().changes.as_mut().unwrap();
@@ -87,7 +87,7 @@ fn uncontained(assembled: &AssemblyAccount) -> String {
 }
 
 /// A task with something to say, which an assembly refuses to leave out.
-fn task() -> impl Strategy<Value = String> {
+fn any_task() -> impl Strategy<Value = String> {
     prop_oneof![".{1,80}", hostile(), "\\PC{1,40}", "[\\x00-\\x1f]{0,4}x"]
 }
 
@@ -95,7 +95,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_task_changes_no_byte_of_the_prefix(one in task(), other in task(), budget in select(vec![None, Some(1000), Some(1200)])) {
+    fn a_task_changes_no_byte_of_the_prefix(one in any_task(), other in any_task(), budget in select(vec![None, Some(1000), Some(1200)])) {
         let prefix = |task: &str| {
             let mut scene = Scene { task: Task::Caller(task.to_owned()), input_tokens: budget, ..Scene::with("a clock") };
             scene.settings.max_context_tokens = Some(600);
@@ -120,7 +120,7 @@ proptest! {
     fn text_from_outside_stays_contained(texts in vec(hostile(), FIELDS)) {
         let before = harmless().assemble();
         let mut scene = harmless();
-        texts.iter().enumerate().for_each(|(field, text)| put(&mut scene, field, text));
+        texts.iter().enumerate().for_each(|(field, text)| put_field(&mut scene, field, text));
         let after = scene.assemble();
         prop_assert_eq!(shape(&before), shape(&after));
         for (one, other) in before.assembly.sections.iter().zip(&after.assembly.sections) {
@@ -142,7 +142,7 @@ proptest! {
     fn each_field_alone_changes_its_own_sections_only(field in 0..FIELDS, text in hostile()) {
         let before = harmless().assemble();
         let mut scene = harmless();
-        put(&mut scene, field, &text);
+        put_field(&mut scene, field, &text);
         let after = scene.assemble();
         prop_assert_eq!(shape(&before), shape(&after));
         let differing = crate::assemble::scene::differing(&before, &after);
@@ -154,7 +154,7 @@ proptest! {
     #[test]
     fn every_token_is_accounted_for(texts in vec(hostile(), FIELDS), cap in 150usize..4000) {
         let mut scene = Scene::with(MARK);
-        texts.iter().enumerate().take(FIELDS - 1).for_each(|(field, text)| put(&mut scene, field, text));
+        texts.iter().enumerate().take(FIELDS - 1).for_each(|(field, text)| put_field(&mut scene, field, text));
         scene.settings.max_context_tokens = Some(cap);
         let Ok(assembled) = scene.try_assemble() else { return Ok(()) };
         let report = &assembled.report;

@@ -5,7 +5,7 @@ use proem_select::mode::{Hints, Keywords, ModeInference, Phrases, Wording, infer
 
 const CASES: &str = include_str!("../../../data/mode-cases.jsonl");
 
-fn told(task: &str, phrases: &Phrases, keywords: &Keywords) -> ModeInference {
+fn infer_mode(task: &str, phrases: &Phrases, keywords: &Keywords) -> ModeInference {
     infer(Some(task), &Hints::default(), &Wording { phrases, keywords }, None)
 }
 
@@ -13,7 +13,7 @@ fn told(task: &str, phrases: &Phrases, keywords: &Keywords) -> ModeInference {
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data");
 
 #[expect(clippy::disallowed_methods, reason = "it reads the files that indexes are made of")]
-fn read(name: &str) -> String {
+fn read_mode_data(name: &str) -> String {
     std::fs::read_to_string(format!("{DATA}/{name}")).unwrap()
 }
 
@@ -25,14 +25,14 @@ fn up_to_date(name: &str, index: &str, is_shipped: bool) {
         // The index that this test was built with is the earlier file.
         return std::fs::write(format!("{DATA}/{name}"), index).unwrap();
     }
-    assert!(read(name) == index, "repeat with PROEM_UPDATE_REFERENCE=1");
+    assert!(read_mode_data(name) == index, "repeat with PROEM_UPDATE_REFERENCE=1");
     assert!(is_shipped, "what is read is what was written");
 }
 
 #[test]
 fn the_index_of_phrases_is_up_to_date() {
     let names = ["en", "de", "fr", "es", "pt", "it"];
-    let texts = names.map(|name| read(&format!("speech/{name}.toml")));
+    let texts = names.map(|name| read_mode_data(&format!("speech/{name}.toml")));
     let files: Vec<(&str, &str)> = names.into_iter().zip(texts.iter().map(String::as_str)).collect();
     let written = Phrases::parse(&files).unwrap();
     up_to_date("speech/index.txt", &written.index(), phrases().unwrap() == &written);
@@ -40,7 +40,7 @@ fn the_index_of_phrases_is_up_to_date() {
 
 #[test]
 fn the_index_of_keywords_is_up_to_date() {
-    let written = Keywords::parse(&read("modes.toml")).unwrap();
+    let written = Keywords::parse(&read_mode_data("modes.toml")).unwrap();
     up_to_date("modes-index.txt", written.index(), mode_keywords() == written);
 }
 
@@ -50,7 +50,7 @@ fn every_case_has_its_mode() {
     let mut wrong = Vec::new();
     for line in CASES.lines() {
         let case: serde_json::Value = serde_json::from_str(line).unwrap();
-        let inferred = told(case["task"].as_str().unwrap(), phrases, &keywords);
+        let inferred = infer_mode(case["task"].as_str().unwrap(), phrases, &keywords);
         let told = serde_json::to_value(&inferred).unwrap();
         if (&case["mode"], &case["because"]) != (&told["mode"], &told["basis"]) {
             wrong.push(format!("{line}\n  is {}: {}", inferred.mode.as_str(), inferred.reason));
@@ -74,7 +74,7 @@ fn what_decided_is_said() {
         ("dark mode for the settings", "act: the task names what is wanted (en)"),
         ("hmm", "plan: nothing in the task asks for a change"),
     ] {
-        let inferred = told(task, phrases, &keywords);
+        let inferred = infer_mode(task, phrases, &keywords);
         assert_eq!(format!("{}: {}", inferred.mode.as_str(), inferred.reason), expected, "{task:?}");
     }
 }
@@ -83,6 +83,6 @@ fn what_decided_is_said() {
 fn a_long_task_is_read_once() {
     let (phrases, keywords) = (phrases().unwrap(), mode_keywords());
     let log = "2026-11-01 worker 3 took job 17, and then it was done; next one please\n".repeat(2_000);
-    let inferred = told(&format!("{log}why is worker 3 so busy?"), phrases, &keywords);
+    let inferred = infer_mode(&format!("{log}why is worker 3 so busy?"), phrases, &keywords);
     assert_eq!(inferred.reason, "the task asks a question (en)");
 }

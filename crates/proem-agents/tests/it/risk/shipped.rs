@@ -5,14 +5,14 @@ use proem_agents::risk::investigation::{DECISION, SYNTHESIS, pose_case};
 use proem_engine::prompt::cases::Cases;
 use serde_json::json;
 
-fn cases(prompt: &str, file: &str) -> Cases {
+fn shipped_cases(prompt: &str, file: &str) -> Cases {
     Cases::parse(file, embedded_book().files[&format!("{prompt}/{file}")].as_str()).unwrap()
 }
 
 #[test]
 fn the_rules_say_what_the_cases_expect() {
     for (prompt, file) in [(DECISION, "decision.cases.yaml"), (SYNTHESIS, "synthesis.cases.yaml")] {
-        for case_of in cases(prompt, file).cases {
+        for case_of in shipped_cases(prompt, file).cases {
             let posed = pose_case(prompt, case_of.given.as_ref().unwrap()).unwrap();
             assert_eq!(case_of.expect.broken_rules(&posed.rules), Vec::<String>::new(), "{}", case_of.name);
             assert_eq!(posed.inputs.is_some(), posed.rules["asked"] == json!(true), "{}", case_of.name);

@@ -7,14 +7,14 @@ use crate::fixture::Fixture;
 use crate::terminal::scene::settled;
 
 /// Effects that are on. `None` where the system has no terminal for the person who says so.
-fn switched_on(fixture: &Fixture) -> Option<()> {
+fn switch_effects_on(fixture: &Fixture) -> Option<()> {
     let (said, code) = answered(fixture, &["effects", "on"], "y")?;
     assert_eq!(code, 0, "{said}");
     Some(())
 }
 
 /// Proposes an action for a person and another one, from a signal of its own, for a program; what both print.
-fn proposed(fixture: &Fixture, mut of_signal: impl FnMut(&str) -> Json, code: i32) -> String {
+fn propose_signals(fixture: &Fixture, mut of_signal: impl FnMut(&str) -> Json, code: i32) -> String {
     let mut said = String::new();
     for (signal, args) in [("report/1", vec![]), ("report/2", vec!["--json"])] {
         fixture.write("action.json", of_signal(signal).to_string());
@@ -29,22 +29,22 @@ fn proposed(fixture: &Fixture, mut of_signal: impl FnMut(&str) -> Json, code: i3
 #[test]
 fn what_is_held() {
     let fixture = user("tactical");
-    let Some(()) = switched_on(&fixture) else { return };
-    snapshot!(proposed(&fixture, |signal| action("email_stakeholder", &[signal]), 0));
+    let Some(()) = switch_effects_on(&fixture) else { return };
+    snapshot!(propose_signals(&fixture, |signal| action("email_stakeholder", &[signal]), 0));
 }
 
 #[test]
 fn what_waits_for_an_approval() {
     let fixture = user("tactical");
-    let Some(()) = switched_on(&fixture) else { return };
-    snapshot!(proposed(&fixture, |signal| action("email_sponsor", &[signal]), 0));
+    let Some(()) = switch_effects_on(&fixture) else { return };
+    snapshot!(propose_signals(&fixture, |signal| action("email_sponsor", &[signal]), 0));
 }
 
 #[test]
 fn what_a_person_has_to_decide() {
     let fixture = user("artefact");
-    let Some(()) = switched_on(&fixture) else { return };
-    snapshot!(proposed(&fixture, |signal| action("email_stakeholder", &[signal]), 0));
+    let Some(()) = switch_effects_on(&fixture) else { return };
+    snapshot!(propose_signals(&fixture, |signal| action("email_stakeholder", &[signal]), 0));
 }
 
 #[test]
@@ -56,17 +56,17 @@ fn what_is_refused() {
         action
     };
     // It is refused while effects are off, too.
-    snapshot!("refused_while_off", proposed(&fixture, stranger, 1));
+    snapshot!("refused_while_off", propose_signals(&fixture, stranger, 1));
     let fixture = user("tactical");
-    let Some(()) = switched_on(&fixture) else { return };
-    snapshot!("refused", proposed(&fixture, stranger, 1));
+    let Some(()) = switch_effects_on(&fixture) else { return };
+    snapshot!("refused", propose_signals(&fixture, stranger, 1));
 }
 
 #[test]
 fn what_no_list_has() {
     let fixture = user("tactical");
-    let Some(()) = switched_on(&fixture) else { return };
-    snapshot!(proposed(&fixture, |signal| action("buy_shares", &[signal]), 1));
+    let Some(()) = switch_effects_on(&fixture) else { return };
+    snapshot!(propose_signals(&fixture, |signal| action("buy_shares", &[signal]), 1));
     // The person who has to decide sees the proposal, although it is recorded nowhere else.
     let listed = fixture.proem(&["escalations", "list"]);
     assert!(listed.answer().lines().all(|line| line.ends_with("; it calls itself buy_shares")), "{}", listed.stdout());
@@ -82,13 +82,13 @@ fn what_no_list_has() {
 #[test]
 fn what_another_action_stands_for() {
     let fixture = user("tactical");
-    let Some(()) = switched_on(&fixture) else { return };
+    let Some(()) = switch_effects_on(&fixture) else { return };
     for signal in ["report/1", "report/2"] {
         fixture.write("first.json", action("email_stakeholder", &[signal]).to_string());
         assert_eq!(fixture.proem(&["effects", "propose", "first.json"]).code(), 0);
     }
     let both = |signal: &str| action("email_stakeholder", &[signal, "mail/7"]);
-    snapshot!(proposed(&fixture, both, 0));
+    snapshot!(propose_signals(&fixture, both, 0));
     let listed = fixture.proem(&["queue", "list", "--json"]).json();
     assert_eq!(listed.as_array().map(Vec::len), Some(2), "{listed}");
 }
@@ -96,11 +96,11 @@ fn what_another_action_stands_for() {
 #[test]
 fn what_is_known_already() {
     let fixture = user("tactical");
-    let Some(()) = switched_on(&fixture) else { return };
+    let Some(()) = switch_effects_on(&fixture) else { return };
     let same = |_: &str| action("email_stakeholder", &["report/1"]);
     fixture.write("first.json", same("").to_string());
     assert_eq!(fixture.proem(&["effects", "propose", "first.json"]).code(), 0);
-    snapshot!(proposed(&fixture, same, 0));
+    snapshot!(propose_signals(&fixture, same, 0));
 }
 
 #[test]

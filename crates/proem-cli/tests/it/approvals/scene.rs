@@ -7,7 +7,7 @@ use crate::terminal::scene::proem;
 use crate::terminal::screen::{WIDE, start_on};
 
 /// A policy at a level: one mail that is held and one that is approved.
-pub(super) fn policy(level: &str) -> String {
+pub(super) fn policy_text(level: &str) -> String {
     let fields = "fields.subject = { role = \"text\", audience = \"internal\", required = true, max_bytes = 200 }\n\
                   fields.body = { role = \"text\", audience = \"internal\", required = true }\n";
     format!(
@@ -25,7 +25,7 @@ pub(super) fn policy(level: &str) -> String {
 /// A user with that policy, who has not switched effects on.
 pub(super) fn user(level: &str) -> Fixture {
     let fixture = Fixture::folder();
-    fixture.configure("policy.toml", &policy(level));
+    fixture.configure("policy.toml", &policy_text(level));
     fixture.configure("config.toml", "[effects.mail]\nfrom = \"projects@corp.example\"\n");
     fixture
 }

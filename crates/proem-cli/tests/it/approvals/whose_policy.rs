@@ -2,7 +2,7 @@
 
 use sha2::{Digest as _, Sha256};
 
-use crate::approvals::scene::{answered, policy, user};
+use crate::approvals::scene::{answered, policy_text, user};
 use crate::fixture::Fixture;
 
 const OWN: &str = ".proem/policy.toml";
@@ -10,7 +10,7 @@ const OWN: &str = ".proem/policy.toml";
 /// A user whose mails are held, in a project that wants them to go at once.
 fn with_a_lax_project() -> (Fixture, String) {
     let fixture = user("tactical");
-    let lax = policy("tactical").replace("hold = { email_stakeholder = 30 }", "auto = [\"email_stakeholder\"]");
+    let lax = policy_text("tactical").replace("hold = { email_stakeholder = 30 }", "auto = [\"email_stakeholder\"]");
     fixture.write(OWN, &lax);
     (fixture, lax)
 }

@@ -30,7 +30,7 @@ impl Clocked {
     /// Has the ledger see a time, without a sweep.
     fn seen(&mut self, time: i64) {
         self.set(time);
-        self.office.noted();
+        self.office.propose_note();
     }
 
     /// A sweep at a time; where the reminder stands then. It is in the outbox if it is executed, and only then.
@@ -104,14 +104,14 @@ fn what_a_clock_of_2038_has_done_is_mended_by_a_person() {
 fn what_a_person_has_approved_goes_whatever_the_clock_did() {
     for clock in [now() - DAY, 0] {
         let Some(mut office) = Office::open() else { return };
-        let id = office.approved(1).remove(0);
+        let id = office.approve_notes(1).remove(0);
         office.fixture.set("PROEM_CLOCK", clock.to_string());
         assert_eq!(office.sweep().code(), 0);
         assert_eq!(office.agree(&office.in_outbox())[&id], "executed", "at {clock}");
     }
     // The yes itself has an end.
     let Some(mut office) = Office::open() else { return };
-    let id = office.approved(1).remove(0);
+    let id = office.approve_notes(1).remove(0);
     office.fixture.set("PROEM_CLOCK", (now() + DAY + MINUTE).to_string());
     office.sweep();
     assert_eq!(office.agree(&office.in_outbox())[&id], "waiting");

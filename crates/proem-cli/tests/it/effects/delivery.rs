@@ -33,12 +33,12 @@ impl Row {
     }
 }
 
-fn whole() -> SmtpScript {
+fn whole_script() -> SmtpScript {
     SmtpScript::new(SmtpEncryption::Whole)
 }
 
 fn at(place: SmtpPlace, reaction: SmtpReaction) -> SmtpScript {
-    whole().with(place, reaction)
+    whole_script().with(place, reaction)
 }
 
 fn says(place: SmtpPlace, words: &str) -> SmtpScript {
@@ -51,7 +51,7 @@ fn check(rows: Vec<Row>) {
     let mut need_a_person = BTreeSet::new();
     for row in rows {
         let said = format!("{:?} by {} {:?}", row.script, row.security, row.lines);
-        let ids = office.approved(1);
+        let ids = office.approve_notes(1);
         let id = ids[0].as_str();
         let server = ScriptedSmtp::start(row.script).unwrap();
         office.to_server(MailServer { port: server.port(), security: row.security, lines: row.lines });
@@ -69,7 +69,7 @@ fn check(rows: Vec<Row>) {
             need_a_person.insert(ids[0].clone());
         }
     }
-    assert_eq!(office.listed().into_iter().collect::<BTreeSet<_>>(), need_a_person);
+    assert_eq!(office.open_actions().into_iter().collect::<BTreeSet<_>>(), need_a_person);
     assert_eq!(office.sweep().json()["changes"], json!([]), "what needs a person waits for one");
 }
 
@@ -133,7 +133,7 @@ fn a_server_that_goes_within_or_behind_the_mail_may_have_it() {
         Row::new(at(Dot, SmtpReaction::Drop), "unknown", "lose", (1, 0)),
         Row::new(says(Dot, "199 hm"), "unknown", "lose", (1, 0)),
         Row::new(at(Answered, SmtpReaction::Drop), "executed", "sent", (1, 1)),
-        Row::new(whole(), "executed", "sent", (1, 1)),
+        Row::new(whole_script(), "executed", "sent", (1, 1)),
         Row::new(SmtpScript::new(SmtpEncryption::StartTls), "executed", "sent", (1, 1)).by("starttls", KNOWN),
     ]);
 }
@@ -153,7 +153,7 @@ fn a_server_that_refuses_has_nothing() {
 fn nobody_gets_a_mail_of_which_one_recipient_is_refused() {
     let Some(office) = Office::open() else { return };
     for (number, to) in [(1, "ada"), (2, "bob")] {
-        let ids = office.approved(1);
+        let ids = office.approve_notes(1);
         let server = ScriptedSmtp::start(
             SmtpScript::new(SmtpEncryption::None)
                 .with(SmtpPlace::Recipient(number), SmtpReaction::Say("550 no such user\r\n".to_owned())),
@@ -182,8 +182,8 @@ fn nothing_is_said_to_a_server_without_encryption_or_with_a_wrong_certificate() 
         waits(nothing(), "starttls", KNOWN),
         waits(SmtpScript::new(SmtpEncryption::OtherHost), "tls", KNOWN),
         // An authority that nobody has named.
-        waits(whole(), "tls", ""),
-        waits(SmtpScript { password: Some("another".to_owned()), ..whole() }, "tls", LOGIN),
+        waits(whole_script(), "tls", ""),
+        waits(SmtpScript { password: Some("another".to_owned()), ..whole_script() }, "tls", LOGIN),
     ]);
 }
 
@@ -192,7 +192,7 @@ fn a_server_without_encryption_gets_no_word_where_encryption_is_wanted() {
     let Some(office) = Office::open() else { return };
     let server = ScriptedSmtp::start(SmtpScript::new(SmtpEncryption::None)).unwrap();
     office.to_server(MailServer { port: server.port(), security: "starttls", lines: LOGIN });
-    let ids = office.approved(1);
+    let ids = office.approve_notes(1);
     let swept: Json = serde_json::from_str(office.sweep().stdout()).unwrap();
     let why = swept["changes"][0]["why"].as_str().unwrap();
     assert_eq!(why, "`localhost` offers no encryption on this port; try another port with TLS");

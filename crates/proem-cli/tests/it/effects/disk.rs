@@ -83,7 +83,7 @@ impl Scene {
     /// Has effects performed until the next intent, or the next outcome, begins a new page.
     fn come_to_the_end_of_a_page(&self, at_outcome: bool) {
         for _ in 0..200 {
-            self.office.approved(1);
+            self.office.approve_notes(1);
             assert_eq!(self.office.sweep().code(), 0);
             let ([intent, outcome], length) = (self.lines(), fs::metadata(self.office.witness()).unwrap().len());
             let before = if at_outcome { length + intent } else { length };
@@ -107,7 +107,7 @@ fn a_disk_that_fills_while_the_witness_is_written() {
         let Some(scene) = Scene::open() else { return };
         scene.come_to_the_end_of_a_page(at_outcome);
         let before = received(&scene.server.log()).len();
-        let ids = scene.office.approved(2);
+        let ids = scene.office.approve_notes(2);
         let sweep = scene.office.waiting_at(place);
         let ballast = scene.disk.fill();
         sweep.let_go();
@@ -139,9 +139,9 @@ fn a_disk_that_fills_while_the_witness_is_written() {
 #[test]
 fn a_read_only_state_folder_is_read_and_sends_nothing() {
     let Some(scene) = Scene::open() else { return };
-    let sent = scene.office.approved(1);
+    let sent = scene.office.approve_notes(1);
     scene.office.sweep();
-    let due = scene.office.approved(1);
+    let due = scene.office.approve_notes(1);
     if !scene.disk.mount(&["-o", "remount,ro"]) {
         return;
     }

@@ -250,7 +250,7 @@ fn the_action_of_an_option_is_shown_to_its_end() {
 #[test]
 fn raw_bytes_are_those_that_leave() {
     let Some(office) = Office::open() else { return };
-    let id = office.noted();
+    let id = office.propose_note();
     let before = office.fixture.proem(&["queue", "show", &id, "--raw"]);
     assert!(before.stderr().contains("it has not left yet"), "{}", before.stderr());
     office.approve(std::slice::from_ref(&id));

@@ -12,7 +12,7 @@ type Row = (&'static str, [&'static str; 2], i32, [&'static str; 2], [usize; 2])
 
 fn check(office: &mut Office, rows: &[Row], arrived: impl Fn(&Office) -> BTreeMap<String, usize>) {
     for (full, stands, code, then, times) in rows {
-        let ids = office.approved(2);
+        let ids = office.approve_notes(2);
         let check = |office: &Office, expected: &[&str; 2], times: usize, when: &str| {
             let arrived = arrived(office);
             let states = office.agree(&arrived);

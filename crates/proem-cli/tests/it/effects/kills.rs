@@ -6,16 +6,16 @@ use std::time::{Duration, Instant};
 
 use proem_runtime::effects::scripted_smtp::{ScriptedSmtp, SmtpEncryption, SmtpScript};
 
-use super::scene::{Draw, Office, number, plain, received};
+use super::scene::{Draw, Office, plain, received, variable_number};
 
 /// How many actions are there at once.
 const BATCH: usize = 8;
 
 /// Kills sweeps until `PROEM_KILLS` of them were killed while they lived, and lets the rest be performed.
 fn check(office: &Office, arrived: impl Fn() -> BTreeMap<String, usize>) {
-    let kills = number("PROEM_KILLS", 6);
+    let kills = variable_number("PROEM_KILLS", 6);
     let mut draw = Draw::seeded();
-    let mut all = office.approved(BATCH);
+    let mut all = office.approve_notes(BATCH);
     let mut longest = measured(office);
     let (mut killed, mut ended) = (0, 0);
     while killed < kills {
@@ -34,7 +34,7 @@ fn check(office: &Office, arrived: impl Fn() -> BTreeMap<String, usize>) {
         let states = office.agree(&arrived());
         let open = states.values().filter(|state| *state == "approved").count();
         if open < BATCH / 4 && killed < kills {
-            all.extend(office.approved(BATCH));
+            all.extend(office.approve_notes(BATCH));
         }
     }
     office.sweep();

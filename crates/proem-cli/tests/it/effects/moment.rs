@@ -58,7 +58,7 @@ fn what_changes_while_one_mail_leaves_stops_the_next() {
         let script = SmtpScript::new(SmtpEncryption::None).with(SmtpPlace::Dot, late);
         let server = ScriptedSmtp::start(script).unwrap();
         office.to_server(plain(&server));
-        let ids = office.approved(2);
+        let ids = office.approve_notes(2);
         let sweep = office.sweeping(&[]);
         let begun = Instant::now();
         while server.log().mails.is_empty() {
@@ -83,7 +83,7 @@ fn what_changes_behind_the_intent_stops_the_effect() {
     for place in ["after-take-up", "intent-witnessed"] {
         for (what, change) in CHANGES {
             let Some(office) = governed() else { return };
-            let id = office.approved(1).remove(0);
+            let id = office.approve_notes(1).remove(0);
             let sweep = office.waiting_at(place);
             change(&office);
             sweep.let_go();

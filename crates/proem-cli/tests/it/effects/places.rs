@@ -48,7 +48,7 @@ fn stop(office: &Office, place: &str) {
 /// Stops a sweep at each place, with a mail of its own, and lets another one follow. `arrived` is what was received.
 fn check(office: &Office, stops: &[Stop], arrived: impl Fn() -> BTreeMap<String, usize>) {
     for (place, states, times) in stops {
-        let id = office.approved(1).remove(0);
+        let id = office.approve_notes(1).remove(0);
         stop(office, place);
         let stands = |state: &str, times: usize| {
             let arrived = arrived();
@@ -88,7 +88,7 @@ fn a_sweep_is_stopped_between_two_actions() {
             [1, 1],
         ),
     ] {
-        let (ids, before) = (office.approved(2), office.in_outbox().len());
+        let (ids, before) = (office.approve_notes(2), office.in_outbox().len());
         let stand = || {
             let states = office.agree(&office.in_outbox());
             let mut found: Vec<String> = ids.iter().map(|id| states[id].clone()).collect();
@@ -115,7 +115,7 @@ fn a_sweep_is_stopped_behind_a_slow_mail_server() {
     let script = SmtpScript::new(SmtpEncryption::None).with(SmtpPlace::Dot, late);
     let server = ScriptedSmtp::start(script).unwrap();
     office.to_server(plain(&server));
-    let ids = office.approved(2);
+    let ids = office.approve_notes(2);
     let states = || {
         let states = office.agree(&received(&server.log()));
         let mut found: Vec<String> = ids.iter().map(|id| states[id].clone()).collect();
@@ -159,7 +159,7 @@ fn a_sweep_is_stopped_beside_every_outcome() {
             let script = SmtpScript::new(SmtpEncryption::None).with(place, reaction());
             let server = ScriptedSmtp::start(script).unwrap();
             office.to_server(plain(&server));
-            let id = office.approved(1).remove(0);
+            let id = office.approve_notes(1).remove(0);
             stop(&office, &format!("{side}-{event}"));
             assert_eq!(office.states()[&id], stands, "{side}-{event}");
             let connections = server.log().connections;
@@ -205,11 +205,11 @@ fn a_sweep_is_stopped_beside_every_other_record() {
             continue;
         }
         // A performer that died, and one that dies when it says so.
-        let lost = office.approved(1).remove(0);
+        let lost = office.approve_notes(1).remove(0);
         stop(&office, "after-take-up");
         check(&office, "die", (&lost, "executing", "unknown"));
         // A yes that is too old, and a question that nobody answered.
-        let late = office.approved(1).remove(0);
+        let late = office.approve_notes(1).remove(0);
         office.fixture.set("PROEM_CLOCK", (now() + 2 * DAY).to_string());
         check(&office, "lapse-approval", (&late, "approved", "waiting"));
         office.fixture.set("PROEM_CLOCK", (now() + 8 * DAY).to_string());

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
-use super::scene::{Office, number};
+use super::scene::{Office, variable_number};
 use crate::terminal::screen::Left;
 
 /// A person cancels while another process performs: one of the two wins, and the record says what was done.
@@ -14,8 +14,8 @@ use crate::terminal::screen::Left;
 fn a_cancellation_races_a_sweep() {
     let Some(office) = Office::open() else { return };
     let mut won = BTreeMap::new();
-    for round in 0..number("PROEM_RACES", 4) {
-        let id = office.approved(1).remove(0);
+    for round in 0..variable_number("PROEM_RACES", 4) {
+        let id = office.approve_notes(1).remove(0);
         // The person has seen the action and the question. The answer and the sweep start together, the one or the
         // other a little earlier.
         let cancelling = office.asked(&["queue", "cancel", &id]).unwrap();
@@ -36,7 +36,7 @@ fn a_cancellation_races_a_sweep() {
 fn a_cancellation_comes_before_or_behind_the_take_up() {
     let Some(office) = Office::open() else { return };
     for (place, expected) in [("before-take-up", "cancelled"), ("after-take-up", "executed")] {
-        let id = office.approved(1).remove(0);
+        let id = office.approve_notes(1).remove(0);
         let cancelling = office.asked(&["queue", "cancel", &id]).unwrap();
         let sweep = office.waiting_at(place);
         cancelling.press("y\n");
@@ -71,7 +71,7 @@ fn one_has_won(office: &Office, id: &str, left: &Left) -> String {
 fn a_cancellation_races_a_release() {
     let Some(office) = Office::open() else { return };
     let mut won = BTreeMap::new();
-    for round in 0..number("PROEM_RACES", 4) {
+    for round in 0..variable_number("PROEM_RACES", 4) {
         let proposed = office.propose(&office.reminder()).json();
         let id = proposed["id"].as_str().unwrap().to_owned();
         let [cancelling, releasing] = ["cancel", "release"].map(|way| office.asked(&["queue", way, &id]).unwrap());
@@ -97,7 +97,7 @@ fn a_cancellation_races_a_release() {
 fn two_people_decide_at_once() {
     let Some(office) = Office::open() else { return };
     for first in ["approve", "cancel"] {
-        let id = office.noted();
+        let id = office.propose_note();
         let ways = if first == "approve" { ["approve", "cancel"] } else { ["cancel", "approve"] };
         let [one, other] = ways.map(|way| office.asked(&["queue", way, &id]).unwrap());
         one.press("y\n");
@@ -117,7 +117,7 @@ fn two_people_decide_at_once() {
 #[test]
 fn eight_sweeps_start_at_once() {
     let Some(office) = Office::open() else { return };
-    let ids = office.approved(5);
+    let ids = office.approve_notes(5);
     let sweeps: Vec<Child> = (0..8).map(|_| office.sweeping(&[])).collect();
     let mut codes: Vec<Option<i32>> = sweeps.into_iter().map(|mut sweep| sweep.wait().unwrap().code()).collect();
     codes.sort_unstable();

@@ -10,7 +10,7 @@ use crate::fixture::Run;
 use crate::terminal::scene::settled;
 
 /// The outputs of commands, one after the other.
-fn session(office: &Office, runs: &[Run]) -> String {
+fn settled_session(office: &Office, runs: &[Run]) -> String {
     settled(&office.fixture, &runs.iter().map(Run::transcript).collect::<Vec<_>>().join("\n"))
 }
 
@@ -56,7 +56,7 @@ fn recipients_and_fields_that_nobody_knows() {
         proposed(&office, |note| note["action"] = "../note".into()),
         proposed(&office, |note| note["target"] = "../../ada@corp.example".into()),
     ];
-    snapshot!(session(&office, &runs));
+    snapshot!(settled_session(&office, &runs));
     assert!(office.in_outbox().is_empty());
 }
 
@@ -72,8 +72,8 @@ fn a_credential_in_a_text() {
         note["fields"]["body"] = format!("Use {key} for it.").into();
     };
     assert_eq!(proposed(&office, unknown).code(), 1);
-    assert!(office.listed().is_empty());
-    let id = office.noted();
+    assert!(office.open_actions().is_empty());
+    let id = office.propose_note();
     // No terminal shows it, so nobody can be asked about it.
     let edit = ["queue", "edit", &id, "--set", &format!("body=Use {key} for it.")];
     let left = office.on_terminal(&edit, 24, 80).unwrap().end();
@@ -89,18 +89,18 @@ fn headers_within_a_text() {
     let Some(office) = Office::open() else { return };
     let injected = |text: &str| format!("{text}\r\nBcc: eve@evil.example");
     let run = proposed(&office, |note| note["fields"]["subject"] = injected("Week 1").into());
-    let id = office.listed().remove(0);
+    let id = office.open_actions().remove(0);
     let refused = office.fixture.proem(&["queue", "approve", &id]);
-    let mut said = session(&office, &[run, refused]);
+    let mut said = settled_session(&office, &[run, refused]);
     // The names beside the addresses are the user's own, and a mistake there stops every mail.
-    let good = office.noted();
+    let good = office.propose_note();
     office.approve(std::slice::from_ref(&good));
     for (config, policy) in [("name = \"Ann\\r\\nBcc: eve@evil.example\"\n", POLICY.to_owned()), ("", injected_name())]
     {
         office.configure(config);
         office.fixture.configure("policy.toml", &policy);
         let swept = office.fixture.proem(&["effects", "sweep"]);
-        said.push_str(&session(&office, &[swept]));
+        said.push_str(&settled_session(&office, &[swept]));
     }
     snapshot!(said);
     assert!(office.in_outbox().is_empty());
@@ -116,17 +116,17 @@ fn a_body_of_five_megabytes() {
     let Some(office) = Office::open() else { return };
     let long = "0123456789abcde\n".repeat(5 * 1024 * 1024 / 16);
     let run = proposed(&office, |note| note["fields"]["body"] = long.clone().into());
-    let id = office.noted();
+    let id = office.propose_note();
     office.fixture.write("body.txt", &long);
     let edited = office.fixture.proem(&["queue", "edit", &id, "--file", "body=body.txt"]);
-    snapshot!(session(&office, &[run, edited]));
+    snapshot!(settled_session(&office, &[run, edited]));
     assert_eq!(office.states().len(), 1);
 }
 
 #[test]
 fn a_yes_to_what_has_changed_or_ended() {
     let Some(mut office) = Office::open() else { return };
-    let (edited, cancelled, expired) = (office.noted(), office.noted(), office.noted());
+    let (edited, cancelled, expired) = (office.propose_note(), office.propose_note(), office.propose_note());
     let mut said = answered(&office, &["queue", "approve", &edited], || {
         let left = office.decide(&["queue", "edit", &edited, "--set", "subject=Another"], "y\n").unwrap();
         assert_eq!(left.code, Some(0), "{}", left.shown);
@@ -155,14 +155,14 @@ fn effects_that_are_off() {
         office.fixture.proem(&["effects", "sweep", "--json"]),
         office.fixture.proem(&["effects", "on"]),
     ];
-    snapshot!(session(&office, &runs));
+    snapshot!(settled_session(&office, &runs));
     assert!(office.in_outbox().is_empty());
 }
 
 #[test]
 fn effects_that_are_switched_off_behind_a_yes() {
     let Some(office) = Office::open() else { return };
-    let id = office.approved(1).remove(0);
+    let id = office.approve_notes(1).remove(0);
     let left = office.decide(&["effects", "off"], "y\n").unwrap();
     assert_eq!(left.code, Some(0), "{}", left.shown);
     assert_eq!(office.sweep().code(), 1);
@@ -188,11 +188,11 @@ fn records_that_keep_no_texts() {
         office.fixture.proem(&["effects", "status"]),
         office.fixture.proem(&["effects", "sweep"]),
     ];
-    snapshot!(session(&office, &runs));
+    snapshot!(settled_session(&office, &runs));
     assert!(office.states().is_empty());
     // An action that was approved before doesn't go either.
     let Some(office) = Office::open() else { return };
-    let id = office.approved(1).remove(0);
+    let id = office.approve_notes(1).remove(0);
     office.configure("[records]\nkeep = \"hashes\"\n");
     assert_eq!(office.sweep().code(), 1);
     assert_eq!((office.states()[&id].as_str(), office.in_outbox().len()), ("approved", 0));
@@ -201,7 +201,7 @@ fn records_that_keep_no_texts() {
 #[test]
 fn records_of_another_installation() {
     let Some(office) = Office::open() else { return };
-    office.approved(1);
+    office.approve_notes(1);
     fs::write(office.fixture.base.join("key"), format!("{}\n", "5a".repeat(32))).unwrap();
     let runs = [
         office.fixture.proem(&["effects", "sweep"]),
@@ -209,7 +209,7 @@ fn records_of_another_installation() {
         proposed(&office, |_| ()),
     ];
     // The person who switched them on is the one who runs the tests.
-    let said = session(&office, &runs);
+    let said = settled_session(&office, &runs);
     let said = said.lines().filter(|line| !line.starts_with("switched ")).collect::<Vec<_>>().join("\n");
     snapshot!(said);
     assert!(office.in_outbox().is_empty());
@@ -218,9 +218,9 @@ fn records_of_another_installation() {
 #[test]
 fn an_outbox_that_can_not_be_written_between_intent_and_effect() {
     let Some(office) = Office::open() else { return };
-    office.approved(1);
+    office.approve_notes(1);
     assert_eq!(office.sweep().code(), 0);
-    let id = office.approved(1).remove(0);
+    let id = office.approve_notes(1).remove(0);
     // To root no folder of its own is read-only. The system's about a process is.
     let is_root = fs::metadata(&office.fixture.base).unwrap().uid() == 0;
     if is_root {

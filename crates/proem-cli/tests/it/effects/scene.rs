@@ -2,18 +2,30 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fs::{self, DirBuilder};
 use std::num::NonZeroU16;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
+use proem_app::Error;
+use proem_app::effects::ActionDesk;
+use proem_app::effects::propose::parse_action;
+use proem_app::places::{Channel, Places};
+use proem_app::project::OpenProject;
+use proem_app::records::{actor, blocking, open_records, records_owner};
+use proem_app::when;
+use proem_engine::effect::ActionState;
+use proem_runtime::Environment;
 use proem_runtime::effects::scripted_smtp::{AUTHORITY, ScriptedSmtp, SmtpLog};
+use proem_store::StoreAccess;
+use proem_store::query::{LineDepth, QueueLine};
+use proem_store::record::{EffectsPower, EffectsSwitch};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value as Json, json};
 
 use crate::fixture::{BEAT, Fixture, Run};
-use crate::terminal::screen::{Left, Terminal, start, start_sized};
+use crate::terminal::screen::{Left, Terminal, has_terminal, start, start_sized};
 
 /// The agent's permissions here: `note` needs a yes, and `reminder` goes by itself after half an hour.
 pub(crate) const POLICY: &str = r#"version = 1
@@ -50,22 +62,8 @@ const SENDER: &str = "[effects.mail]\nfrom = \"projects@corp.example\"\n";
 /// The milliseconds of a day.
 pub(crate) const DAY: i64 = 24 * 60 * 60 * 1000;
 
-/// Every state, as `queue list` is asked for them.
-const STATES: [&str; 13] = [
-    "proposed",
-    "held",
-    "waiting",
-    "approved",
-    "executing",
-    "executed",
-    "failed",
-    "unknown",
-    "resend",
-    "resending",
-    "cancelled",
-    "expired",
-    "refused",
-];
+/// The variables that give a process of the binary another time, machine or end than this process has.
+const OF_THE_BINARY: [&str; 3] = ["PROEM_CLOCK", "PROEM_MACHINE", "PROEM_FAILPOINT"];
 
 /// A user with a policy, whose effects are on.
 pub(crate) struct Office {
@@ -96,10 +94,29 @@ impl Office {
 
     /// The same one with its effects on. `None` where the system has no pseudo-terminal.
     pub(crate) fn switched_on(self) -> Option<Self> {
-        let office = self;
-        let left = office.decide(&["effects", "on"], "y\n")?;
-        assert_eq!(left.code, Some(0), "{}", left.shown);
-        Some(office)
+        if !has_terminal() {
+            return None;
+        }
+        if !self.is_in_this_process() {
+            let left = self.decide(&["effects", "on"], "y\n")?;
+            assert_eq!(left.code, Some(0), "{}", left.shown);
+            return Some(self);
+        }
+        let project = self.project();
+        let switch = EffectsSwitch {
+            project: records_owner(&project),
+            actor: actor(&Environment::inherited(), Channel::Terminal),
+            at: when::time_now(),
+            power: EffectsPower::On,
+        };
+        blocking(async {
+            let opened = open_records(&project, StoreAccess::Write).await?;
+            let switched = opened.store.switch_effects(switch).await;
+            opened.store.close().await;
+            Ok::<_, Error>(switched?)
+        })
+        .unwrap();
+        Some(self)
     }
 
     /// One whose effects nobody has switched on.
@@ -136,6 +153,42 @@ impl Office {
 
     pub(crate) fn outbox(&self) -> PathBuf {
         self.fixture.base.join("state/proem/outbox")
+    }
+
+    /// Whether a use case does the same in this process as in one of the binary.
+    fn is_in_this_process(&self) -> bool {
+        OF_THE_BINARY.iter().all(|name| self.fixture.variable(name).is_none_or(|value| value.is_empty()))
+    }
+
+    /// The project as this process opens it.
+    fn project(&self) -> OpenProject {
+        let base = &self.fixture.base;
+        let places = Places {
+            config: base.join("config/proem"),
+            state: PathBuf::from(self.fixture.variable("XDG_STATE_HOME").unwrap()).join("proem"),
+            cache: base.join("cache/proem"),
+            home: base.join("home"),
+            programs: base.join("config"),
+            channel: Channel::Pipe,
+        };
+        if !places.state.join("key").exists() {
+            // The binary has its key from elsewhere. This process looks for the same one among the records.
+            DirBuilder::new().recursive(true).mode(0o700).create(&places.state).unwrap();
+            fs::copy(base.join("key"), places.state.join("key")).unwrap();
+        }
+        OpenProject::without_book(&self.fixture.repo, &places).unwrap()
+    }
+
+    /// Works with the office's actions in this process. The binary is for what it prints, asks and ends with.
+    fn at_desk<T>(&self, work: impl AsyncFnOnce(&ActionDesk<'_>) -> Result<T, Error>) -> T {
+        let project = self.project();
+        let done = blocking(async {
+            let desk = ActionDesk::open(&project, StoreAccess::Write).await?.value;
+            let done = work(&desk).await;
+            desk.close().await;
+            done
+        });
+        done.unwrap()
     }
 
     /// The binary, of which nothing is heard.
@@ -175,8 +228,13 @@ impl Office {
     }
 
     /// Proposes a note. Its id.
-    pub(crate) fn noted(&self) -> String {
-        self.propose(&self.note()).json()["id"].as_str().unwrap().to_owned()
+    pub(crate) fn propose_note(&self) -> String {
+        let note = self.note();
+        if !self.is_in_this_process() {
+            return self.propose(&note).json()["id"].as_str().unwrap().to_owned();
+        }
+        let note = parse_action(note.to_string().as_bytes()).unwrap();
+        self.at_desk(async |desk| desk.propose(&note).await).key.unwrap().to_string()
     }
 
     /// A command on a terminal of so many rows and columns.
@@ -210,9 +268,9 @@ impl Office {
         assert_eq!(left.code, Some(0), "{}", left.shown);
     }
 
-    /// So many notes that a person said yes to.
-    pub(crate) fn approved(&self, count: usize) -> Vec<String> {
-        let ids: Vec<String> = (0..count).map(|_| self.noted()).collect();
+    /// Proposes so many notes, to which a person says yes.
+    pub(crate) fn approve_notes(&self, count: usize) -> Vec<String> {
+        let ids: Vec<String> = (0..count).map(|_| self.propose_note()).collect();
         self.approve(&ids);
         ids
     }
@@ -251,21 +309,35 @@ impl Office {
 
     /// The state of every action, by its id.
     pub(crate) fn states(&self) -> BTreeMap<String, String> {
-        let wanted = STATES.iter().flat_map(|state| ["--state", state]);
+        self.queue(&ActionState::ALL).into_iter().collect()
+    }
+
+    /// The ids of the actions that have not ended.
+    pub(crate) fn open_actions(&self) -> Vec<String> {
+        self.queue(&[]).into_iter().map(|(id, _)| id).collect()
+    }
+
+    /// Actions in these states, or those that have not ended: each with its state.
+    fn queue(&self, wanted: &[ActionState]) -> Vec<(String, String)> {
+        if self.is_in_this_process() {
+            let rows = self.at_desk(async |desk| desk.queue(wanted, None, LineDepth::Standing).await);
+            let state = |row: &QueueLine| row.state.as_str().to_owned();
+            return rows.iter().map(|row| (row.key.to_string(), state(row))).collect();
+        }
+        let wanted = wanted.iter().flat_map(|state| ["--state", state.as_str()]);
         let args: Vec<&str> = ["queue", "list", "--json", "--limit", "100000"].into_iter().chain(wanted).collect();
         let rows = self.fixture.proem(&args).json();
         let text = |row: &Json, name: &str| row[name].as_str().unwrap().to_owned();
         rows.as_array().unwrap().iter().map(|row| (text(row, "id"), text(row, "state"))).collect()
     }
 
-    /// The ids of the actions that are listed without any wish: those that have not ended.
-    pub(crate) fn listed(&self) -> Vec<String> {
-        let rows = self.fixture.proem(&["queue", "list", "--json", "--limit", "100000"]).json();
-        rows.as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect()
-    }
-
     /// The events of an action, the first one first.
     pub(crate) fn events(&self, id: &str) -> Vec<String> {
+        if self.is_in_this_process() {
+            let rows = self.at_desk(async |desk| desk.log(100_000).await);
+            let of_action = rows.iter().rev().filter(|row| row.action.to_string() == id);
+            return of_action.map(|row| row.event.as_str().to_owned()).collect();
+        }
         let rows = self.fixture.proem(&["effects", "log", "--json", "--limit", "100000"]).json();
         let of_action = rows.as_array().unwrap().iter().rev().filter(|row| row["id"] == id);
         of_action.map(|row| row["event"].as_str().unwrap().to_owned()).collect()
@@ -323,7 +395,7 @@ impl Office {
         assert!(received.keys().all(|id| states.contains_key(id)), "{received:?} {states:?}");
         let unknown: Vec<&String> = states.iter().filter(|(_, state)| *state == "unknown").map(|(id, _)| id).collect();
         if !unknown.is_empty() {
-            let listed = self.listed();
+            let listed = self.open_actions();
             assert!(unknown.iter().all(|id| listed.contains(id)), "{unknown:?} {listed:?}");
         }
         states
@@ -385,7 +457,7 @@ pub(crate) struct Draw(u64);
 impl Draw {
     /// The seed is `PROEM_SEED`, or a fixed one, and is said.
     pub(crate) fn seeded() -> Self {
-        let seed = number("PROEM_SEED", 0x5eed_0014);
+        let seed = variable_number("PROEM_SEED", 0x5eed_0014);
         eprintln!("PROEM_SEED={seed}");
         Self(seed | 1)
     }
@@ -400,7 +472,7 @@ impl Draw {
 }
 
 /// The number that a variable of the environment asks for.
-pub(crate) fn number(name: &str, otherwise: u64) -> u64 {
+pub(crate) fn variable_number(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 

@@ -13,7 +13,7 @@ use super::scene::Office;
 #[test]
 fn a_stopped_performer_keeps_its_lock_until_it_ends() {
     let Some(office) = Office::open() else { return };
-    let id = office.approved(1).remove(0);
+    let id = office.approve_notes(1).remove(0);
     let stopped = office.waiting_at("after-take-up");
     stopped.signal(Signal::STOP);
     let refused = office.fixture.proem(&["effects", "sweep"]);
@@ -33,7 +33,7 @@ fn a_stopped_performer_keeps_its_lock_until_it_ends() {
 #[track_caller]
 fn taken_over(place: &str, states: [&str; 2], arrived: [usize; 2], said: &str) {
     let Some(office) = Office::open() else { return };
-    let id = office.approved(1).remove(0);
+    let id = office.approve_notes(1).remove(0);
     let stopped = office.waiting_at(place);
     stopped.signal(Signal::STOP);
     std::fs::remove_file(office.lock()).unwrap();

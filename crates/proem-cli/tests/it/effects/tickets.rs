@@ -111,7 +111,7 @@ fn office(server: &Tickets) -> Option<Office> {
 }
 
 /// The id of an action that a person said yes to.
-fn approved(office: &Office, action: &str, target: &str, fields: &Json) -> String {
+fn approve_ticket(office: &Office, action: &str, target: &str, fields: &Json) -> String {
     let cause = format!("signal-{action}-{target}-{fields}");
     let action =
         json!({ "action": action, "target": target, "fields": fields, "causes": [{ "id": cause, "revision": "1" }] });
@@ -127,9 +127,9 @@ fn a_ticket_is_commented_moved_and_made() {
     let server = Tickets::start(vec![Some("201 Created"); 3]);
     let Some(office) = office(&server) else { return };
     let ids = [
-        approved(&office, "comment", "TES-7", &json!({ "body": "The refund has \"two\" parts.\n{target}" })),
-        approved(&office, "move", "TES-7", &json!({ "status": "31" })),
-        approved(&office, "create", "TES", &json!({ "summary": "Refunds: the second part" })),
+        approve_ticket(&office, "comment", "TES-7", &json!({ "body": "The refund has \"two\" parts.\n{target}" })),
+        approve_ticket(&office, "move", "TES-7", &json!({ "status": "31" })),
+        approve_ticket(&office, "create", "TES", &json!({ "summary": "Refunds: the second part" })),
     ];
     let swept = office.sweep();
     assert_eq!(swept.code(), 0, "{}", swept.transcript());
@@ -164,7 +164,7 @@ fn a_ticket_of_which_nothing_was_heard_is_made_once() {
     ]);
     let Some(office) = office(&server) else { return };
     for (number, state) in ["unknown", "unknown", "failed", "failed"].into_iter().enumerate() {
-        let id = approved(&office, "create", "TES", &json!({ "summary": format!("Part {number}") }));
+        let id = approve_ticket(&office, "create", "TES", &json!({ "summary": format!("Part {number}") }));
         let swept = office.sweep();
         assert_eq!((swept.code(), office.states()[&id].as_str()), (1, state), "{}", swept.transcript());
     }

@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 
 use crate::fixture::BEAT;
 
-use super::scene::{Draw, Office, POLICY, now, number, plain, received};
+use super::scene::{Draw, Office, POLICY, now, plain, received, variable_number};
 
 /// Files that are old enough to be read at once.
 const LONG_AGO: Duration = Duration::from_hours(1);
@@ -135,7 +135,7 @@ fn flagged(ticket: u32) -> String {
 #[test]
 fn files_are_taken_as_they_come_and_what_is_due_is_performed() {
     let Some(desk) = Desk::open() else { return };
-    let due = desk.office.approved(2);
+    let due = desk.office.approve_notes(2);
     desk.drop_in("before.json", &flagged(1));
     desk.drop_in("notes.txt", "nothing for a machine");
     std::os::unix::fs::symlink("/etc/passwd", desk.inbox.join("link.json")).unwrap();
@@ -245,7 +245,7 @@ fn what_can_not_be_watched_is_said_at_once() {
 #[test]
 fn kills() {
     let Some(mut desk) = Desk::open() else { return };
-    let kills = number("PROEM_KILLS", 6);
+    let kills = variable_number("PROEM_KILLS", 6);
     let server = ScriptedSmtp::start(SmtpScript::new(SmtpEncryption::None)).unwrap();
     desk.office.to_server(plain(&server));
     let mut draw = Draw::seeded();
@@ -253,14 +253,14 @@ fn kills() {
     let mut all: Vec<String> = (0..4).map(remind).collect();
     // Their hold of half an hour is over from here on.
     desk.office.fixture.set("PROEM_CLOCK", (now() + 40 * 60_000).to_string());
-    all.extend(desk.office.approved(4));
+    all.extend(desk.office.approve_notes(4));
     let mut tickets = 0;
     let mut longest = 1_500;
     for _ in 0..kills {
         tickets += 1;
         desk.drop_in(&format!("{tickets}.json"), &flagged(tickets));
-        if desk.office.listed().len() < 3 {
-            all.extend(desk.office.approved(4));
+        if desk.office.open_actions().len() < 3 {
+            all.extend(desk.office.approve_notes(4));
         }
         let mut watching = desk.watch();
         std::thread::sleep(Duration::from_millis(draw.below(longest)));

@@ -108,7 +108,7 @@ fn obstacles(swept: &Run) -> Json {
 #[test]
 fn a_restored_backup_sends_nothing() {
     let Some(scene) = Scene::open() else { return };
-    let ids = scene.office.approved(2);
+    let ids = scene.office.approve_notes(2);
     let backup = scene.back_up();
     assert_eq!(scene.office.sweep().code(), 0);
     assert_eq!(scene.received().len(), 2);
@@ -148,8 +148,8 @@ fn what_the_backup_never_knew_is_not_proposed_anew() {
 #[test]
 fn nothing_is_approved_while_effects_are_parked() {
     let Some(scene) = Scene::open() else { return };
-    let ids = scene.office.approved(1);
-    let other = scene.office.noted();
+    let ids = scene.office.approve_notes(1);
+    let other = scene.office.propose_note();
     let backup = scene.back_up();
     scene.office.sweep();
     scene.restore(&backup);
@@ -162,7 +162,7 @@ fn nothing_is_approved_while_effects_are_parked() {
     assert_eq!(scene.office.decide(&["queue", "cancel", &other], "y\n").unwrap().code, Some(0));
     assert_eq!(scene.office.fixture.proem(&["queue", "show", &ids[0]]).code(), 0);
     scene.adopt();
-    let next = scene.office.approved(1);
+    let next = scene.office.approve_notes(1);
     scene.came_once(&[ids, next].concat());
 }
 
@@ -173,7 +173,7 @@ fn an_escalation_approves_nothing_while_effects_are_parked() {
         .replace("level = \"tactical\"", "level = \"monitoring\"")
         .replace("[actions.reminder]\nlevel = \"monitoring\"", "[actions.reminder]\nlevel = \"tactical\"");
     scene.office.fixture.configure("policy.toml", &narrow);
-    let sent = scene.office.approved(1);
+    let sent = scene.office.approve_notes(1);
     let asked = scene.office.propose(&scene.office.reminder()).json();
     let (id, escalation) = (asked["id"].as_str().unwrap().to_owned(), asked["escalation"].as_str().unwrap());
     let backup = scene.back_up();
@@ -194,7 +194,7 @@ fn a_backup_from_before_a_second_attempt_makes_no_third() {
     let lost = SmtpScript::new(SmtpEncryption::None).with(SmtpPlace::Body(2), SmtpReaction::Drop);
     let lost = ScriptedSmtp::start(lost).unwrap();
     scene.office.to_server(plain(&lost));
-    let ids = scene.office.approved(1);
+    let ids = scene.office.approve_notes(1);
     scene.office.sweep();
     assert_eq!(scene.states(&ids), ["unknown"]);
     scene.office.to_server(plain(&scene.server));
@@ -213,7 +213,7 @@ fn a_backup_from_before_a_second_attempt_makes_no_third() {
 #[test]
 fn a_backup_from_the_middle_of_a_sweep_sends_nothing_again() {
     let Some(scene) = Scene::open() else { return };
-    let ids = scene.office.approved(2);
+    let ids = scene.office.approve_notes(2);
     let sweep = scene.office.waiting_at("intent-witnessed");
     let backup = scene.back_up();
     sweep.let_go();
@@ -234,21 +234,21 @@ fn a_backup_from_the_middle_of_a_sweep_sends_nothing_again() {
 #[test]
 fn an_action_that_was_never_sent_goes_behind_an_adoption() {
     let Some(scene) = Scene::open() else { return };
-    let sent = scene.office.approved(1);
+    let sent = scene.office.approve_notes(1);
     let backup = scene.back_up();
     scene.office.sweep();
     scene.restore(&backup);
     scene.is_parked("lack");
     // The witness is whole, so the yes to what it does not have stays good.
     scene.adopt();
-    let later = scene.office.approved(1);
+    let later = scene.office.approve_notes(1);
     scene.came_once(&[sent, later].concat());
 }
 
 #[test]
 fn once_parked_they_stay_so_without_a_witness() {
     let Some(scene) = Scene::open() else { return };
-    let ids = scene.office.approved(1);
+    let ids = scene.office.approve_notes(1);
     let backup = scene.back_up();
     scene.office.sweep();
     scene.restore(&backup);
@@ -270,7 +270,7 @@ const SPOILERS: &[Spoiler] = &[
     ("emptied", |path| fs::write(path, "").unwrap(), "line 1 of the witness of effects is damaged"),
     (
         "a link",
-        |path| beside(path, |to| std::os::unix::fs::symlink(to, path).unwrap()),
+        |path| with_file_aside(path, |to| std::os::unix::fs::symlink(to, path).unwrap()),
         "it is a link or not a regular",
     ),
     ("a second name", |path| fs::hard_link(path, path.with_extension("twin")).unwrap(), "the file has a second name"),
@@ -290,7 +290,7 @@ const SPOILERS: &[Spoiler] = &[
         },
         "it is a link or not a regular file",
     ),
-    ("a copy", |path| beside(path, |to| _ = fs::copy(to, path).unwrap()), "these records are a copy"),
+    ("a copy", |path| with_file_aside(path, |to| _ = fs::copy(to, path).unwrap()), "these records are a copy"),
     (
         "cut at a line",
         |path| {
@@ -326,7 +326,7 @@ const SPOILERS: &[Spoiler] = &[
 ];
 
 /// Moves a file aside for what is put in its place.
-fn beside(path: &Path, then: impl FnOnce(&Path)) {
+fn with_file_aside(path: &Path, then: impl FnOnce(&Path)) {
     let aside = path.with_extension("moved");
     fs::rename(path, &aside).unwrap();
     then(&aside);
@@ -337,9 +337,9 @@ fn a_witness_that_was_tampered_with_parks_effects() {
     for (what, spoil, why) in SPOILERS {
         eprintln!("{what}");
         let Some(scene) = Scene::open() else { return };
-        let sent = scene.office.approved(1);
+        let sent = scene.office.approve_notes(1);
         scene.office.sweep();
-        let waiting = scene.office.approved(1);
+        let waiting = scene.office.approve_notes(1);
         spoil(&scene.office.witness());
         scene.is_parked(why);
         scene.adopt();
@@ -361,7 +361,7 @@ fn a_witness_that_was_tampered_with_parks_effects() {
 #[test]
 fn a_witness_cut_at_every_byte_sends_nothing_twice() {
     let Some(scene) = Scene::open() else { return };
-    let ids = scene.office.approved(1);
+    let ids = scene.office.approve_notes(1);
     let backup = scene.back_up();
     scene.office.sweep();
     let witness = scene.office.witness();
@@ -382,9 +382,9 @@ fn a_witness_cut_at_every_byte_sends_nothing_twice() {
 #[test]
 fn a_copied_store_sends_nothing() {
     let Some(mut scene) = Scene::open() else { return };
-    let sent = scene.office.approved(1);
+    let sent = scene.office.approve_notes(1);
     scene.office.sweep();
-    let due = scene.office.approved(2);
+    let due = scene.office.approve_notes(2);
     let base = scene.office.fixture.base.clone();
     assert!(Command::new("cp").arg("-a").arg(base.join("state")).arg(base.join("copy")).status().unwrap().success());
     // Two copies of one installation sweep at the same time.
@@ -407,10 +407,10 @@ fn a_copied_store_sends_nothing() {
 #[test]
 fn a_store_that_was_moved_goes_on_and_one_on_another_machine_does_not() {
     let Some(mut scene) = Scene::open() else { return };
-    let sent = scene.office.approved(1);
+    let sent = scene.office.approve_notes(1);
     scene.office.sweep();
     let base = scene.office.fixture.base.clone();
-    let due = scene.office.approved(1);
+    let due = scene.office.approve_notes(1);
     scene.office.fixture.set("PROEM_MACHINE", "another");
     scene.is_parked("these records are a copy");
     scene.adopt();
@@ -448,9 +448,9 @@ fn an_emptied_store_says_what_is_safe_and_its_successor_sends_nothing_again() {
 #[test]
 fn a_backup_with_its_witness_is_a_copy() {
     let Some(scene) = Scene::open() else { return };
-    let sent = scene.office.approved(1);
+    let sent = scene.office.approve_notes(1);
     scene.office.sweep();
-    let due = scene.office.approved(1);
+    let due = scene.office.approve_notes(1);
     let backup = scene.back_up();
     let witness = fs::read(scene.office.witness()).unwrap();
     scene.office.sweep();
@@ -467,13 +467,13 @@ fn a_backup_with_its_witness_is_a_copy() {
 fn a_witness_that_goes_during_a_sweep_stops_it() {
     for (what, spoil) in [
         ("removed", (|path| fs::remove_file(path).unwrap()) as fn(&Path)),
-        ("replaced", |path| beside(path, |to| _ = fs::copy(to, path).unwrap())),
+        ("replaced", |path| with_file_aside(path, |to| _ = fs::copy(to, path).unwrap())),
         ("cut", |path| fs::OpenOptions::new().write(true).open(path).unwrap().set_len(10).unwrap()),
     ] {
         let Some(scene) = Scene::open() else { return };
-        let sent = scene.office.approved(1);
+        let sent = scene.office.approve_notes(1);
         scene.office.sweep();
-        let due = scene.office.approved(1);
+        let due = scene.office.approve_notes(1);
         let sweep = scene.office.waiting_at("after-take-up");
         spoil(&scene.office.witness());
         sweep.let_go();
@@ -492,7 +492,7 @@ fn a_witness_that_goes_during_a_sweep_stops_it() {
 #[test]
 fn records_from_before_the_witness_are_adopted_once() {
     let Some(scene) = Scene::open() else { return };
-    let sent = scene.office.approved(1);
+    let sent = scene.office.approve_notes(1);
     scene.office.sweep();
     fs::remove_file(scene.office.witness()).unwrap();
     let connection = rusqlite::Connection::open(scene.records()).unwrap();
@@ -502,7 +502,7 @@ fn records_from_before_the_witness_are_adopted_once() {
     drop(connection);
     scene.is_parked("these records have had effects, and their witness is gone");
     scene.adopt();
-    let next = scene.office.approved(1);
+    let next = scene.office.approve_notes(1);
     scene.came_once(&[sent.clone(), next].concat());
     assert!(scene.office.witnessed().contains(&sent[0]));
 }
@@ -511,7 +511,7 @@ fn records_from_before_the_witness_are_adopted_once() {
 fn a_clock_that_stands_still_changes_nothing_of_it() {
     let Some(mut scene) = Scene::open() else { return };
     scene.office.fixture.set("PROEM_CLOCK", super::scene::now().to_string());
-    let ids = scene.office.approved(2);
+    let ids = scene.office.approve_notes(2);
     let backup = scene.back_up();
     scene.office.sweep();
     for _ in 0..2 {
@@ -525,7 +525,7 @@ fn a_clock_that_stands_still_changes_nothing_of_it() {
 #[test]
 fn the_witness_holds_no_text() {
     let Some(scene) = Scene::open() else { return };
-    scene.office.approved(1);
+    scene.office.approve_notes(1);
     scene.office.sweep();
     let text = fs::read_to_string(scene.office.witness()).unwrap();
     for word in ["ada", "bob", "corp", "Week", "note", "signal", "line"] {

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value as Json;
 
-use super::{TRIAGE, configured, late, sql, triage};
+use super::{TRIAGE, configured, late_reply, run_triage, sql};
 use crate::fixture::{Fixture, Locked};
 use crate::run::{low, start};
 use crate::skipped::skip;
@@ -95,7 +95,7 @@ fn a_home_that_can_only_be_read() {
 #[test]
 fn a_disk_that_is_full_after_the_call() {
     for budget in [BUDGET, ""] {
-        let server = start(vec![late(low(), 3_000)]);
+        let server = start(vec![late_reply(low(), 3_000)]);
         let fixture = configured(&server, budget);
         let Some(mut command) = on_disk(&fixture, "4m") else { return };
         let mut child = command.spawn().unwrap();
@@ -111,7 +111,7 @@ fn a_disk_that_is_full_after_the_call() {
 fn a_disk_that_is_full_for_those_who_read() {
     let server = start(vec![low()]);
     let fixture = configured(&server, "");
-    triage(&fixture, &[]).json();
+    run_triage(&fixture, &[]).json();
     let Some(mut command) = with_disk(&fixture, "700k", (FULL_ALREADY, &["runs", "list"])) else { return };
     let (code, listed, said) = ended(command.spawn().unwrap());
     assert_eq!((code, listed.as_str()), (Some(3), ""), "{said}");
@@ -134,21 +134,21 @@ fn a_store_that_somebody_else_holds() {
     let before = |budget: &str, remedy: &str| {
         let server = start(vec![low()]);
         let fixture = configured(&server, budget);
-        triage(&fixture, &[]).json();
+        run_triage(&fixture, &[]).json();
         let (found, answer, said) = while_locked(&fixture, || (), true);
         assert_eq!((found, server.requests().len(), answer.as_str()), (Some(3), 1, ""), "{said}");
         assert!(said.contains("another process") && said.contains("records.db") && said.contains(remedy), "{said}");
         assert_eq!(sql(&fixture, "SELECT state FROM runs"), ["ended"], "the other run left nothing");
     };
     let after = || {
-        let server = start(vec![low(), late(low(), 3_000)]);
+        let server = start(vec![low(), late_reply(low(), 3_000)]);
         let fixture = configured(&server, BUDGET);
-        triage(&fixture, &[]).json();
+        run_triage(&fixture, &[]).json();
         let (code, answer, said) = while_locked(&fixture, || server.await_requests(2), false);
         assert_eq!((code, severity(&answer)), (Some(3), "low".into()), "{said}");
         assert!(said.contains("could not be recorded") && said.contains("another process"), "{said}");
         // The next process books the possible usage of the attempt.
-        triage(&fixture, &[]).json();
+        run_triage(&fixture, &[]).json();
         assert_eq!(sql(&fixture, "SELECT state FROM attempts ORDER BY id"), ["reported", "unknown", "reported"]);
     };
     // Each waits for as long as a store is waited for, so they wait together.

@@ -372,7 +372,7 @@ fn thresholds_of_a_later_day_are_no_matter() {
     }
     for i in 0..48 {
         let (verdict, value) = if i < 24 { ("false-positive", 12) } else { ("caught", 30) };
-        views::sql(&fixture, &judged(i, verdict, value));
+        views::execute_sql(&fixture, &judged(i, verdict, value));
     }
     assert_eq!(fixture.proem(&["risk", "feedback", "--apply", "--no-model"]).code(), 0);
     assert_eq!(coupling(), "MEDIUM");

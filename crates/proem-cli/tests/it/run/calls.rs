@@ -54,7 +54,7 @@ fn with_calls(server: &proem_llm::scripted::ScriptedServer) -> Fixture {
     fixture
 }
 
-fn rated() -> Json {
+fn rate_call() -> Json {
     json!({ "name": "rate", "arguments": { "severity": "low" } })
 }
 
@@ -66,7 +66,7 @@ fn check(replies: Vec<Reply>, args: &[&str], bound: &str) -> Vec<Json> {
     let mut all = vec!["run", "reviews/calls", "--set", "title=It crashes"];
     all.extend(args);
     let printed = fixture.proem(&all).json();
-    assert_eq!(printed["calls"], json!([rated()]), "{printed}");
+    assert_eq!(printed["calls"], json!([rate_call()]), "{printed}");
     assert_eq!(sql(&fixture, "SELECT DISTINCT tool FROM calls"), [bound]);
     fixture.proem(&["runs", "replay", "last"]).answer();
     server.requests().iter().map(|request| request.json().unwrap()).collect()
@@ -74,7 +74,7 @@ fn check(replies: Vec<Reply>, args: &[&str], bound: &str) -> Vec<Json> {
 
 #[test]
 fn a_model_that_can_be_forced_is() {
-    let sent = check(vec![Reply::call("rate", rated()["arguments"].clone())], &[], "forced_calls");
+    let sent = check(vec![Reply::call("rate", rate_call()["arguments"].clone())], &[], "forced_calls");
     assert_eq!(sent[0]["tool_choice"]["type"], "any");
     let names: Vec<&str> =
         sent[0]["tools"].as_array().unwrap().iter().filter_map(|tool| tool["name"].as_str()).collect();
@@ -83,14 +83,14 @@ fn a_model_that_can_be_forced_is() {
 
 #[test]
 fn a_model_that_cannot_be_forced_is_asked_again() {
-    let replies = vec![Reply::text("It is low."), Reply::call("rate", rated()["arguments"].clone())];
+    let replies = vec![Reply::text("It is low."), Reply::call("rate", rate_call()["arguments"].clone())];
     let sent = check(replies, &["--model", "claude-sonnet-5-5"], "demanded_calls");
     assert_eq!((sent.len(), &sent[0]["tool_choice"]["type"]), (2, &json!("auto")));
 }
 
 #[test]
 fn a_server_without_tools_writes_one_object() {
-    let object = || Reply::answer(vec![AnswerBlock::Value(json!({ "calls": [rated()] }))]);
+    let object = || Reply::answer(vec![AnswerBlock::Value(json!({ "calls": [rate_call()] }))]);
     let local = ["--provider", "local", "--model", "llama3.1"];
     let sent = check(vec![object()], &local, "calls_in_one_object");
     assert!(sent[0].get("tools").is_none() && sent[0]["response_format"]["type"] == "json_schema", "{}", sent[0]);
@@ -98,7 +98,7 @@ fn a_server_without_tools_writes_one_object() {
 
 #[test]
 fn a_tool_outside_the_set_is_refused() {
-    let replies = vec![Reply::call("delete_all", json!({})), Reply::call("rate", rated()["arguments"].clone())];
+    let replies = vec![Reply::call("delete_all", json!({})), Reply::call("rate", rate_call()["arguments"].clone())];
     assert_eq!(check(replies, &[], "forced_calls").len(), 2);
 }
 

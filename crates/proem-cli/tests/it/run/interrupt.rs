@@ -24,7 +24,7 @@ fn interrupt(fixture: &Fixture, child: &Child) {
 
 /// Interrupts a command twice while a model is asked and nobody can write to the records. The second time after its
 /// message about that. Returns both outputs and the exit code.
-fn interrupted(fixture: &Fixture, server: &ScriptedServer, args: &[&str]) -> (Option<i32>, String, String) {
+fn interrupt_run(fixture: &Fixture, server: &ScriptedServer, args: &[&str]) -> (Option<i32>, String, String) {
     let before = server.requests().len();
     let mut command = fixture.command(env!("CARGO_BIN_EXE_proem"));
     let command = command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -51,7 +51,7 @@ fn interrupted(fixture: &Fixture, server: &ScriptedServer, args: &[&str]) -> (Op
 /// That a command ends at the second ^C, and that what it had booked before that stays booked.
 #[track_caller]
 fn check(fixture: &Fixture, server: &ScriptedServer, args: &[&str], before: &[&str]) {
-    let (code, answer, said) = interrupted(fixture, server, args);
+    let (code, answer, said) = interrupt_run(fixture, server, args);
     assert_eq!((code, answer.as_str()), (Some(130), ""), "{args:?}: {said}");
     assert!(!said.contains("error:"), "it was ended, and nothing went wrong: {said}");
     assert_eq!(states(fixture), [before, &["open"]].concat(), "{args:?}");

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 
 use super::{FREE, fixture, settled, start};
 use crate::fixture::Fixture;
-use crate::records::{late, spawn};
+use crate::records::{late_reply, spawn};
 
 const FILE: &str = "---
 model: small
@@ -27,7 +27,7 @@ fn about() -> Reply {
     Reply::text("It is about a clock.")
 }
 
-fn put(fixture: &Fixture) {
+fn put_prompt(fixture: &Fixture) {
     fixture.write("prompts/about.prompt", FILE);
     fixture.write("prompts/_tone.prompt", "Be brief.");
 }
@@ -36,7 +36,7 @@ fn put(fixture: &Fixture) {
 fn a_prompt_file_is_run() {
     let server = start(vec![about(), about(), about(), about()]);
     let fixture = fixture(&server, "");
-    put(&fixture);
+    put_prompt(&fixture);
     let sent = |number: usize| String::from_utf8(server.requests()[number].body.clone()).unwrap();
     let json = "{\"note\": \"a text that happens to be JSON\"}";
     let run = fixture.proem_with(&["run", "prompts/about.prompt", "--input", "-", "--input-text"], json.as_bytes());
@@ -66,9 +66,9 @@ fn a_prompt_file_is_run() {
 
 #[test]
 fn a_killed_run_of_a_prompt_file_goes_on_with_the_text_that_it_began_with() {
-    let server = start(vec![late(about(), 600_000), about()]);
+    let server = start(vec![late_reply(about(), 600_000), about()]);
     let fixture = fixture(&server, "");
-    put(&fixture);
+    put_prompt(&fixture);
     let mut child = spawn(&fixture, &["run", "prompts/about.prompt", "--set", "text=a clock"]);
     server.await_requests(1);
     child.kill().unwrap();
@@ -85,7 +85,7 @@ fn a_killed_run_of_a_prompt_file_goes_on_with_the_text_that_it_began_with() {
 fn what_a_prompt_file_uses_comes_from_its_folder() {
     let server = start(vec![]);
     let fixture = fixture(&server, "");
-    put(&fixture);
+    put_prompt(&fixture);
     fixture.write("secret.json", "{}");
     fixture.write("prompts/leaves.prompt", FILE.replace("{{> tone}}", "{{> ../tone}}"));
     fixture.write(
@@ -130,7 +130,7 @@ fn a_draft_in_a_book_uses_the_book() {
 fn json_is_never_sent_as_text_unasked() {
     let server = start(vec![]);
     let fixture = fixture(&server, "");
-    put(&fixture);
+    put_prompt(&fixture);
     let dry = |text: &str, more: &[&str]| {
         let args = [&["run", "prompts/about.prompt", "--dry-run"], more].concat();
         let run = fixture.proem_with(&args, text.as_bytes());
@@ -190,7 +190,7 @@ fn json_is_never_sent_as_text_unasked() {
 fn a_setting_is_sent_or_told_and_never_vanishes() {
     let server = start(vec![about()]);
     let fixture = fixture(&server, "");
-    put(&fixture);
+    put_prompt(&fixture);
     let config =
         "config:\n  temperature: 0.5\n  maxOutputTokens: 77\n  topP: 0.95\n  topK: 40\n  stopSequences: [END]\n";
     fixture.write("prompts/set.prompt", FILE.replace("input:\n", &format!("{config}input:\n")));
@@ -323,7 +323,7 @@ fn a_table_is_a_batch() {
 fn what_keeps_a_run_from_starting_is_json_too_and_says_what_to_do() {
     let server = start(vec![]);
     let fixture = fixture(&server, "");
-    put(&fixture);
+    put_prompt(&fixture);
     let failed = fixture.proem(&["run", "prompts/gone.prompt", "--json"]);
     let output: Json = serde_json::from_str(failed.stdout()).unwrap();
     assert!(output["error"].as_str().unwrap().contains("gone.prompt") && failed.code() == 2, "{output}");

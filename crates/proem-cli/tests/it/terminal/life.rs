@@ -7,13 +7,13 @@ use crate::terminal::screen::{start, visible};
 
 const ASK: [&str; 4] = ["run", "reviews/triage", "--set", "title=It crashes"];
 
-fn late(reply: Reply, delay_ms: u64) -> Reply {
+fn late_reply(reply: Reply, delay_ms: u64) -> Reply {
     Reply { how: Delivery { delay_ms, ..reply.how }, ..reply }
 }
 
 #[test]
 fn what_says_that_it_works_goes_away() {
-    let (_server, fixture) = scene(vec![late(answer("low", 6_500, 0), 2_000)]);
+    let (_server, fixture) = scene(vec![late_reply(answer("low", 6_500, 0), 2_000)]);
     let Some(mut terminal) = start(proem(&fixture, &ASK)) else { return };
     terminal.until("asking anthropic/claude-haiku-4-5");
     let left = terminal.end();
@@ -24,7 +24,7 @@ fn what_says_that_it_works_goes_away() {
 
 #[test]
 fn a_batch_that_is_interrupted_leaves_no_bar() {
-    let (server, fixture) = scene(vec![answer("low", 6_500, 0), late(answer("low", 0, 6_500), 600_000)]);
+    let (server, fixture) = scene(vec![answer("low", 6_500, 0), late_reply(answer("low", 0, 6_500), 600_000)]);
     fixture.write("rows.jsonl", "{\"title\": \"a\"}\n{\"title\": \"b\"}\n");
     let batch = ["run", "reviews/triage", "--batch", "rows.jsonl", "--concurrency", "1", "--out", "out.jsonl"];
     let Some(mut terminal) = start(proem(&fixture, &batch)) else { return };
@@ -40,14 +40,14 @@ fn a_batch_that_is_interrupted_leaves_no_bar() {
 
 #[test]
 fn nothing_is_drawn_where_nobody_looks() {
-    let (_server, fixture) = scene(vec![late(answer("low", 6_500, 0), 1_000)]);
+    let (_server, fixture) = scene(vec![late_reply(answer("low", 6_500, 0), 1_000)]);
     let run = fixture.proem(&ASK);
     assert!(!run.stderr().contains("asking") && !run.stderr().contains('\u{1b}'), "{}", run.stderr());
 }
 
 #[test]
 fn a_run_that_is_interrupted_says_so_and_is_kept() {
-    let (server, fixture) = scene(vec![late(answer("low", 6_500, 0), 600_000)]);
+    let (server, fixture) = scene(vec![late_reply(answer("low", 6_500, 0), 600_000)]);
     let Some(mut terminal) = start(proem(&fixture, &ASK)) else { return };
     terminal.until("asking anthropic/claude-haiku-4-5");
     server.await_requests(1);

@@ -19,7 +19,7 @@ fn shell(fixture: &Fixture, line: &str) -> Command {
     command
 }
 
-fn trusted(fixture: &Fixture) -> bool {
+fn has_trust(fixture: &Fixture) -> bool {
     fixture.base.join("state/proem/trust.json").exists()
 }
 
@@ -30,7 +30,7 @@ fn refused(fixture: &Fixture, said: &str, code: Option<i32>, why: &str) {
     // The screen is narrower than the line.
     let said = said.replace(['\r', '\n'], "");
     assert!(said.contains(why), "{said}");
-    assert_eq!((code, trusted(fixture)), (Some(2), false), "{said}");
+    assert_eq!((code, has_trust(fixture)), (Some(2), false), "{said}");
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn what_was_typed_before_the_question_answers_nothing() {
     terminal.until("Trust this file? [y/N] ");
     terminal.press("n\n");
     let left = terminal.end();
-    assert_eq!((left.code, trusted(&fixture)), (Some(1), false), "{}", left.shown);
+    assert_eq!((left.code, has_trust(&fixture)), (Some(1), false), "{}", left.shown);
 }
 
 #[test]
@@ -87,5 +87,5 @@ fn a_person_at_a_terminal_decides() {
     terminal.press("y\n");
     let left = terminal.end();
     left.is_tidy();
-    assert_eq!((left.code, trusted(&fixture)), (Some(0), true), "{}", left.shown);
+    assert_eq!((left.code, has_trust(&fixture)), (Some(0), true), "{}", left.shown);
 }

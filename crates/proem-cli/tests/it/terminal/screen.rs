@@ -52,6 +52,11 @@ pub(crate) fn start_on(columns: NonZeroU16, command: Command) -> Option<Terminal
     start_sized(ROWS, columns, command)
 }
 
+/// Whether the system has pseudo-terminals. If it has none, the test says so out loud.
+pub(crate) fn has_terminal() -> bool {
+    open().inspect_err(|why| skip("pseudo-terminal", why)).is_ok()
+}
+
 /// Starts a program on a terminal of so many rows and columns, as [`start`] does.
 pub(crate) fn start_sized(rows: NonZeroU16, columns: NonZeroU16, command: Command) -> Option<Terminal> {
     let (pty, pts) = match open() {

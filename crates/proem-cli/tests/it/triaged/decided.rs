@@ -2,8 +2,8 @@
 
 use serde_json::{Value as Json, json};
 
-use super::models::{TEXT, calls, classified, one_comment, run, sanitised};
-use super::{answered, artefact, flagged, project, triaged};
+use super::models::{TEXT, calls_reply, classified, one_comment, run, sanitised};
+use super::{answered, artefact, flag_change, project, triaged};
 use crate::fixture::Fixture;
 use crate::run::start;
 
@@ -32,8 +32,8 @@ fn questioned(policy: &str) -> Option<(Fixture, String)> {
     let probe = start(Vec::new());
     let (_, id) = one_comment("tactical", &probe)?;
     let server = start(vec![
-        calls(vec![sanitised(&id, &format!("Vendor certification\n{TEXT}"))]),
-        calls(vec![classified(&id, "stakeholder", "escalate"), ("create_escalation", question_call(&id))]),
+        calls_reply(vec![sanitised(&id, &format!("Vendor certification\n{TEXT}"))]),
+        calls_reply(vec![classified(&id, "stakeholder", "escalate"), ("create_escalation", question_call(&id))]),
     ]);
     let (fixture, _) = one_comment("tactical", &server)?;
     fixture.write(".proem/triage/project.toml", super::charter("tactical").replace("\"Beta\"", "\"Beta launch\""));
@@ -46,7 +46,7 @@ fn questioned(policy: &str) -> Option<(Fixture, String)> {
     Some((fixture, question))
 }
 
-fn decided(fixture: &Fixture, question: &str, option: &str) -> Json {
+fn decide_question(fixture: &Fixture, question: &str, option: &str) -> Json {
     let (said, code) =
         answered(fixture, &["escalations", "decide", question, option, "--because", "so be it"], "y").unwrap();
     assert_eq!(code, 0, "{said}");
@@ -57,7 +57,7 @@ fn decided(fixture: &Fixture, question: &str, option: &str) -> Json {
 fn a_decision_keeps_labels_and_reasons_and_says_what_came_of_it() {
     let shipped = include_str!("../../../../proem-engine/data/policy.toml");
     let Some((fixture, question)) = questioned(shipped) else { return };
-    let entry = decided(&fixture, &question, "B");
+    let entry = decide_question(&fixture, &question, "B");
     let options = &entry["options_considered"];
     let told = |place: usize| [&options[place]["option"], &options[place]["pros"], &options[place]["cons"]];
     assert_eq!(told(0), [&json!("Block the ticket"), &json!(["honest"]), &json!(["late"])], "{entry}");
@@ -73,7 +73,7 @@ fn a_refused_option_is_not_written_down_as_done() {
     // The policy changes between question and choice.
     fixture
         .configure("policy.toml", &shipped.replace("\"in-review\", \"blocked\", \"done\"", "\"in-review\", \"done\""));
-    let entry = decided(&fixture, &question, "A");
+    let entry = decide_question(&fixture, &question, "A");
     assert!(entry["context"].as_str().unwrap().contains("It did not happen"), "{entry}");
     let open = fixture.proem(&["escalations", "list", "--json"]).json();
     assert_eq!(open.as_array().unwrap().len(), 1, "the refusal is a question: {open}");
@@ -82,7 +82,7 @@ fn a_refused_option_is_not_written_down_as_done() {
 #[test]
 fn a_decision_names_the_items_of_the_raid_log_that_it_is_about() {
     let Some(fixture) = project("monitoring") else { return };
-    let mut critical = flagged(142);
+    let mut critical = flag_change(142);
     critical["issue"]["fields"]["priority"] = json!({ "name": "Blocker" });
     let report = triaged(&fixture, &[critical.clone()]);
     assert!(report["changes"].as_array().unwrap().is_empty(), "{report}");
@@ -90,7 +90,7 @@ fn a_decision_names_the_items_of_the_raid_log_that_it_is_about() {
     let report = triaged(&fixture, &[critical]);
     assert!(super::items(&report).contains(&"I001"), "{report}");
     let Some(question) = report["questions"][0]["id"].as_str() else { panic!("{report}") };
-    let entry = decided(&fixture, question, "A");
+    let entry = decide_question(&fixture, question, "A");
     assert_eq!(entry["related_raid_items"], json!(["I001"]), "{entry}");
 }
 

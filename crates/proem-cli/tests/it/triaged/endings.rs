@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{answered, artefact, change, count, flagged, items, moved, outcomes, project, triaged};
+use super::{answered, artefact, change_signal, count, flag_change, items, moved, outcomes, project, triaged};
 use crate::fixture::Fixture;
 use crate::terminal::scene::proem;
 use crate::terminal::screen::{WIDE, start_on};
@@ -10,7 +10,7 @@ use crate::terminal::screen::{WIDE, start_on};
 /// Somebody takes the flag off. The ticket is not done.
 fn unflagged(number: u32) -> Json {
     let flag = json!([{ "field": "Flagged", "fromString": "Impediment", "toString": "" }]);
-    change(number, "Payment provider sandbox", "In Progress", &flag)
+    change_signal(number, "Payment provider sandbox", "In Progress", &flag)
 }
 
 fn blocker(fixture: &Fixture) -> Json {
@@ -27,7 +27,7 @@ fn question(fixture: &Fixture) -> String {
 #[test]
 fn a_blocker_of_a_ticket_that_goes_on_ends_by_a_persons_choice() {
     let Some(fixture) = project("artefact") else { return };
-    triaged(&fixture, &[flagged(142)]);
+    triaged(&fixture, &[flag_change(142)]);
     let report = triaged(&fixture, &[unflagged(142)]);
     assert_eq!(outcomes(&report), ["escalated progress low"]);
     assert!(!items(&report).contains(&"B001"), "{report}");
@@ -53,7 +53,7 @@ fn a_blocker_of_a_ticket_that_goes_on_ends_by_a_persons_choice() {
 #[test]
 fn a_choice_whose_item_has_changed_since_is_refused() {
     let Some(fixture) = project("artefact") else { return };
-    triaged(&fixture, &[flagged(142)]);
+    triaged(&fixture, &[flag_change(142)]);
     triaged(&fixture, &[unflagged(142)]);
     let id = question(&fixture);
     triaged(&fixture, &[moved(142, "In Progress", "Done")]);
@@ -70,7 +70,7 @@ fn a_choice_whose_item_has_changed_since_is_refused() {
 fn a_process_that_ends_leaves_a_choice_and_its_changes_together() {
     for (place, is_decided) in [("before-decision", false), ("after-decision", true)] {
         let Some(mut fixture) = project("artefact") else { return };
-        triaged(&fixture, &[flagged(142)]);
+        triaged(&fixture, &[flag_change(142)]);
         triaged(&fixture, &[unflagged(142)]);
         let decide = ["escalations", "decide", &question(&fixture), "A"].map(str::to_owned);
         let decide: Vec<&str> = decide.iter().map(String::as_str).collect();

@@ -4,8 +4,8 @@ use std::fs;
 
 use serde_json::{Value as Json, json};
 
-use super::models::{TEXT, calls, classified, one_comment, run, sanitised};
-use super::{artefact, charter, comment, count, created, flagged, items, moved, outcomes, project, triaged};
+use super::models::{TEXT, calls_reply, classified, one_comment, run, sanitised};
+use super::{artefact, charter, comment, count, created, flag_change, items, moved, outcomes, project, triaged};
 use crate::fixture::Fixture;
 use crate::run::start;
 
@@ -26,7 +26,7 @@ fn mail(number: usize, from: &str, body: &str) -> String {
 }
 
 /// Takes files in; what is printed as JSON.
-fn taken(fixture: &Fixture, files: &[&str]) -> Json {
+fn take_signals(fixture: &Fixture, files: &[&str]) -> Json {
     let run = fixture.proem(&[&["triage", "run"], files, &["--json"]].concat());
     assert_eq!(run.code(), 0, "{}", run.stderr());
     run.json()
@@ -42,7 +42,7 @@ fn the_five_attacks_do_nothing_wherever_they_stand() {
         fixture.write("comment.json", comment(ticket + 50, attack).to_string());
         fixture.write("mail.eml", mail(number, "Eve <eve@x.example>", attack));
         for file in ["ticket.json", "comment.json", "mail.eml"] {
-            let report = taken(&fixture, &[file]);
+            let report = take_signals(&fixture, &[file]);
             assert_eq!(items(&report), Vec::<&str>::new(), "{file} {attack}");
             assert_eq!(report["actions"], json!([]), "{file} {attack}");
             assert!(count(&report["keptOut"]) == 1, "{file} {attack}: {report}");
@@ -71,13 +71,13 @@ fn an_attacker_among_the_stakeholders_is_kept_out_as_anybody() {
     assert!(said.contains("eve@x.example"), "who vouches for the file sees her: {said}");
     for (number, attack) in ATTACKS.into_iter().enumerate() {
         fixture.write("mail.eml", mail(number, "Eve <eve@x.example>", attack));
-        let report = taken(&fixture, &["mail.eml"]);
+        let report = take_signals(&fixture, &["mail.eml"]);
         assert_eq!((items(&report), &report["actions"]), (Vec::new(), &json!([])), "{attack}");
         assert_ne!(report["keptOut"], json!([]), "{attack}");
     }
     // Her words without an attack are a stakeholder's words, and no more: a question to a person.
     fixture.write("mail.eml", mail(9, "Eve <eve@x.example>", "Could you tell me when the login page will be ready?"));
-    let report = taken(&fixture, &["mail.eml"]);
+    let report = take_signals(&fixture, &["mail.eml"]);
     assert_eq!(outcomes(&report), ["escalated stakeholder high"]);
     assert_eq!(report["actions"], json!([]));
 }
@@ -151,7 +151,7 @@ fn bad_input_is_kept_and_stops_nothing() {
     fixture.write("half.json", created(5, "Half", "x").to_string().split_at(200).0);
     fixture.write("empty.json", "");
     fixture.write("bytes.json", (0..=255).collect::<Vec<u8>>());
-    fixture.write("blocker.json", flagged(142).to_string());
+    fixture.write("blocker.json", flag_change(142).to_string());
     let files = [
         "parts.eml",
         "silent.eml",
@@ -193,7 +193,8 @@ fn a_cycle_that_can_not_be_written_is_done_again_whole() {
     for place in ["take-signals", "finish-cycle", "escalate"] {
         let Some(mut fixture) = project("artefact") else { return };
         let sponsor = "The sponsor asks for wallets to be part of the release, too.";
-        fixture.write("signals.jsonl", format!("{}\n{}\n", flagged(142), created(8, "Please add wallets", sponsor)));
+        fixture
+            .write("signals.jsonl", format!("{}\n{}\n", flag_change(142), created(8, "Please add wallets", sponsor)));
         fixture.set("PROEM_FAILPOINT", format!("fail:{place}"));
         let failed = fixture.proem(&["triage", "run", "signals.jsonl"]);
         assert_eq!(failed.code(), 3, "{place}: {}", failed.stderr());
@@ -201,7 +202,7 @@ fn a_cycle_that_can_not_be_written_is_done_again_whole() {
         fixture.set("PROEM_FAILPOINT", "");
         let status = fixture.proem(&["triage", "status", "--json"]).json();
         assert_eq!(status["artefacts"]["raid_log"]["version"], 0, "{place}: nothing is half done");
-        let report = taken(&fixture, &["signals.jsonl"]);
+        let report = take_signals(&fixture, &["signals.jsonl"]);
         assert_eq!(count(&report["signals"]), 2, "{place}: both are worked on now: {report}");
         let questions = fixture.proem(&["escalations", "list", "--json"]).json();
         assert_eq!(count(&questions), 1, "{place}: asked once: {questions}");
@@ -228,13 +229,13 @@ fn an_artefact_that_a_model_empties_keeps_what_it_had() {
     });
     let server = start(vec![
         // All of it: what is cut is suspected, and changes no artefact.
-        calls(vec![sanitised(&id, &format!("Vendor certification\n{TEXT}"))]),
-        calls(vec![classified(&id, "blocker", "update_artefact")]),
-        calls(vec![("update_delivery_state", emptied)]),
+        calls_reply(vec![sanitised(&id, &format!("Vendor certification\n{TEXT}"))]),
+        calls_reply(vec![classified(&id, "blocker", "update_artefact")]),
+        calls_reply(vec![("update_delivery_state", emptied)]),
     ]);
     let Some((fixture, _)) = one_comment("artefact", &server) else { return };
-    fixture.write("flagged.json", flagged(142).to_string());
-    let first = taken(&fixture, &["flagged.json", "--no-model"]);
+    fixture.write("flagged.json", flag_change(142).to_string());
+    let first = take_signals(&fixture, &["flagged.json", "--no-model"]);
     assert_eq!(items(&first), ["I001", "B001", "M001", "STATUS001"], "{first}");
     let report = run(&fixture, &["--json"]).json();
     assert_eq!(server.requests().len(), 3, "{report}");

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value as Json, json};
 
-use super::{artefact, charter, comment, count, created, flagged, items, moved, outcomes, project, triaged};
+use super::{artefact, charter, comment, count, created, flag_change, items, moved, outcomes, project, triaged};
 use crate::approvals::scene::answered;
 use crate::fixture::{Fixture, Locked, Run};
 
@@ -18,7 +18,7 @@ fn mail(id: &str, rest: &str) -> String {
 }
 
 /// Takes files in, as JSON.
-fn taken(fixture: &Fixture, files: &[&str]) -> Json {
+fn take_signals(fixture: &Fixture, files: &[&str]) -> Json {
     let run = fixture.proem(&[&["triage", "run"], files, &["--json"]].concat());
     assert_eq!(run.code(), 0, "{}", run.stderr());
     run.json()
@@ -28,7 +28,7 @@ fn taken(fixture: &Fixture, files: &[&str]) -> Json {
 #[track_caller]
 fn is_done_once(fixture: &Fixture, files: &[&str]) {
     let before = fixture.proem(&["artefacts", "export", "--format", "json"]).json();
-    let again = taken(fixture, files);
+    let again = take_signals(fixture, files);
     assert_eq!((&again["came"]["new"], &again["came"]["malformed"]), (&json!(0), &json!(0)), "{again}");
     for part in ["signals", "changes", "questions", "actions", "keptOut"] {
         assert_eq!(again[part], json!([]), "{part}");
@@ -44,10 +44,10 @@ fn is_done_once(fixture: &Fixture, files: &[&str]) {
 #[test]
 fn a_ticket_of_5_mb_is_a_ticket() {
     let Some(fixture) = project("artefact") else { return };
-    let mut huge = flagged(142);
+    let mut huge = flag_change(142);
     huge["issue"]["fields"]["description"] = json!("a word or two ".repeat(380_000));
     fixture.write("huge.json", huge.to_string());
-    assert_eq!(outcomes(&taken(&fixture, &["huge.json"])), ["incorporated blocker high"]);
+    assert_eq!(outcomes(&take_signals(&fixture, &["huge.json"])), ["incorporated blocker high"]);
     let raid = artefact(&fixture, "raid-log");
     let description = raid["content"]["items"][0]["description"].as_str().unwrap();
     assert_eq!(description.chars().count(), 2000);
@@ -74,7 +74,7 @@ fn a_mail_of_200_parts() {
     written("clean", 200);
     written("attacked", 1);
     written("deep", 150);
-    let [clean, attacked, deep] = ["clean.eml", "attacked.eml", "deep.eml"].map(|file| taken(&fixture, &[file]));
+    let [clean, attacked, deep] = ["clean.eml", "attacked.eml", "deep.eml"].map(|file| take_signals(&fixture, &[file]));
     assert_eq!(outcomes(&clean), ["escalated stakeholder medium"]);
     assert_eq!((count(&clean["keptOut"]), count(&attacked["keptOut"])), (0, 1), "{attacked}");
     assert_eq!((items(&attacked), &attacked["actions"]), (Vec::new(), &json!([])));
@@ -99,7 +99,8 @@ fn mails_without_readable_text() {
     fixture.write("charset.eml", latin);
     fixture.write("cut-off.eml", mail("cut-off", "Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Ty"));
     let files = ["no-text.eml", "attachment.eml", "charset.eml", "cut-off.eml"];
-    let sessions: Vec<String> = files.iter().map(|file| blurred(&fixture.proem(&["triage", "run", file]))).collect();
+    let sessions: Vec<String> =
+        files.iter().map(|file| without_run_ids(&fixture.proem(&["triage", "run", file]))).collect();
     let status = fixture.proem(&["triage", "status", "--json"]).json();
     assert_eq!(status["signals"], json!({ "handled": 4 }));
     is_done_once(&fixture, &files);
@@ -107,7 +108,7 @@ fn mails_without_readable_text() {
 }
 
 /// A session without the ids of its questions, which hang on the records.
-fn blurred(run: &Run) -> String {
+fn without_run_ids(run: &Run) -> String {
     let is_id = |word: &str| word.len() == 8 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
     let line = |line: &str| {
         let words: Vec<&str> = line.split(' ').map(|word| if is_id(word) { "[id]" } else { word }).collect();
@@ -122,10 +123,10 @@ fn times_of_1970_and_of_the_future_are_nobodys_dates() {
     for time in [json!(0), json!(32_503_680_000_000_u64), json!("2038-01-19T03:14:08Z"), json!(-1), Json::Null] {
         let Some(mut fixture) = project("artefact") else { return };
         fixture.set("PROEM_CLOCK", "1795500000000");
-        let mut signal = flagged(142);
+        let mut signal = flag_change(142);
         signal["timestamp"] = time.clone();
         fixture.write("odd.json", signal.to_string());
-        assert_eq!(outcomes(&taken(&fixture, &["odd.json"])), ["incorporated blocker high"], "{time}");
+        assert_eq!(outcomes(&take_signals(&fixture, &["odd.json"])), ["incorporated blocker high"], "{time}");
         let issue = artefact(&fixture, "raid-log")["content"]["items"][0].clone();
         assert_eq!(issue["raised_date"], "2026-11-24T06:00:00.000Z", "{time}: {issue}");
         is_done_once(&fixture, &["odd.json"]);
@@ -147,14 +148,14 @@ fn the_same_id_in_two_projects_is_two_signals() {
     let root = ["--root", other.to_str().unwrap()];
     fixture.write(
         "signals.jsonl",
-        format!("{}\n{}\n", flagged(142), created(8, "Please add wallets", "The sponsor asks for wallets, too.")),
+        format!("{}\n{}\n", flag_change(142), created(8, "Please add wallets", "The sponsor asks for wallets, too.")),
     );
-    let first = taken(&fixture, &["signals.jsonl"]);
+    let first = take_signals(&fixture, &["signals.jsonl"]);
     let refused = fixture.proem(&[&["triage", "run", "signals.jsonl"], &root[..]].concat());
     assert_eq!(refused.code(), 2, "a copy is trusted by itself: {}", refused.stderr());
     let (said, code) = answered(&fixture, &[&["trust"], &root[..]].concat(), "y").unwrap();
     assert_eq!(code, 0, "{said}");
-    let second = taken(&fixture, &["signals.jsonl", root[0], root[1]]);
+    let second = take_signals(&fixture, &["signals.jsonl", root[0], root[1]]);
     for report in [&first, &second] {
         assert_eq!(report["came"]["new"], 2, "{report}");
         assert_eq!(report["askedBefore"], 0, "{report}");
@@ -188,7 +189,7 @@ fn a_typing_mistake_in_the_project_s_file() {
     .map(|text| {
         let fixture = Fixture::folder().unborn();
         fixture.write(".proem/triage/project.toml", text);
-        fixture.write("signals.jsonl", flagged(142).to_string());
+        fixture.write("signals.jsonl", flag_change(142).to_string());
         // The person who vouches for it hears of it at once, if there is a terminal. The run says it anyway.
         let run = fixture.proem(&["triage", "run", "signals.jsonl"]);
         assert_eq!(run.code(), 2, "{}", run.stderr());
@@ -203,7 +204,7 @@ fn a_typing_mistake_in_the_project_s_file() {
 fn an_item_without_an_owner_has_the_project_s() {
     let Some(fixture) = project("artefact") else { return };
     let of = |number: u32, assignee: &Json| {
-        let mut signal = flagged(number);
+        let mut signal = flag_change(number);
         signal["issue"]["fields"]["assignee"] = assignee.clone();
         signal
     };
@@ -245,7 +246,7 @@ fn a_blocker_of_odd_texts_is_a_blocker() {
         (json!("Sandbox"), " "),
     ] {
         let Some(fixture) = project("artefact") else { return };
-        let mut signal = flagged(1);
+        let mut signal = flag_change(1);
         signal["issue"]["fields"]["summary"] = summary.clone();
         signal["issue"]["key"] = json!(key);
         let report = triaged(&fixture, &[signal]);
@@ -260,14 +261,14 @@ fn a_blocker_of_odd_texts_is_a_blocker() {
 fn records_that_another_process_holds() {
     let Some(fixture) = project("artefact") else { return };
     triaged(&fixture, &[moved(1, "To Do", "In Progress")]);
-    fixture.write("signals.jsonl", flagged(142).to_string());
+    fixture.write("signals.jsonl", flag_change(142).to_string());
     let locked = Locked::of(&fixture);
     let run = fixture.proem(&["triage", "run", "signals.jsonl"]);
     locked.let_go();
     assert_eq!(run.code(), 3, "{}", run.stderr());
     assert!(run.stderr().contains("another process") && run.stderr().contains("records.db"), "{}", run.stderr());
     assert_eq!(artefact(&fixture, "raid-log")["version"], 0);
-    assert_eq!(outcomes(&taken(&fixture, &["signals.jsonl"])), ["incorporated blocker high"]);
+    assert_eq!(outcomes(&take_signals(&fixture, &["signals.jsonl"])), ["incorporated blocker high"]);
     is_done_once(&fixture, &["signals.jsonl"]);
 }
 
@@ -279,13 +280,13 @@ fn a_cycle_that_was_killed_is_done_once() {
         ["before-intake", "after-intake", "before-escalation", "after-escalation", "before-cycle", "after-cycle"]
     {
         let Some(mut fixture) = project("artefact") else { return };
-        fixture.write("signals.jsonl", format!("{}\n{scope}\n", flagged(142)));
+        fixture.write("signals.jsonl", format!("{}\n{scope}\n", flag_change(142)));
         fixture.set("PROEM_FAILPOINT", place);
         let args = ["triage", "run", "signals.jsonl"];
         let ended = fixture.command(&fixture.binary).args(args).output().unwrap().status;
         assert_eq!(ended.code(), None, "{place} is passed");
         fixture.set("PROEM_FAILPOINT", "");
-        taken(&fixture, &["signals.jsonl"]);
+        take_signals(&fixture, &["signals.jsonl"]);
         let raid = artefact(&fixture, "raid-log");
         assert_eq!((&raid["version"], count(&raid["content"]["items"])), (&json!(1), 1), "{place}");
         assert_eq!(count(&fixture.proem(&["escalations", "list", "--all", "--json"]).json()), 1, "{place}");
@@ -306,7 +307,7 @@ fn a_question_of_a_broken_cycle_that_was_answered_stays_answered() {
     let id = questions[0]["id"].as_str().unwrap();
     let (said, code) = answered(&fixture, &["escalations", "decide", id, "A"], "y").unwrap();
     assert_eq!(code, 0, "{said}");
-    taken(&fixture, &["signals.jsonl"]);
+    take_signals(&fixture, &["signals.jsonl"]);
     let all = fixture.proem(&["escalations", "list", "--all", "--json"]).json();
     assert_eq!(count(&all), 1, "{all}");
 }
@@ -316,10 +317,10 @@ fn a_question_of_a_broken_cycle_that_was_answered_stays_answered() {
 fn files_that_are_given_twice() {
     let Some(fixture) = project("artefact") else { return };
     let scope = created(8, "Please add wallets", "The sponsor asks for wallets to be part of the release, too.");
-    let lines = format!("{}\n{scope}\n{}\n", flagged(142), flagged(142));
+    let lines = format!("{}\n{scope}\n{}\n", flag_change(142), flag_change(142));
     fixture.write("one.jsonl", &lines);
     fixture.write("two.jsonl", &lines);
-    let report = taken(&fixture, &["one.jsonl", "two.jsonl", "one.jsonl"]);
+    let report = take_signals(&fixture, &["one.jsonl", "two.jsonl", "one.jsonl"]);
     assert_eq!((&report["came"]["new"], &report["came"]["same"]), (&json!(2), &json!(7)), "{report}");
     assert_eq!((count(&report["signals"]), count(&report["questions"])), (2, 1));
     assert_eq!(count(&artefact(&fixture, "raid-log")["content"]["items"]), 1);
@@ -330,7 +331,7 @@ fn files_that_are_given_twice() {
 #[test]
 fn half_a_file_and_then_the_whole_one() {
     let Some(fixture) = project("artefact") else { return };
-    let whole = format!("{}\n{}\n", moved(1, "To Do", "In Progress"), flagged(142));
+    let whole = format!("{}\n{}\n", moved(1, "To Do", "In Progress"), flag_change(142));
     let half = whole.split_at(whole.len() - 200).0;
     fixture.write("signals.jsonl", half);
     let first = fixture.proem(&["triage", "run", "signals.jsonl"]);
@@ -343,14 +344,14 @@ fn half_a_file_and_then_the_whole_one() {
     let kept = fixture.proem(&["queue", "quarantine", "--json"]).json();
     assert_eq!(count(&kept), 2, "what was half stays to be looked at: {kept}");
     is_done_once(&fixture, &["signals.jsonl"]);
-    snapshot!(blurred(&first) + "\n" + &blurred(&then));
+    snapshot!(without_run_ids(&first) + "\n" + &without_run_ids(&then));
 }
 
 /// A comment of a ticket that nobody has told of, and one of a ticket that is gone.
 #[test]
 fn what_a_ticket_nobody_knows_says_is_kept() {
     let Some(fixture) = project("artefact") else { return };
-    let mut gone = flagged(142);
+    let mut gone = flag_change(142);
     gone["webhookEvent"] = json!("jira:issue_deleted");
     let late = comment(142, "We can't continue without the sandbox.");
     let report = triaged(&fixture, &[gone, late]);

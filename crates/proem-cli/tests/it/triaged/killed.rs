@@ -9,10 +9,10 @@ use proem_llm::scripted::{Reply, ScriptCondition, ScriptEnd, ScriptRule, Scripte
 use proem_runtime::effects::scripted_smtp::{ScriptedSmtp, SmtpEncryption, SmtpScript};
 use serde_json::{Value as Json, json};
 
-use super::models::{calls, classified, drafted, sanitised};
+use super::models::{calls_reply, classified, drafted_call, sanitised};
 use super::{comment, project};
 use crate::approvals::scene::answered;
-use crate::effects::scene::{Draw, now, number, received};
+use crate::effects::scene::{Draw, now, received, variable_number};
 use crate::fixture::Fixture;
 use crate::records::sql;
 
@@ -28,16 +28,16 @@ pub(super) fn model(id: &str, text: &str) -> ScriptedServer {
         after: ScriptEnd::Repeat,
     };
     let worded = |word: &str| {
-        let (tool, mut mail) = drafted(id, "sam@corp.example");
+        let (tool, mut mail) = drafted_call(id, "sam@corp.example");
         mail["body"] = json!(format!("The certification is {word}. Please name a day for the release."));
         mail["subject"] = json!(format!("Certification is {word}"));
-        calls(vec![(tool, mail)])
+        calls_reply(vec![(tool, mail)])
     };
     let words = ["in review", "with the vendor", "being tested", "not signed", "half done"];
     let rules = vec![
         rule("draft_communication", words.into_iter().map(worded).collect()),
-        rule("create_escalation", vec![calls(vec![classified(id, "stakeholder", "draft_communication")])]),
-        rule("sanitise_signal", vec![calls(vec![sanitised(id, text)])]),
+        rule("create_escalation", vec![calls_reply(vec![classified(id, "stakeholder", "draft_communication")])]),
+        rule("sanitise_signal", vec![calls_reply(vec![sanitised(id, text)])]),
     ];
     ScriptedServer::start(ServerScript { rules, ..ServerScript::default() }).unwrap()
 }
@@ -112,7 +112,7 @@ impl Desk {
 #[test]
 fn each_signal_has_one_mail_whatever_the_model_says_the_next_time() {
     let Some(mut desk) = Desk::open() else { return };
-    let kills = number("PROEM_KILLS", 12);
+    let kills = variable_number("PROEM_KILLS", 12);
     let mut draw = Draw::seeded();
     let (mut killed, mut swept, mut signals) = (0, 0, 0);
     let mut longest = 1_500;

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 
 use super::{comment, project};
 use crate::approvals::scene::answered;
-use crate::effects::scene::number;
+use crate::effects::scene::variable_number;
 use crate::fixture::{Fixture, Run};
 use crate::records::sql;
 use crate::run::{set_up, start};
@@ -34,7 +34,7 @@ fn id(number: u32, fixture: &Fixture) -> String {
     signal["id"].as_str().unwrap().to_owned()
 }
 
-pub(super) fn calls(calls: Vec<(&str, Json)>) -> Reply {
+pub(super) fn calls_reply(calls: Vec<(&str, Json)>) -> Reply {
     let block = |(name, arguments): (&str, Json)| AnswerBlock::Call { name: name.to_owned(), arguments };
     Reply::answer(calls.into_iter().map(block).collect())
 }
@@ -57,7 +57,7 @@ pub(super) fn classified(id: &str, category: &str, action: &str) -> (&'static st
     ("classify_signal", arguments)
 }
 
-pub(super) fn drafted(id: &str, to: &str) -> (&'static str, Json) {
+pub(super) fn drafted_call(id: &str, to: &str) -> (&'static str, Json) {
     let arguments = json!({
         "project_id": PROJECT, "communication_type": "follow_up",
         "recipient": { "email": to, "name": "Sam Okoro", "is_external": false }, "subject": "Refunds",
@@ -90,16 +90,16 @@ pub(crate) fn one_local_comment() -> Option<(Fixture, Vec<String>)> {
         |(name, arguments): (&str, Json)| json!({ "calls": [{ "name": name, "arguments": arguments }] }).to_string();
     let sanitised = sanitised(&id, &format!("Vendor certification\n{TEXT}"));
     let classified = classified(&id, "stakeholder", "draft_communication");
-    let drafted = drafted(&id, "sam@corp.example");
+    let drafted = drafted_call(&id, "sam@corp.example");
     Some((fixture, [sanitised, classified, drafted].map(object).to_vec()))
 }
 
 /// The stages' answers about the signal of this id.
 pub(super) fn answers(id: &str) -> Vec<Reply> {
     vec![
-        calls(vec![sanitised(id, &format!("Vendor certification\n{TEXT}"))]),
-        calls(vec![classified(id, "stakeholder", "draft_communication")]),
-        calls(vec![drafted(id, "sam@corp.example")]),
+        calls_reply(vec![sanitised(id, &format!("Vendor certification\n{TEXT}"))]),
+        calls_reply(vec![classified(id, "stakeholder", "draft_communication")]),
+        calls_reply(vec![drafted_call(id, "sam@corp.example")]),
     ]
 }
 
@@ -206,7 +206,7 @@ fn long_signals_are_asked_about_within_bounds() {
     let down = Reply::raw(400, r#"{"type":"error","error":{"type":"invalid_request_error","message":"no"}}"#);
     let server = start(vec![down]);
     let Some(fixture) = with_models("tactical", &server, "") else { return };
-    let count = u32::try_from(number("PROEM_LONG", 4)).unwrap();
+    let count = u32::try_from(variable_number("PROEM_LONG", 4)).unwrap();
     let long = "The certification of the vendor is in review and its tests are green. ".repeat(1_450);
     let all: Vec<String> = (1..=count).map(|number| comment(number, &long).to_string()).collect();
     fixture.write("one.json", all.join("\n"));

@@ -3,21 +3,21 @@
 
 use serde_json::{Value as Json, json};
 
-use super::models::{TEXT, answers, calls, classified, one_comment, run, sanitised};
+use super::models::{TEXT, answers, calls_reply, classified, one_comment, run, sanitised};
 use super::{charter, comment, created, project, triaged};
 use crate::approvals::scene::answered;
 use crate::fixture::Fixture;
-use crate::records::{records, sql};
+use crate::records::{records_file, sql};
 use crate::run::start;
 
-fn switched_on(fixture: &Fixture) -> Option<()> {
+fn switch_effects_on(fixture: &Fixture) -> Option<()> {
     let (said, code) = answered(fixture, &["effects", "on"], "y")?;
     assert_eq!(code, 0, "{said}");
     Some(())
 }
 
 /// The states of the actions of a report by their names.
-fn actions(report: &Json) -> Vec<String> {
+fn action_lines(report: &Json) -> Vec<String> {
     let text = |action: &Json, name: &str| action[name].as_str().unwrap_or_default().to_owned();
     let actions = report["actions"].as_array().unwrap().iter();
     actions.map(|action| format!("{} {}", text(action, "action"), text(action, "fate"))).collect()
@@ -26,9 +26,9 @@ fn actions(report: &Json) -> Vec<String> {
 #[test]
 fn the_shipped_policy_lets_a_trusted_project_reach_its_own_people_and_tickets() {
     let Some(fixture) = project("tactical") else { return };
-    let Some(()) = switched_on(&fixture) else { return };
+    let Some(()) = switch_effects_on(&fixture) else { return };
     let report = triaged(&fixture, &[created(1, "Refund in two parts", "")]);
-    assert_eq!(actions(&report), ["jira_comment held"], "{report}");
+    assert_eq!(action_lines(&report), ["jira_comment held"], "{report}");
     let listed = fixture.proem(&["policy", "check"]);
     assert!(listed.stdout().contains("corp.example"), "{}", listed.stdout());
 }
@@ -39,9 +39,9 @@ fn a_models_mail_to_a_stakeholder_is_held_under_the_shipped_policy() {
     let Some((_, id)) = one_comment("tactical", &probe) else { return };
     let server = start(answers(&id));
     let Some((fixture, _)) = one_comment("tactical", &server) else { return };
-    let Some(()) = switched_on(&fixture) else { return };
+    let Some(()) = switch_effects_on(&fixture) else { return };
     let report = run(&fixture, &["--json"]).json();
-    assert_eq!(actions(&report), ["email_stakeholder held"], "{report}");
+    assert_eq!(action_lines(&report), ["email_stakeholder held"], "{report}");
 }
 
 /// A repository that names its own people reaches nobody before somebody vouches for it, nor once it has changed.
@@ -96,7 +96,7 @@ fn a_refusal_is_a_question_that_names_the_command() {
 #[test]
 fn a_refused_action_is_offered_again_once_it_is_allowed() {
     let Some(fixture) = project("tactical") else { return };
-    let Some(()) = switched_on(&fixture) else { return };
+    let Some(()) = switch_effects_on(&fixture) else { return };
     let policy = include_str!("../../../../proem-engine/data/policy.toml");
     let denied = policy.replace("denylist = []", "denylist = [\"jira-comment\"]").replace(", \"jira_comment\"]", "]");
     let (before, rest) = denied.split_once("[actions.jira_comment]").unwrap();
@@ -119,7 +119,7 @@ fn a_refused_action_is_offered_again_once_it_is_allowed() {
 
 /// Makes the records refuse every version of an artefact whose text is like that.
 fn refusing(fixture: &Fixture, pattern: &str) {
-    let connection = rusqlite::Connection::open(records(fixture)).unwrap();
+    let connection = rusqlite::Connection::open(records_file(fixture)).unwrap();
     let trigger = format!(
         "CREATE TRIGGER refusing BEFORE INSERT ON artefact_versions WHEN \
          (SELECT CAST(bytes AS TEXT) FROM contents WHERE hash = NEW.content) LIKE '{pattern}' \
@@ -140,9 +140,9 @@ fn noting(id: &str) -> Vec<proem_llm::scripted::Reply> {
         "items_modified": [], "signals_incorporated": [id],
     });
     vec![
-        calls(vec![sanitised(id, &format!("Vendor certification\n{TEXT}"))]),
-        calls(vec![classified(id, "risk", "update_artefact")]),
-        calls(vec![("update_raid_log", update)]),
+        calls_reply(vec![sanitised(id, &format!("Vendor certification\n{TEXT}"))]),
+        calls_reply(vec![classified(id, "risk", "update_artefact")]),
+        calls_reply(vec![("update_raid_log", update)]),
     ]
 }
 
@@ -180,7 +180,7 @@ fn signals_that_can_not_be_written_are_asked_about_and_the_others_go_on() {
     refusing(&fixture, "%sandbox%");
     let report = triaged(
         &fixture,
-        &[super::moved(1, "To Do", "In Progress"), super::flagged(7), super::moved(3, "To Do", "Done")],
+        &[super::moved(1, "To Do", "In Progress"), super::flag_change(7), super::moved(3, "To Do", "Done")],
     );
     let handled: Vec<&str> =
         report["signals"].as_array().unwrap().iter().filter_map(|one| one["id"].as_str()).collect();
@@ -196,10 +196,10 @@ fn signals_that_can_not_be_written_are_asked_about_and_the_others_go_on() {
 fn a_damaged_record_of_a_signal_stops_no_other() {
     let Some(mut fixture) = project("artefact") else { return };
     fixture.set("PROEM_FAILPOINT", "fail:finish-cycle");
-    fixture.write("signals.jsonl", format!("{}\n{}", super::flagged(7), super::moved(1, "To Do", "Done")));
+    fixture.write("signals.jsonl", format!("{}\n{}", super::flag_change(7), super::moved(1, "To Do", "Done")));
     assert_ne!(fixture.proem(&["triage", "run", "signals.jsonl"]).code(), 0);
     fixture.set("PROEM_FAILPOINT", "");
-    let connection = rusqlite::Connection::open(records(&fixture)).unwrap();
+    let connection = rusqlite::Connection::open(records_file(&fixture)).unwrap();
     let damage =
         "UPDATE contents SET bytes = CAST('{' AS BLOB) WHERE hash = (SELECT text FROM signals ORDER BY seq LIMIT 1)";
     connection.execute_batch(damage).unwrap();

@@ -2,13 +2,13 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{artefact, count, flagged, items, moved, project, triaged};
+use super::{artefact, count, flag_change, items, moved, project, triaged};
 use crate::approvals::scene::answered;
 use crate::fixture::Fixture;
-use crate::records::{records, sql};
+use crate::records::{records_file, sql};
 
 fn damage(fixture: &Fixture, kind: &str) {
-    let connection = rusqlite::Connection::open(records(fixture)).unwrap();
+    let connection = rusqlite::Connection::open(records_file(fixture)).unwrap();
     let newest = format!("SELECT content FROM artefact_versions WHERE kind = '{kind}' ORDER BY version DESC LIMIT 1");
     connection
         .execute_batch(&format!("UPDATE contents SET bytes = CAST('{{' AS BLOB) WHERE hash = ({newest})"))
@@ -31,11 +31,11 @@ fn versions(fixture: &Fixture, kind: &str) -> String {
 #[test]
 fn an_unreadable_log_stops_neither_the_backlog_nor_the_project_and_is_restored_by_a_person() {
     let Some(fixture) = project("artefact") else { return };
-    triaged(&fixture, &[flagged(7), moved(1, "To Do", "In Progress")]);
-    triaged(&fixture, &[flagged(8)]);
+    triaged(&fixture, &[flag_change(7), moved(1, "To Do", "In Progress")]);
+    triaged(&fixture, &[flag_change(8)]);
     assert_eq!(versions(&fixture, "raid_log"), "2");
     damage(&fixture, "raid_log");
-    let report = triaged(&fixture, &[flagged(9), listing(3)]);
+    let report = triaged(&fixture, &[flag_change(9), listing(3)]);
     let questions = report["questions"].to_string();
     assert!(questions.contains("An artefact of the records can't be read"), "{report}");
     assert!(items(&report).iter().any(|item| item.starts_with('H')), "the backlog goes on: {report}");
@@ -53,7 +53,7 @@ fn an_unreadable_log_stops_neither_the_backlog_nor_the_project_and_is_restored_b
     assert_eq!(code, 0, "{said}");
     assert_eq!(versions(&fixture, "raid_log"), "3");
     // Of the item that version 2 added the log knows the id: it is there to be filled in, and given to no other.
-    let report = triaged(&fixture, &[flagged(10)]);
+    let report = triaged(&fixture, &[flag_change(10)]);
     let changed = items(&report);
     assert!(changed.contains(&"I003") && changed.contains(&"B003") && !changed.contains(&"I002"), "{report}");
     let log = artefact(&fixture, "raid-log");
@@ -78,7 +78,7 @@ fn nothing_is_decided_into_a_log_that_can_not_be_read() {
 #[test]
 fn nobody_restores_a_version_without_a_person() {
     let Some(fixture) = project("artefact") else { return };
-    triaged(&fixture, &[flagged(7)]);
+    triaged(&fixture, &[flag_change(7)]);
     let alone = fixture.proem(&["artefacts", "restore", "raid-log", "1"]);
     assert!(alone.code() != 0 && versions(&fixture, "raid_log") == "1", "{}", alone.transcript());
 }

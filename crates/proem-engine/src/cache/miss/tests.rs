@@ -26,18 +26,18 @@ impl Default for Sent {
             tools: Some(""),
             sections: "role=a/1000 rules=b/6000 | task=c/500",
             marked: CacheMarking::Yes,
-            usage: used(7_500, 0, 7_000),
+            usage: cache_usage(7_500, 0, 7_000),
         }
     }
 }
 
-fn used(input: u64, read: u64, written: u64) -> Option<Usage> {
+fn cache_usage(input: u64, read: u64, written: u64) -> Option<Usage> {
     let write = CacheWriteUsage { seconds: NonZeroU32::new(300), tokens: written };
     let cache_writes = if written == 0 { Vec::new() } else { vec![write] };
     Some(Usage { input: Some(input), cache_read: Some(read), cache_writes, output: Some(100), ..Usage::default() })
 }
 
-fn parts(text: &'static str) -> Vec<CacheSection<'static>> {
+fn cache_sections(text: &'static str) -> Vec<CacheSection<'static>> {
     let mut stable = true;
     let mut parts = Vec::new();
     for word in text.split(' ') {
@@ -53,7 +53,7 @@ fn parts(text: &'static str) -> Vec<CacheSection<'static>> {
 }
 
 fn compared(first: &Sent, second: &Sent) -> CacheComparison {
-    let sections = [parts(first.sections), parts(second.sections)];
+    let sections = [cache_sections(first.sections), cache_sections(second.sections)];
     let [one, other] = [(first, &sections[0]), (second, &sections[1])].map(|(sent, sections)| CacheRequest {
         at: Time(sent.seconds * 1_000),
         prompt: sent.prompt,
@@ -79,7 +79,7 @@ fn check(first: &Sent, second: &Sent, (verdict, missed, cost): (CacheOutcome, Op
 
 #[test]
 fn what_is_read_is_a_hit() {
-    let second = Sent { seconds: 60, usage: used(7_500, 6_800, 0), ..Sent::default() };
+    let second = Sent { seconds: 60, usage: cache_usage(7_500, 6_800, 0), ..Sent::default() };
     check(
         &Sent::default(),
         &second,
@@ -133,10 +133,14 @@ fn a_change_in_the_prefix_is_named_with_its_cost() {
          full, $0.018900 more than from the cache; keep calls that share a prefix with one model",
     );
     // Tokens read from an earlier breakpoint are not missed, nor are more than the prompt that was sent.
-    let part =
-        Sent { sections: "role=a/1000 rules=x/6000 | task=c/500", usage: used(7_500, 1_000, 6_000), ..Sent::default() };
+    let part = Sent {
+        sections: "role=a/1000 rules=x/6000 | task=c/500",
+        usage: cache_usage(7_500, 1_000, 6_000),
+        ..Sent::default()
+    };
     assert_eq!(compared(&Sent::default(), &part).missed_tokens, Some(6_000));
-    let small = Sent { sections: "role=a/1000 rules=x/6000 | task=c/500", usage: used(5_000, 0, 0), ..Sent::default() };
+    let small =
+        Sent { sections: "role=a/1000 rules=x/6000 | task=c/500", usage: cache_usage(5_000, 0, 0), ..Sent::default() };
     assert_eq!(compared(&Sent::default(), &small).missed_tokens, Some(5_000));
 }
 
@@ -171,8 +175,11 @@ fn the_first_change_is_found() {
 
 #[test]
 fn a_prefix_below_the_minimum_is_never_cached() {
-    let short =
-        || Sent { sections: "role=a/1000 rules=b/240 | task=c/500", usage: used(1_740, 0, 0), ..Sent::default() };
+    let short = || Sent {
+        sections: "role=a/1000 rules=b/240 | task=c/500",
+        usage: cache_usage(1_740, 0, 0),
+        ..Sent::default()
+    };
     let verdict = || CacheOutcome::TooShort { tokens: 1_240, minimum: 4_096 };
     let words = "nothing was cached: the prefix has 1,240 tokens, and this model's provider caches no prefix below \
                  4,096; move more constant text to the front, or use a model with a lower minimum";
@@ -181,7 +188,7 @@ fn a_prefix_below_the_minimum_is_never_cached() {
     let changed = Sent { sections: "role=x/1000 rules=b/240 | task=c/500", ..short() };
     check(&short(), &changed, (verdict(), Some(0), Some(0)), words);
     // OpenAI's models before GPT-5.6 keep what comes behind the stable prefix too.
-    let implicit = |sections| Sent { model: "gpt-4o", sections, usage: used(1_740, 0, 0), ..Sent::default() };
+    let implicit = |sections| Sent { model: "gpt-4o", sections, usage: cache_usage(1_740, 0, 0), ..Sent::default() };
     let same = "role=a/600 | log=b/700 task=c/440";
     assert_eq!(compared(&implicit(same), &implicit(same)).verdict, CacheOutcome::Unexplained);
     let other = "role=a/600 | log=x/700 task=c/440";
@@ -207,23 +214,23 @@ fn entries_expire() {
     assert_eq!(compared(&Sent::default(), &after(-9)).verdict, CacheOutcome::Unexplained);
     // An entry that was bought for an hour lives an hour, and reading refreshes it.
     let hour = CacheWriteUsage { seconds: NonZeroU32::new(3_600), tokens: 7_000 };
-    let bought = Usage { cache_writes: vec![hour], ..used(7_500, 0, 0).unwrap() };
+    let bought = Usage { cache_writes: vec![hour], ..cache_usage(7_500, 0, 0).unwrap() };
     let bought = Sent { usage: Some(bought), ..Sent::default() };
     assert_eq!(compared(&bought, &after(3_600)).verdict, CacheOutcome::Unexplained);
     assert_eq!(
         compared(&bought, &after(3_601)).verdict,
         CacheOutcome::Expired { seconds: 3_601, lifetime: lifetime(3_600) }
     );
-    let read = Sent { seconds: 200, usage: used(7_500, 7_000, 0), ..Sent::default() };
+    let read = Sent { seconds: 200, usage: cache_usage(7_500, 7_000, 0), ..Sent::default() };
     assert_eq!(compared(&read, &after(450)).verdict, CacheOutcome::Unexplained);
     // How long OpenAI's older models keep an entry is not known.
-    let implicit = |seconds| Sent { seconds, model: "gpt-4o", usage: used(7_500, 0, 0), ..Sent::default() };
+    let implicit = |seconds| Sent { seconds, model: "gpt-4o", usage: cache_usage(7_500, 0, 0), ..Sent::default() };
     assert_eq!(compared(&implicit(0), &implicit(100_000)).verdict, CacheOutcome::Unexplained);
 }
 
 #[test]
 fn what_was_not_written_or_not_asked_for_is_not_read() {
-    let silent = Sent { usage: used(7_500, 0, 0), ..Sent::default() };
+    let silent = Sent { usage: cache_usage(7_500, 0, 0), ..Sent::default() };
     check(
         &silent,
         &Sent::default(),
@@ -234,7 +241,8 @@ fn what_was_not_written_or_not_asked_for_is_not_read() {
     let unmarked = Sent { marked: CacheMarking::No, usage: None, ..Sent::default() };
     let nothing_kept = CacheOutcome::NeverWritten { why: CacheSkipReason::NothingKept };
     assert_eq!(compared(&unmarked, &Sent::default()).verdict, nothing_kept);
-    let never = || Sent { model: "gpt-4", marked: CacheMarking::No, usage: used(7_500, 0, 0), ..Sent::default() };
+    let never =
+        || Sent { model: "gpt-4", marked: CacheMarking::No, usage: cache_usage(7_500, 0, 0), ..Sent::default() };
     check(
         &never(),
         &never(),
@@ -254,7 +262,7 @@ fn what_was_not_written_or_not_asked_for_is_not_read() {
 fn what_was_read_without_the_first_requests_doing_is_no_miss() {
     let words =
         "the cache was read: 6,800 tokens; a third request had written them, because the first has another prefix";
-    let read = || Sent { usage: used(7_500, 6_800, 0), ..Sent::default() };
+    let read = || Sent { usage: cache_usage(7_500, 6_800, 0), ..Sent::default() };
     let hit = || (CacheOutcome::Hit { tokens: 6_800 }, Some(0), Some(0));
     check(&Sent::default(), &Sent { sections: "role=x/1000 rules=b/6000 | task=c/500", ..read() }, hit(), words);
     check(&Sent::default(), &Sent { sections: "role=a/1000 rules=x/6000 | task=c/500", ..read() }, hit(), words);
@@ -263,7 +271,7 @@ fn what_was_read_without_the_first_requests_doing_is_no_miss() {
         &Sent::default(),
         &Sent {
             sections: "role=a/1000 rules=x/6000 | task=c/500",
-            usage: used(7_500, 1_010, 5_900),
+            usage: cache_usage(7_500, 1_010, 5_900),
             ..Sent::default()
         },
         (CacheOutcome::Changed, Some(5_990), Some(5_990 * 900)),
@@ -308,9 +316,9 @@ fn what_is_not_known_is_not_invented() {
     let unreported = (CacheOutcome::Unreported, None, None);
     let words = "whether the cache was read is not known: the provider reported nothing about it";
     check(&Sent::default(), &Sent { usage: None, ..Sent::default() }, unreported.clone(), words);
-    let usage = Some(Usage { cache_read: None, ..used(7_500, 0, 0).unwrap() });
+    let usage = Some(Usage { cache_read: None, ..cache_usage(7_500, 0, 0).unwrap() });
     check(&Sent::default(), &Sent { usage, ..Sent::default() }, unreported, words);
-    let usage = Some(Usage { input: None, ..used(7_500, 0, 0).unwrap() });
+    let usage = Some(Usage { input: None, ..cache_usage(7_500, 0, 0).unwrap() });
     check(
         &Sent::default(),
         &Sent { usage, ..Sent::default() },
@@ -328,7 +336,7 @@ fn what_is_not_known_is_not_invented() {
          one task needs further down in the prompt",
     );
     // 4,200 tokens are an estimate from above, so the prefix may be below the minimum.
-    let near = || Sent { sections: "role=a/4200 | task=c/500", usage: used(4_000, 0, 1), ..Sent::default() };
+    let near = || Sent { sections: "role=a/4200 | task=c/500", usage: cache_usage(4_000, 0, 1), ..Sent::default() };
     check(
         &near(),
         &near(),

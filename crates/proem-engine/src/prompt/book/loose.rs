@@ -97,7 +97,7 @@ mod tests {
     const FILE: &str = "---\nproem:\n  version: 2.1.0\n  output_schema: SCHEMA\n  sections:\n    - { name: role, trust: \
                         constitution }\n---\n{{role \"system\"}}{{section \"role\"}}\n{{> PARTIAL}}\n";
 
-    fn read(partial: &str, schema: &str, files: &[(&str, &str)]) -> Result<LoosePrompt, Error> {
+    fn read_loose_prompt(partial: &str, schema: &str, files: &[(&str, &str)]) -> Result<LoosePrompt, Error> {
         let text = FILE.replace("PARTIAL", partial).replace("SCHEMA", schema);
         loose_prompt("my draft", text, |name| {
             let found = files.iter().find(|(known, _)| *known == name);
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn a_file_is_a_book_of_its_own() {
         let files = [("_tone.prompt", "Be {{> brief}}."), ("_brief.prompt", "brief"), ("a.json", "{}"), ("x", "y")];
-        let named = read("tone", "a.json", &files).unwrap();
+        let named = read_loose_prompt("tone", "a.json", &files).unwrap();
         assert_eq!((named.name.as_str(), named.version.as_str()), ("./my-draft", "2.1.0"));
         let prompt = named.book.prompt(&named.name, Some(&named.version)).unwrap();
         let files: Vec<&str> = prompt.files.iter().map(|(path, _)| path.as_str()).collect();
@@ -122,11 +122,11 @@ mod tests {
     #[test]
     fn what_leaves_its_folder_is_refused() {
         for schema in ["../a.json", "/etc/passwd", "b/a.json", ".."] {
-            let error = read("tone", schema, &[]).unwrap_err();
+            let error = read_loose_prompt("tone", schema, &[]).unwrap_err();
             assert!(error.to_string().contains("is not beside it"), "{schema}: {error}");
         }
         for partial in ["../tone", "a/tone"] {
-            match read(partial, "a.json", &[]) {
+            match read_loose_prompt(partial, "a.json", &[]) {
                 Err(error) => assert!(error.to_string().contains("is not beside it"), "{partial}: {error}"),
                 Ok(named) => assert!(named.book.prompt(&named.name, None).is_err(), "{partial}"),
             }

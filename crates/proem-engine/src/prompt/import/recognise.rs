@@ -17,6 +17,7 @@ pub fn recognise_source(path: &str, text: &str) -> Result<ImportKind, Error> {
     let refused = |problem: &str| Err(Error::new(ErrorKind::InvalidFile, format!("{path}: {problem}")));
     let base = path.rsplit('/').next().unwrap_or(path).to_lowercase();
     let ends = |endings: &[&str]| endings.iter().any(|ending| base.ends_with(ending));
+    // Whole names and the endings of rules go first: as `.md` alone they would pass for prompts.
     if ends(&[".instructions.md", ".mdc", ".cursorrules"])
         || matches!(base.as_str(), "copilot-instructions.md" | "agents.md" | "claude.md")
     {
@@ -29,6 +30,7 @@ pub fn recognise_source(path: &str, text: &str) -> Result<ImportKind, Error> {
         "skprompt.txt" => return Ok(ImportKind::SemanticKernel),
         _ => {}
     }
+    // Before its ending makes a Dotprompt file of it.
     if ends(&[".prompt"]) && PromptFile::is_strict(text) {
         return refused("it is a prompt file of Proem already; copy it into a book");
     }

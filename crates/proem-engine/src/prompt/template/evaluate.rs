@@ -251,6 +251,7 @@ impl EvaluationContext<'_> {
         let holds = match (name, arguments.len()) {
             ("raw", _) => true,
             ("if" | "unless", 1) => {
+                // Handlebars takes nought for nothing, unless the template says otherwise.
                 let zero = matches!(argument, Some(OrderedJson::Number(_)))
                     && is_true(self.named(&block.call, "includeZero", scope)?.as_ref());
                 (is_true(argument) || zero) == (name == "if")

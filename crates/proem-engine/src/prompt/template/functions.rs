@@ -42,6 +42,7 @@ pub(super) fn compute(name: &str, arguments: &[Option<OrderedJson>]) -> Option<R
         [argument] => Ok(value(argument.as_ref())),
         _ => Err(RenderFailure::new(format!("`{name}` takes one value"))),
     };
+    // All arguments are values by now, and no expression has an effect, so `and` and `or` need not stop early.
     Some(match name {
         "eq" => two(values_equal),
         "ne" => two(|a, b| !values_equal(a, b)),
@@ -63,6 +64,7 @@ pub(super) fn compute(name: &str, arguments: &[Option<OrderedJson>]) -> Option<R
         }),
         "lookup" => match arguments {
             [Some(value @ (OrderedJson::Map(_) | OrderedJson::List(_) | OrderedJson::Text(_))), name] => {
+                // The name is printed as a text would be, so that a number finds its place in a list.
                 let mut part = BoundedText::default();
                 let printed = print_value(&mut part, name.as_ref());
                 printed.map(|()| value_property(value, &part.into_text()).unwrap_or_default())

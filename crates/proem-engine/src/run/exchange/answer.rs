@@ -67,6 +67,7 @@ pub(super) fn read_answer(response: &Response, owed: AnswerRequirement<'_>, requ
 }
 
 fn read_any(response: &Response, owed: AnswerRequirement<'_>, request: &Request) -> AnswerReading {
+    // A refusal outweighs the rest: a model that declines may have begun an answer.
     if response.content.iter().any(|content| matches!(content, ResponsePart::Refusal { .. })) {
         return AnswerReading::Refusal;
     }

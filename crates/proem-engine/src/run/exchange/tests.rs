@@ -50,7 +50,7 @@ fn request(terms: &ExchangeTerms<'_>) -> Request {
 }
 
 /// A response in one line: `text …`, `call NAME ARGUMENTS`, `refusal`, `length …`, or a failure as `! KIND`.
-fn performed(line: &str, request: &Request) -> EffectResult {
+fn effect_of_line(line: &str, request: &Request) -> EffectResult {
     let outside = |text: &str| Untrusted::new(text.to_owned(), request.label());
     let call = |line: &str| {
         let (name, arguments) = line.split_once(' ').unwrap_or((line, ""));
@@ -95,7 +95,7 @@ fn event(what: EventKind) -> Event {
     Event { now: Time(1), what }
 }
 
-fn ended(outcome: &Outcome) -> String {
+fn outcome_line(outcome: &Outcome) -> String {
     match &outcome.ended {
         ExchangeEnd::Answered { value } => format!("answered {}", proem_guard::show::exact_value(value)),
         ExchangeEnd::FellBack { value, because } => format!("fell back to {value}: {}", because.in_words()),
@@ -124,13 +124,13 @@ fn run_from(terms: ExchangeTerms<'_>, request: Request, responses: &[&str]) -> (
             Step::Done(outcome) => {
                 assert!(exchange.step(event(EventKind::Started)).is_err(), "it is over");
                 assert_eq!(responses.next(), None, "all responses were wanted");
-                return (ended(&outcome), outcome.attempts.len(), asked);
+                return (outcome_line(&outcome), outcome.attempts.len(), asked);
             }
             Step::Do(effects) => {
                 let [(id, Effect::Call { request })] = effects.as_slice() else { panic!("{effects:?}") };
                 asked.push((**request).clone());
                 let response = responses.next().expect("another response");
-                what = EventKind::Performed { results: vec![(*id, performed(response, request))] };
+                what = EventKind::Performed { results: vec![(*id, effect_of_line(response, request))] };
             }
             other => panic!("{other:?}"),
         }
@@ -296,7 +296,7 @@ fn the_value_carries_the_label_of_the_whole_request() {
     let terms = terms(Some(&contract), None, &key, ExchangeLimits::default());
     let mut exchange = Exchange::new(terms, request(&terms));
     exchange.step(event(EventKind::Started)).unwrap();
-    let performed = performed(r#"call triage {"severity":"low"}"#, &request(&terms));
+    let performed = effect_of_line(r#"call triage {"severity":"low"}"#, &request(&terms));
     let step = exchange.step(event(EventKind::Performed { results: vec![(EffectId(0), performed)] })).unwrap();
     let Step::Done(Outcome { ended: ExchangeEnd::Answered { value }, .. }) = step else { panic!("{step:?}") };
     assert_eq!(value.label(), &["mail", "model"].map(labelled).iter().fold(Label::trusted(), |all, one| all.join(one)));
@@ -317,7 +317,7 @@ fn a_value_of_trusted_texts_alone_is_the_models_all_the_same() {
         let mut exchange = Exchange::new(terms, request.clone());
         exchange.step(event(EventKind::Started)).unwrap();
         // Older records have pieces under the label of the sections alone.
-        let mut performed = performed(answer, &request);
+        let mut performed = effect_of_line(answer, &request);
         if let EffectResult::Response { response } = &mut performed {
             for part in &mut response.content {
                 if let ResponsePart::Call(called) = part {
@@ -380,7 +380,7 @@ fn a_request_beyond_its_limits_is_not_sent() {
         let terms = terms(Some(&contract), fallback, &key, limits);
         let mut exchange = Exchange::new(terms, request(&terms));
         let Step::Done(outcome) = exchange.step(event(EventKind::Started)).unwrap() else { panic!("it asked") };
-        assert_eq!(ended(&outcome), expected);
+        assert_eq!(outcome_line(&outcome), expected);
         let said = &outcome.attempts[0].failure.as_ref().unwrap().message;
         assert!(said.contains("all attempts of a run together may use 1; allow them more"), "{said}");
     }
@@ -397,7 +397,7 @@ fn a_cancelled_exchange_ends_with_what_it_has() {
         let mut exchange = Exchange::new(terms, request(&terms));
         exchange.step(event(EventKind::Started)).unwrap();
         let Step::Done(outcome) = exchange.step(event(EventKind::Cancelled { why })).unwrap() else { panic!() };
-        assert_eq!(ended(&outcome), expected);
+        assert_eq!(outcome_line(&outcome), expected);
     }
 }
 
@@ -414,7 +414,7 @@ fn an_event_that_nobody_asked_for_changes_nothing() {
     assert_eq!(exchange.state().unwrap(), before);
     exchange.step(event(EventKind::Started)).unwrap();
     let before = exchange.state().unwrap();
-    let other = performed("text x", &request(&terms));
+    let other = effect_of_line("text x", &request(&terms));
     let twice = vec![(EffectId(0), other.clone()), (EffectId(0), other.clone())];
     for what in [
         EventKind::Started,
@@ -453,7 +453,7 @@ proptest! {
             match exchange.step(event(what.clone())).unwrap() {
                 Step::Do(effects) => {
                     let (id, Effect::Call { request }) = &effects[0] else { panic!("{effects:?}") };
-                    what = EventKind::Performed { results: vec![(*id, performed(&responses[made], request))] };
+                    what = EventKind::Performed { results: vec![(*id, effect_of_line(&responses[made], request))] };
                     made += 1;
                 }
                 Step::Done(outcome) => {

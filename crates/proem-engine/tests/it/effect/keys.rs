@@ -26,16 +26,16 @@ fn ada() -> Referent {
     target(FieldRole::Recipient, "ada@example.org")
 }
 
-fn signals(all: &[(&str, &str)]) -> Vec<SignalRevision> {
+fn revisions(all: &[(&str, &str)]) -> Vec<SignalRevision> {
     all.iter().map(|(id, revision)| SignalRevision { id: (*id).to_owned(), revision: (*revision).to_owned() }).collect()
 }
 
 fn key(project: &str, action: &str, target: Referent, causes: &[(&str, &str)]) -> Result<EffectKey, KeyRefusal> {
-    EffectKey::new(&KeyParts { project, action, target, causes: &signals(causes) })
+    EffectKey::new(&KeyParts { project, action, target, causes: &revisions(causes) })
 }
 
-fn claims(causes: &[(&str, &str)]) -> BTreeSet<SignalClaim> {
-    let causes = signals(causes);
+fn signal_claims(causes: &[(&str, &str)]) -> BTreeSet<SignalClaim> {
+    let causes = revisions(causes);
     let parts = KeyParts { project: "p", action: "a", target: ada(), causes: &causes };
     SignalClaim::of(&parts).unwrap().into_iter().collect()
 }
@@ -69,9 +69,12 @@ fn spellings_of_the_target_make_no_other_key() {
 #[test]
 fn a_revision_is_no_duplicate() {
     assert_ne!(key("p", "a", ada(), &[("s", "1")]), key("p", "a", ada(), &[("s", "2")]));
-    assert!(claims(&[("s", "1")]).is_disjoint(&claims(&[("s", "2")])));
+    assert!(signal_claims(&[("s", "1")]).is_disjoint(&signal_claims(&[("s", "2")])));
     // The same signal in company is the same reason for the same action.
-    assert_eq!(claims(&[("s", "1"), ("t", "1")]).intersection(&claims(&[("s", "1"), ("u", "1")])).count(), 1);
+    assert_eq!(
+        signal_claims(&[("s", "1"), ("t", "1")]).intersection(&signal_claims(&[("s", "1"), ("u", "1")])).count(),
+        1
+    );
 }
 
 #[test]

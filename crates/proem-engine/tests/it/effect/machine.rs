@@ -62,7 +62,7 @@ fn scene(state: ActionState, kind: ActionEventKind) -> Scene {
     let epoch = (kind.epoch() != EpochRule::Any).then_some(EPOCH);
     Scene {
         standing,
-        request: TransitionRequest { event: event(kind), by: kind.authority(), version: VERSION, epoch },
+        request: TransitionRequest { event: action_event(kind), by: kind.authority(), version: VERSION, epoch },
         around: Surroundings {
             time: LedgerTime::new(NOW, NOW),
             epoch: EPOCH,
@@ -72,7 +72,7 @@ fn scene(state: ActionState, kind: ActionEventKind) -> Scene {
     }
 }
 
-fn event(kind: ActionEventKind) -> ActionEvent {
+fn action_event(kind: ActionEventKind) -> ActionEvent {
     match kind {
         ActionEventKind::Hold => ActionEvent::Hold { due: NOW },
         ActionEventKind::RequireApproval => ActionEvent::RequireApproval,
@@ -99,7 +99,7 @@ fn event(kind: ActionEventKind) -> ActionEvent {
 }
 
 /// The expected result, written without `step`.
-fn expected(scene: &Scene) -> Result<ActionState, RefusalRule> {
+fn expected_transition(scene: &Scene) -> Result<ActionState, RefusalRule> {
     let (standing, request) = (&scene.standing, &scene.request);
     let kind = request.event.kind();
     let people = ["approve", "release", "edit", "cancel", "resolve-sent", "resolve-not-sent", "resend", "doubt"];
@@ -141,7 +141,7 @@ fn the_machine_does_what_the_table_says() {
                                 Err(_) => refusals += 1,
                             }
                             let found = result.map(|step| step.after.state).map_err(|refused| refused.rule);
-                            assert_eq!(found, expected(&scene), "{scene:?}");
+                            assert_eq!(found, expected_transition(&scene), "{scene:?}");
                         }
                     }
                 }

@@ -5,7 +5,7 @@ use proem_engine::prompt::cases::Cases;
 use super::{WrittenPrompt, import, import_beside, refuse, refuse_beside};
 
 /// A configuration of one test with these assertions.
-fn config(assertions: &str) -> String {
+fn assertion_config(assertions: &str) -> String {
     format!(
         "prompts: ['Say {{{{word}}}}']\nproviders: [openai:gpt-4o]\ntests:\n  - vars: {{ word: hi }}\n    assert: [{assertions}]\n"
     )
@@ -17,7 +17,7 @@ fn cases_file(written: &WrittenPrompt) -> &str {
 
 /// The checks that an assertion becomes, one a line, or what is said of it.
 fn checks(assertion: &str) -> String {
-    let written = import("x/promptfooconfig.yaml", &config(assertion));
+    let written = import("x/promptfooconfig.yaml", &assertion_config(assertion));
     let file = cases_file(&written);
     Cases::parse("cases.yaml", file).unwrap();
     let lines = file.lines().filter_map(|line| line.trim().strip_prefix("- {"));
@@ -72,24 +72,24 @@ fn an_assertion_that_is_code_is_refused_by_its_line() {
         "{ type: contains, value: 'file://check.py' }",
         "{ type: contains, value: x, transform: 'output.trim()' }",
     ] {
-        refuse("p.yaml", &config(assertion), 5, "code");
+        refuse("p.yaml", &assertion_config(assertion), 5, "code");
     }
 }
 
 #[test]
 fn a_rubric_becomes_a_case_with_a_judge_of_the_same_book() {
     let rubrics = "{ type: llm-rubric, value: is polite }, { type: llm-rubric, value: is short }";
-    let written = import("x/promptfooconfig.yaml", &config(rubrics));
+    let written = import("x/promptfooconfig.yaml", &assertion_config(rubrics));
     let cases = Cases::parse("cases.yaml", cases_file(&written)).unwrap();
     let judge = cases.cases[0].live.as_ref().unwrap().judge.as_ref().unwrap();
     assert_eq!((judge.prompt.as_str(), judge.verdict.as_bool()), ("imported/rubric-judge", Some(true)));
     assert_eq!(judge.inputs["rubric"], "is polite\nis short");
     assert!(written.shared.contains_key("imported/rubric-judge/1.0.0.prompt"), "{:?}", written.shared);
 
-    let denied = import("x/promptfooconfig.yaml", &config("{ type: not-llm-rubric, value: is rude }"));
+    let denied = import("x/promptfooconfig.yaml", &assertion_config("{ type: not-llm-rubric, value: is rude }"));
     assert!(cases_file(&denied).contains("verdict: false"), "{}", cases_file(&denied));
     // A prompt without a rubric brings no judge.
-    assert!(import("x/promptfooconfig.yaml", &config("{ type: contains, value: a }")).shared.is_empty());
+    assert!(import("x/promptfooconfig.yaml", &assertion_config("{ type: contains, value: a }")).shared.is_empty());
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn assertions_of_every_test_and_of_a_table_come_over() {
 fn a_credential_in_a_rubric_or_a_check_is_refused() {
     for assertion in ["llm-rubric", "contains"] {
         let secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
-        let text = config(&format!("{{ type: {assertion}, value: 'has {secret}' }}"));
+        let text = assertion_config(&format!("{{ type: {assertion}, value: 'has {secret}' }}"));
         let problem = import_beside("x/promptfooconfig.yaml", &text, &[]).unwrap_err();
         assert!(problem.contains("credential") && !problem.contains("ghp_"), "{problem}");
     }
@@ -127,10 +127,10 @@ fn assertions_that_are_code_can_be_left_out_and_listed_but_no_other_code() {
         };
         read_prompts(ImportKind::Promptfoo, &source)
     };
-    let read = import(&config("{ type: javascript, value: x }, { type: contains, value: a }")).unwrap();
+    let read = import(&assertion_config("{ type: javascript, value: x }, { type: contains, value: a }")).unwrap();
     assert_eq!(read[0].cases[0].expected.checks.len(), 1);
     assert!(read[0].left_out.iter().any(|left| left.line == 5 && left.text.contains("`javascript` is code")));
-    assert!(import(&config("{ type: contains, value: x, transform: f }")).is_err());
+    assert!(import(&assertion_config("{ type: contains, value: x, transform: f }")).is_err());
     assert!(import("prompts: [file://a.py]\nproviders: [x]\n").is_err());
 }
 

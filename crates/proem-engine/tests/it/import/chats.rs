@@ -32,7 +32,7 @@ fn chat(messages: &str) -> String {
     format!(r#"{{"lc":1,"type":"constructor","id":["ChatPromptTemplate"],"kwargs":{{"messages":[{messages}]}}}}"#)
 }
 
-fn template(class: &str, text: &str) -> String {
+fn chat_template(class: &str, text: &str) -> String {
     format!(r#"{{"id":["{class}"],"kwargs":{{"prompt":{{"kwargs":{{"template":"{text}"}}}}}}}}"#)
 }
 
@@ -40,16 +40,16 @@ fn template(class: &str, text: &str) -> String {
 fn the_examples_of_a_chat_become_turns() {
     let example = format!(
         r#"{{"id":["ChatPromptTemplate"],"kwargs":{{"messages":[{},{}]}}}}"#,
-        template("HumanMessagePromptTemplate", "{q}"),
-        template("AIMessagePromptTemplate", "{a}")
+        chat_template("HumanMessagePromptTemplate", "{q}"),
+        chat_template("AIMessagePromptTemplate", "{a}")
     );
     let examples = format!(
         r#"{{"id":["FewShotChatMessagePromptTemplate"],"kwargs":{{"examples":[{{"q":"2+2","a":"4"}},{{"q":"2+3","a":"5"}}],"example_prompt":{example}}}}}"#
     );
     let whole = chat(&format!(
         "{},{examples},{}",
-        template("SystemMessagePromptTemplate", "You add."),
-        template("HumanMessagePromptTemplate", "{q}")
+        chat_template("SystemMessagePromptTemplate", "You add."),
+        chat_template("HumanMessagePromptTemplate", "{q}")
     ));
     let expected = [(System, "You add."), (User, "2+2"), (Model, "4"), (User, "2+3"), (Model, "5"), (User, "1+1")];
     check("add.json", &whole, &[("q", "1+1")], &expected);
@@ -60,7 +60,7 @@ fn the_examples_of_a_chat_become_turns() {
 #[test]
 fn a_place_for_earlier_messages_is_listed() {
     let place = r#"{"id":["MessagesPlaceholder"],"kwargs":{"variable_name":"past"}}"#;
-    let whole = chat(&format!("{place},{}", template("HumanMessagePromptTemplate", "{q}")));
+    let whole = chat(&format!("{place},{}", chat_template("HumanMessagePromptTemplate", "{q}")));
     check("c.json", &whole, &[("q", "x")], &[(User, "x")]);
     assert!(import("c.json", &whole).left_out.iter().any(|left| left.text.contains("`past`")));
 }

@@ -12,7 +12,7 @@ use proem_guard::{Untrusted, Verdict};
 use proem_text::{Audience, Label};
 use serde_json::{Value as Json, json};
 
-use super::scene::{PROMPT, Scene, causes, comment, line, mail, policy, read, status};
+use super::scene::{PROMPT, Scene, causes, comment, line, mail, policy, read, status_change};
 
 /// The names of the conditions that are not met.
 fn unmet(scene: &Scene, action: Json) -> Vec<&'static str> {
@@ -118,7 +118,7 @@ fn one_thing_changes_and_the_ruling_with_it() {
     };
     let unknown = || json!({ "action": "launch", "target": "x", "causes": causes() });
     check(mail(), "hold 30: held", &|_| {});
-    check(status(), "hold 5: held", &|_| {});
+    check(status_change(), "hold 5: held", &|_| {});
     check(comment(), "hold 0: automatic", &|_| {});
     check(comment(), "hold 30: first-of-type, held", &|scene| scene.past.executed = 0);
     check(comment(), "approval: no-source", &|scene| {
@@ -148,7 +148,7 @@ fn one_thing_changes_and_the_ruling_with_it() {
     let score = |scene: &mut Scene| {
         scene.verdict = CauseVerdict { worst: Verdict::Flag, basis: VerdictBasis::ScoreAlone };
     };
-    check(status(), "hold 5: held", &score);
+    check(status_change(), "hold 5: held", &score);
     check(mail(), "approval: flagged", &score);
 }
 
@@ -163,7 +163,7 @@ fn approvals_shorten_a_hold_and_never_text_below_five_minutes() {
         check(mail(), approvals, minutes);
     }
     for (approvals, minutes) in [(0, 5), (5, 5), (10, 5), (19, 5), (20, 1)] {
-        check(status(), approvals, minutes);
+        check(status_change(), approvals, minutes);
     }
 }
 

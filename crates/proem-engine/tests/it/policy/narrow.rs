@@ -5,7 +5,7 @@ use proem_engine::policy::{ActionList, AutonomyLevel, Policy};
 use proptest::prelude::*;
 
 /// A policy of up to four actions. `list` of each is 0 auto, 1 and 2 hold, 3 approval, 4 never, 5 unmentioned.
-fn written(lists: &[u8], level: Option<usize>, hosts: u8) -> String {
+fn policy_of_lists(lists: &[u8], level: Option<usize>, hosts: u8) -> String {
     let named = |wanted: &[u8]| -> Vec<String> {
         let of = lists.iter().enumerate().filter(|(_, list)| wanted.contains(list));
         of.map(|(index, _)| format!("\"a{index}\"")).collect()
@@ -46,8 +46,8 @@ proptest! {
         levels in (prop::option::of(0_usize..3), prop::option::of(0_usize..3)), hosts in (0_u8..16, 0_u8..16),
     ) {
         let parse = |text: &str| Policy::parse(text, "policy.toml").unwrap();
-        let user = parse(&written(&ours, levels.0, hosts.0));
-        let project = parse(&written(&theirs, levels.1, hosts.1));
+        let user = parse(&policy_of_lists(&ours, levels.0, hosts.0));
+        let project = parse(&policy_of_lists(&theirs, levels.1, hosts.1));
         let both = user.narrowed_by(&project);
         prop_assert!(both.level() <= user.level());
         for index in 0..4 {

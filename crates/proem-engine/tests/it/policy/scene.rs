@@ -46,7 +46,7 @@ pub(super) fn comment() -> Json {
     json!({ "action": "jira_comment", "target": "PROJ-1", "fields": { "body": "See RAID." }, "causes": causes() })
 }
 
-pub(super) fn status() -> Json {
+pub(super) fn status_change() -> Json {
     json!({ "action": "jira_status_change", "target": "PROJ-1", "fields": { "status": "done" }, "causes": causes() })
 }
 

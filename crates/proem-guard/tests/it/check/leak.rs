@@ -17,7 +17,7 @@ fn setup() -> Setup {
     setup
 }
 
-fn base64(text: &str) -> String {
+fn base64_text(text: &str) -> String {
     const CODES: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::new();
     for group in text.as_bytes().chunks(3) {
@@ -46,11 +46,11 @@ fn rot13(text: &str) -> String {
 }
 
 /// Ways to write a text that somebody can read back.
-fn disguises(text: &str) -> Vec<String> {
+fn disguised_texts(text: &str) -> Vec<String> {
     let hex: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
     let apart = |with: &str| text.chars().map(|c| format!("{c}{with}")).collect::<String>();
     let wrapped: Vec<String> =
-        base64(text).as_bytes().chunks(60).map(|line| String::from_utf8(line.to_vec()).unwrap()).collect();
+        base64_text(text).as_bytes().chunks(60).map(|line| String::from_utf8(line.to_vec()).unwrap()).collect();
     vec![
         text.to_owned(),
         text.to_uppercase(),
@@ -66,11 +66,11 @@ fn disguises(text: &str) -> Vec<String> {
         text.chars().rev().collect(),
         rot13(text),
         rot13(text).chars().rev().collect(),
-        base64(text),
-        format!("x{}", base64(text)),
+        base64_text(text),
+        format!("x{}", base64_text(text)),
         wrapped.join("\n"),
-        base64(&base64(text)),
-        base64(&rot13(text)),
+        base64_text(&base64_text(text)),
+        base64_text(&rot13(text)),
         hex.clone(),
         hex.as_bytes().chunks(2).map(|pair| String::from_utf8(pair.to_vec()).unwrap()).collect::<Vec<_>>().join(" "),
         text.bytes().map(|byte| format!("%{byte:02X}")).collect(),
@@ -83,7 +83,7 @@ fn disguises(text: &str) -> Vec<String> {
 
 #[test]
 fn a_part_of_the_prompt_is_a_leak_in_any_disguise() {
-    for text in disguises(PART) {
+    for text in disguised_texts(PART) {
         for role in [TEXT, FieldRole::Plain] {
             let broken = setup().broken(role, &format!("Of course:\n\n{text}\n\nAnything else?"));
             assert!(broken.contains(&"prompt-leak"), "{text:?} {broken:?}");
@@ -173,7 +173,7 @@ fn a_canary_is_recognised_whole_cut_and_disguised() {
     let token = canary.as_str().to_owned();
     setup.canary = Some(canary);
     let (first, second) = token.split_at(14);
-    let mut cases = disguises(&token);
+    let mut cases = disguised_texts(&token);
     cases.extend([first.to_owned(), second.to_owned(), format!("{first} and then {second}"), format!("id_{token}_x")]);
     for text in cases {
         assert!(setup.broken(FieldRole::Plain, &text).contains(&"canary-leak"), "{text:?}");

@@ -425,6 +425,7 @@ impl Head {
                         .is_some_and(|sign| matches!(sign.sign, Sign::Scope | Sign::Mark(b'.')));
                     found = match found {
                         Some(found) if goes_on => Some(found.start..at.saturating_add(1)),
+                        // In C, a macro may be before the name. Elsewhere the first word is the name.
                         Some(found) if !is_c => return self.named(found, source),
                         _ => Some(at..at.saturating_add(1)),
                     };

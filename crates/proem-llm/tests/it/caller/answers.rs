@@ -79,7 +79,7 @@ async fn localhost_is_this_machine() {
 }
 
 /// A server that knows one answer, byte by byte, and then closes.
-fn bytes(answer: &'static [u8]) -> String {
+fn server_of_bytes(answer: &'static [u8]) -> String {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
@@ -97,7 +97,7 @@ fn bytes(answer: &'static [u8]) -> String {
 
 #[tokio::test]
 async fn an_answer_that_is_all_there_survives_its_connection() {
-    let base_url = bytes(
+    let base_url = server_of_bytes(
         b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n\
           41\r\n{\"choices\":[{\"message\":{\"content\":\"hi\"},\"finish_reason\":\"stop\"}]}\r\n",
     );
@@ -107,8 +107,9 @@ async fn an_answer_that_is_all_there_survives_its_connection() {
 
 #[tokio::test]
 async fn answers_without_a_length_end_with_the_connection() {
-    let base_url =
-        bytes(b"HTTP/1.0 200 OK\r\n\r\n{\"choices\":[{\"message\":{\"content\":\"hi\"},\"finish_reason\":\"stop\"}]}");
+    let base_url = server_of_bytes(
+        b"HTTP/1.0 200 OK\r\n\r\n{\"choices\":[{\"message\":{\"content\":\"hi\"},\"finish_reason\":\"stop\"}]}",
+    );
     let called = Asking::at(Provider::OpenAi, &base_url).attempts(1).ask().await;
     assert_eq!(text(&called), "hi");
 }

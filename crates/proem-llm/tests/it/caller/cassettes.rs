@@ -11,9 +11,9 @@ use proem_llm::secret::Secret;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use crate::caller::{Asking, attempts, failure, server, text};
+use crate::caller::{Asking, attempts, call_failure, server, text};
 
-async fn record(asking: &Asking, folder: &TempDir, secrets: Vec<Secret>) -> CallOutcome {
+async fn record_call(asking: &Asking, folder: &TempDir, secrets: Vec<Secret>) -> CallOutcome {
     let recorder = Arc::new(Recorder::open(folder.path(), secrets).unwrap());
     let caller = asking.caller_over(Wire::Recorded(Client::new(), recorder));
     caller.call(&asking.call(), &CancellationToken::new()).await
@@ -29,7 +29,7 @@ async fn check(replies: Vec<Reply>, change: fn(Asking) -> Asking, expected: &[&s
     let folder = TempDir::new().unwrap();
     let server = server(replies);
     let mut asking = change(Asking::of(&server));
-    let recorded = record(&asking, &folder, Vec::new()).await;
+    let recorded = record_call(&asking, &folder, Vec::new()).await;
     assert_eq!(attempts(&recorded), expected);
     drop(server);
     asking.endpoint.key = EndpointKey::Missing { variable: "TEST_KEY".into() };
@@ -74,14 +74,14 @@ async fn a_replay_of_another_request_fails() {
     let folder = TempDir::new().unwrap();
     let server = server([Reply::text("hello")]);
     let mut asking = Asking::of(&server);
-    record(&asking, &folder, Vec::new()).await;
+    record_call(&asking, &folder, Vec::new()).await;
     asking.request.sampling.temperature_percent = Some(50);
     let called = replay(&asking, &folder).await;
-    assert_eq!(failure(&called).0, "replay");
+    assert_eq!(call_failure(&called).0, "replay");
     assert!(called.attempts.is_empty());
     asking.request.sampling.temperature_percent = None;
     asking.slot.effect = 7;
-    assert_eq!(failure(&replay(&asking, &folder).await).0, "replay");
+    assert_eq!(call_failure(&replay(&asking, &folder).await).0, "replay");
     assert_eq!(server.requests().len(), 1);
 }
 
@@ -90,8 +90,8 @@ async fn what_cannot_be_recorded_is_not_used() {
     let folder = TempDir::new().unwrap();
     let secret = "hunter2-hunter2-hunter2";
     let server = server([Reply::text(format!("the key is {secret}"))]);
-    let called = record(&Asking::of(&server), &folder, vec![Secret::new("TEST_KEY", secret)]).await;
-    let (kind, message) = failure(&called);
+    let called = record_call(&Asking::of(&server), &folder, vec![Secret::new("TEST_KEY", secret)]).await;
+    let (kind, message) = call_failure(&called);
     assert_eq!((kind, attempts(&called)), ("replay", vec!["200 fine".to_owned()]));
     assert!(message.contains("TEST_KEY") && !message.contains(secret), "{message}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
@@ -121,7 +121,7 @@ async fn a_replay_is_no_less_than_a_call() {
     let folder = TempDir::new().unwrap();
     let server = server([Reply::text("hello")]);
     let asking = Asking::of(&server);
-    record(&asking, &folder, Vec::new()).await;
+    record_call(&asking, &folder, Vec::new()).await;
     let replayed = replay(&asking, &folder).await;
     assert_eq!(text(&replayed), "hello");
 }

@@ -12,12 +12,12 @@ use proem_llm::scripted::{DeliveryEnd, Reply, ScriptedServer, ServerScript};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::caller::{Asking, attempts, failure, sample, server, text};
+use crate::caller::{Asking, attempts, call_failure, sample, server, text};
 
 const SLOW: u64 = 600_000;
 const SHORT: Duration = Duration::from_millis(50);
 
-fn host(server: &ScriptedServer) -> String {
+fn server_host(server: &ScriptedServer) -> String {
     server.address().to_string()
 }
 
@@ -28,9 +28,9 @@ async fn a_slow_head() {
     let expected = format!(
         "`{}` has not answered within 0.05 s; raise `providers.test.call_seconds` or ask for less; gave up after 2 \
          attempts",
-        host(&server)
+        server_host(&server)
     );
-    assert_eq!(failure(&called), ("timed-out", expected));
+    assert_eq!(call_failure(&called), ("timed-out", expected));
     assert_eq!(attempts(&called), ["- timed-out", "- timed-out"]);
 }
 
@@ -41,9 +41,9 @@ async fn a_stall_in_the_middle() {
     let expected = format!(
         "`{}` has not continued its answer within 0.05 s; raise `providers.test.idle_seconds` or ask for less; gave \
          up after 1 attempt",
-        host(&server)
+        server_host(&server)
     );
-    assert_eq!(failure(&called), ("timed-out", expected));
+    assert_eq!(call_failure(&called), ("timed-out", expected));
     assert_eq!(attempts(&called), ["200 timed-out"]);
 }
 
@@ -51,8 +51,8 @@ async fn a_stall_in_the_middle() {
 async fn an_answer_that_drips() {
     let server = server([Reply::text("hello").in_chunks_of(1).pausing(10).ending(DeliveryEnd::Endless(usize::MAX))]);
     let called = Asking::of(&server).attempts(1).limited(|limits| limits.call = Duration::from_millis(300)).ask().await;
-    assert_eq!(failure(&called).0, "timed-out");
-    assert!(failure(&called).1.contains("`providers.test.call_seconds`"), "{called:?}");
+    assert_eq!(call_failure(&called).0, "timed-out");
+    assert!(call_failure(&called).1.contains("`providers.test.call_seconds`"), "{called:?}");
 }
 
 #[tokio::test]
@@ -89,7 +89,7 @@ async fn failures_that_stay() {
     let server = server([Reply::raw(500, "{}")]);
     let called = Asking::of(&server).attempts(3).ask().await;
     let expected = "provider `test` failed with status 500; try again; gave up after 3 attempts".to_owned();
-    assert_eq!(failure(&called), ("server", expected));
+    assert_eq!(call_failure(&called), ("server", expected));
     assert_eq!(attempts(&called), vec!["500 server"; 3]);
     assert_eq!(server.requests().len(), 3);
 }
@@ -99,7 +99,7 @@ async fn waits_that_are_too_long() {
     let server = server([Reply::raw(429, "{}").retry_after("3600")]);
     let asking = Asking::of(&server);
     let called = asking.ask().await;
-    let (kind, message) = failure(&called);
+    let (kind, message) = call_failure(&called);
     assert_eq!(kind, "rate-limited");
     let told = "; gave up after 1 attempt, because the provider asks to wait 3600 s and the maximum wait is 120 s";
     assert!(message.ends_with(told), "{message}");
@@ -112,7 +112,7 @@ async fn waits_beyond_the_end() {
     let end = Instant::now() + Duration::from_secs(90);
     let called = asking.caller().call_before(end, &asking.call(), &CancellationToken::new()).await;
     let told = "; gave up after 1 attempt, because the remaining time is shorter than the next wait of 100 s";
-    assert!(failure(&called).1.ends_with(told), "{called:?}");
+    assert!(call_failure(&called).1.ends_with(told), "{called:?}");
 }
 
 #[tokio::test]
@@ -121,7 +121,7 @@ async fn what_stays_is_asked_once() {
         let server = server([Reply::raw(status, "{}")]);
         let called = Asking::of(&server).keyed("sk-1").ask().await;
         assert_eq!(attempts(&called), [format!("{status} {kind}")]);
-        assert!(!failure(&called).1.contains("attempt"), "{called:?}");
+        assert!(!call_failure(&called).1.contains("attempt"), "{called:?}");
     }
 }
 
@@ -130,7 +130,7 @@ async fn a_wrong_key() {
     let server = ScriptedServer::start(ServerScript::of(vec![Reply::text("hello")]).with_key("right")).unwrap();
     let called = Asking::of(&server).keyed("wrong-hunter2").ask().await;
     let expected = "provider `test` refused the key in `TEST_KEY`; set it to a valid key".to_owned();
-    assert_eq!(failure(&called), ("key-refused", expected));
+    assert_eq!(call_failure(&called), ("key-refused", expected));
     assert!(!format!("{called:?}").contains("hunter2"));
 }
 
@@ -150,9 +150,9 @@ async fn a_reset_in_the_middle_and_before_the_head() {
     let expected = format!(
         "`{}` ended the connection without an answer; try again or check `providers.test.base_url`; gave up after 2 \
          attempts",
-        host(&server)
+        server_host(&server)
     );
-    assert_eq!(failure(&called), ("cut", expected));
+    assert_eq!(call_failure(&called), ("cut", expected));
 }
 
 #[tokio::test]
@@ -161,9 +161,9 @@ async fn a_cut_in_the_middle() {
     let called = Asking::of(&server).attempts(1).ask().await;
     let expected = format!(
         "the connection to `{}` broke in the middle of the answer; try again; gave up after 1 attempt",
-        host(&server)
+        server_host(&server)
     );
-    assert_eq!(failure(&called), ("cut", expected));
+    assert_eq!(call_failure(&called), ("cut", expected));
 }
 
 #[tokio::test]
@@ -175,7 +175,7 @@ async fn redirects_are_not_followed() {
         let target = other.base_url();
         let expected =
             format!("provider `test` redirected the request to `{target}`; no redirect is followed; check `base_url`");
-        assert_eq!(failure(&called), ("redirected", expected));
+        assert_eq!(call_failure(&called), ("redirected", expected));
         assert_eq!(attempts(&called), [format!("{status} redirected")]);
     }
     assert!(other.requests().is_empty());
@@ -188,7 +188,7 @@ async fn nobody_listens() {
     let expected = format!(
         "nothing listens at `{address}`; start the server or check `providers.test.base_url`; gave up after 2 attempts"
     );
-    assert_eq!(failure(&called), ("unreachable", expected));
+    assert_eq!(call_failure(&called), ("unreachable", expected));
 }
 
 #[tokio::test]
@@ -205,7 +205,7 @@ async fn a_server_without_encryption() {
         "`{address}` answers without encryption, and `https:` asks for it; write `http:` in `providers.test.base_url` if \
          that server is meant to be used without encryption"
     );
-    assert_eq!(failure(&called), ("insecure", expected));
+    assert_eq!(call_failure(&called), ("insecure", expected));
 }
 
 #[tokio::test]
@@ -219,7 +219,7 @@ async fn a_connection_that_does_not_come_about() {
         "no connection to `{address}` within 0.05 s; check the network, or raise `providers.test.connect_seconds`; \
          gave up after 1 attempt"
     );
-    assert_eq!(failure(&called), ("timed-out", expected));
+    assert_eq!(call_failure(&called), ("timed-out", expected));
 }
 
 #[tokio::test]
@@ -227,7 +227,7 @@ async fn what_is_never_sent() {
     let server = server([Reply::text("hello")]);
     let check = async |asking: Asking, expected: (&'static str, &str)| {
         let called = asking.ask().await;
-        assert_eq!(failure(&called), (expected.0, expected.1.to_owned()));
+        assert_eq!(call_failure(&called), (expected.0, expected.1.to_owned()));
         assert!(called.attempts.is_empty());
     };
     let mut keyless = Asking::of(&server);
@@ -249,7 +249,7 @@ async fn what_is_never_sent() {
     let call = proem_llm::caller::ProviderCall { endpoint: "other", ..asking.call() };
     let called = asking.caller().call(&call, &CancellationToken::new()).await;
     let message = "no provider `other` is configured; choose `test` or configure it".to_owned();
-    assert_eq!(failure(&called), ("refused", message));
+    assert_eq!(call_failure(&called), ("refused", message));
     assert!(server.requests().is_empty());
 }
 
@@ -267,7 +267,7 @@ async fn an_empty_stream_is_asked_for_once_and_names_the_likely_cause() {
     let server = server([Reply::raw(200, "")]);
     let called = Asking::of(&server).streamed().ask().await;
     assert_eq!(attempts(&called), ["200 empty"]);
-    let (_, message) = failure(&called);
+    let (_, message) = call_failure(&called);
     assert!(message.contains("is probably longer than the model's context window") && !message.contains("gave up"));
     // In one piece an empty answer says nothing about the prompt.
     let server = server_of_empty_answers();
@@ -284,7 +284,7 @@ async fn a_stream_that_breaks_before_its_first_byte_is_asked_for_twice() {
     let server = server([Reply::text("hello").ending(DeliveryEnd::CutAfter(0))]);
     let called = Asking::of(&server).streamed().ask().await;
     assert_eq!(attempts(&called), vec!["200 cut"; 2]);
-    let (_, message) = failure(&called);
+    let (_, message) = call_failure(&called);
     assert!(message.contains(" broke in the middle of the answer: the server ended the answer before "), "{message}");
 }
 
@@ -306,7 +306,7 @@ async fn the_first_cause_is_named_when_a_server_dies_in_mid_answer() {
         "the connection to `{address}` broke in the middle of the answer, and since then nothing listens at `{address}`; \
          start the server or check `providers.test.base_url`; gave up after 3 attempts"
     );
-    assert_eq!(failure(&called), ("cut", expected));
+    assert_eq!(call_failure(&called), ("cut", expected));
     assert_eq!(attempts(&called), ["200 cut", "- unreachable", "- unreachable"]);
     let failure = called.result.unwrap_err();
     assert_eq!(failure.speaker(), FailureSpeaker::Model);

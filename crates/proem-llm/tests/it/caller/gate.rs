@@ -11,7 +11,7 @@ use proem_llm::scripted::Reply;
 use tokio::task::yield_now;
 use tokio_util::sync::CancellationToken;
 
-use crate::caller::{Asking, attempts, failure, server, text};
+use crate::caller::{Asking, attempts, call_failure, server, text};
 
 /// Writes down who passes, and stops some.
 #[derive(Debug, Default)]
@@ -105,7 +105,7 @@ async fn what_is_refused_is_not_sent() {
     let server = server([Reply::text("hello")]);
     let gate = Watched::refusing(0);
     let called = through(&Asking::of(&server), &gate).await;
-    assert_eq!(failure(&called), ("not-booked", "the budget has no room for it".to_owned()));
+    assert_eq!(call_failure(&called), ("not-booked", "the budget has no room for it".to_owned()));
     assert!(server.requests().is_empty());
     assert!(called.attempts.is_empty());
     assert_eq!(gate.seen(), ["enter 0 of effect 0"]);
@@ -116,7 +116,7 @@ async fn what_is_refused_is_not_tried_again() {
     let server = server([Reply::raw(500, "{}")]);
     let gate = Watched::refusing(1);
     let called = through(&Asking::of(&server).attempts(4), &gate).await;
-    assert_eq!(failure(&called).0, "not-booked");
+    assert_eq!(call_failure(&called).0, "not-booked");
     assert_eq!(attempts(&called), ["500 server"]);
     assert_eq!(server.requests().len(), 1);
     assert_eq!(gate.seen(), ["enter 0 of effect 0", "leave 0: server, 2 bytes", "enter 1 of effect 0"]);
@@ -128,7 +128,7 @@ async fn a_place_that_was_refused_goes_to_the_next() {
     let asking = Asking::of(&server).at_once(1);
     let (caller, stop) = (asking.caller(), CancellationToken::new());
     let refused = caller.call(&asking.call_through(&Watched::refusing(0)), &stop).await;
-    assert_eq!(failure(&refused).0, "not-booked");
+    assert_eq!(call_failure(&refused).0, "not-booked");
     assert_eq!(text(&caller.call(&asking.call(), &stop).await), "hello");
 }
 
@@ -145,7 +145,7 @@ async fn who_is_cancelled_at_the_gate_leaves_it() {
         stop.cancel();
     };
     let (called, ()) = tokio::join!(caller.call(&call, &stop), cancel);
-    assert_eq!(failure(&called), ("cancelled", "the call was cancelled".to_owned()));
+    assert_eq!(call_failure(&called), ("cancelled", "the call was cancelled".to_owned()));
     assert_eq!(gate.seen(), ["enter 0 of effect 0", "leave 0: cancelled, 0 bytes, last"]);
     assert!(called.attempts.is_empty());
     assert!(server.requests().is_empty());
@@ -174,7 +174,7 @@ async fn without_a_key_nobody_comes_to_the_gate() {
     let mut asking = Asking::of(&server);
     asking.endpoint.key = proem_llm::endpoint::EndpointKey::Missing { variable: "TEST_KEY".into() };
     let gate = Watched::default();
-    assert_eq!(failure(&through(&asking, &gate).await).0, "no-key");
+    assert_eq!(call_failure(&through(&asking, &gate).await).0, "no-key");
     assert!(gate.seen().is_empty());
 }
 

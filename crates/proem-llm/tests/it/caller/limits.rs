@@ -9,7 +9,7 @@ use proem_llm::scripted::{DeliveryEnd, Reply, ScriptedServer};
 use tokio::task::{JoinSet, yield_now};
 use tokio_util::sync::CancellationToken;
 
-use crate::caller::{Asking, attempts, failure, server, text};
+use crate::caller::{Asking, attempts, call_failure, server, text};
 
 /// Asks so many times at once. Every answer must be one.
 async fn ask_often(asking: Asking, times: usize) {
@@ -74,12 +74,12 @@ async fn a_limit_holds_all_calls_of_the_endpoint() {
 async fn cancelled_before_anything() {
     let server = server([Reply::text("hello")]);
     let called = cancelled(&Asking::of(&server), || true).await;
-    assert_eq!(failure(&called).0, "cancelled");
+    assert_eq!(call_failure(&called).0, "cancelled");
     let stop = CancellationToken::new();
     stop.cancel();
     let asking = Asking::of(&server);
     let called = asking.caller().call(&asking.call(), &stop).await;
-    assert_eq!(failure(&called), ("cancelled", "the call was cancelled".to_owned()));
+    assert_eq!(call_failure(&called), ("cancelled", "the call was cancelled".to_owned()));
     assert!(called.attempts.is_empty());
 }
 
@@ -87,7 +87,7 @@ async fn cancelled_before_anything() {
 async fn cancelled_before_the_head() {
     let server = server([Reply::text("hello").delayed(600_000)]);
     let called = cancelled(&Asking::of(&server), || !server.requests().is_empty()).await;
-    assert_eq!(failure(&called), ("cancelled", "the call was cancelled".to_owned()));
+    assert_eq!(call_failure(&called), ("cancelled", "the call was cancelled".to_owned()));
     assert_eq!(attempts(&called), ["- cancelled"]);
 }
 
@@ -96,7 +96,7 @@ async fn cancelled_in_the_middle() {
     let server = server([Reply::text("hello").ending(DeliveryEnd::Endless(usize::MAX))]);
     let asking = Asking::of(&server).streamed().limited(|limits| limits.answer_bytes = usize::MAX);
     let called = cancelled(&asking, || !server.requests().is_empty()).await;
-    assert_eq!(failure(&called).0, "cancelled");
+    assert_eq!(call_failure(&called).0, "cancelled");
     until(|| server.abandoned() == 1).await;
 }
 
@@ -104,7 +104,7 @@ async fn cancelled_in_the_middle() {
 async fn cancelled_between_attempts() {
     let server = server([Reply::raw(429, "{}").retry_after("100")]);
     let called = cancelled(&Asking::of(&server), || !server.requests().is_empty()).await;
-    assert_eq!(failure(&called).0, "cancelled");
+    assert_eq!(call_failure(&called).0, "cancelled");
     assert_eq!(server.requests().len(), 1);
 }
 
@@ -116,7 +116,7 @@ async fn cancelled_while_it_is_not_its_turn() {
     assert_eq!(text(&caller.call(&asking.call(), &stop).await), "hello");
     let call = asking.call();
     let (called, ()) = tokio::join!(caller.call(&call, &stop), async { stop.cancel() });
-    assert_eq!(failure(&called).0, "cancelled");
+    assert_eq!(call_failure(&called).0, "cancelled");
     assert!(called.attempts.is_empty());
     assert_eq!(server.requests().len(), 1);
 }

@@ -9,7 +9,7 @@ use proem_llm::client::Client;
 use proem_llm::models::{ListedWindow, props_window, window_in_list};
 use proem_llm::scripted::{Reply, ReplyContent};
 
-use super::{Asking, attempts, failure, server, text};
+use super::{Asking, attempts, call_failure, server, text};
 
 fn recorded(name: &str) -> Reply {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/recorded/llama-server/{name}.http"));
@@ -54,7 +54,7 @@ async fn a_recorded_refusal_is_final_and_names_the_schema() {
 async fn a_recorded_prompt_that_is_too_long_names_the_window() {
     let server = server([recorded("too-long")]);
     let called = Asking::of(&server).attempts(3).streamed().ask().await;
-    assert_eq!(failure(&called).0, "too-long");
+    assert_eq!(call_failure(&called).0, "too-long");
     assert_eq!(attempts(&called).len(), 1, "{:?}", attempts(&called));
     assert_eq!(called.result.unwrap_err().window, NonZeroUsize::new(4096));
 }
@@ -64,7 +64,7 @@ async fn a_recorded_path_that_is_none_is_not_tried_again() {
     let server = server([recorded("not-found")]);
     let called = Asking::of(&server).attempts(3).ask().await;
     assert_eq!(attempts(&called).len(), 1, "{:?}", attempts(&called));
-    let (kind, message) = failure(&called);
+    let (kind, message) = call_failure(&called);
     let url = format!("{}/chat/completions", server.base_url());
     assert_eq!(kind, "unknown-model");
     assert_eq!(

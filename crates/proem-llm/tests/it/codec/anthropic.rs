@@ -16,7 +16,7 @@ fn start() -> Value {
     } })
 }
 
-fn block(index: u64, block: Value) -> Value {
+fn block_start(index: u64, block: Value) -> Value {
     json!({ "type": "content_block_start", "index": index, "content_block": block })
 }
 
@@ -28,7 +28,7 @@ fn text(index: u64, text: &str) -> Value {
     delta(index, json!({ "type": "text_delta", "text": text }))
 }
 
-fn stop(index: u64) -> Value {
+fn block_stop(index: u64) -> Value {
     json!({ "type": "content_block_stop", "index": index })
 }
 
@@ -40,19 +40,19 @@ fn end(reason: &str) -> [Value; 2] {
     ]
 }
 
-fn stream(middle: &[Value], reason: &str) -> String {
+fn message_stream(middle: &[Value], reason: &str) -> String {
     named(&[&[start()], middle, &end(reason)].concat())
 }
 
 #[test]
 fn a_streamed_text() {
     let ping = json!({ "type": "ping" });
-    let block = block(0, json!({ "type": "text", "text": "" }));
-    let middle = [block, ping, text(0, "Hello"), text(0, "! é👍"), stop(0)];
+    let block = block_start(0, json!({ "type": "text", "text": "" }));
+    let middle = [block, ping, text(0, "Hello"), text(0, "! é👍"), block_stop(0)];
     check(
         Anthropic,
         &request(AnswerForm::Text),
-        stream(&middle, "end_turn"),
+        message_stream(&middle, "end_turn"),
         "text \"Hello! é👍\" | stop | 125 in, 100 read, 15 out | msg_01 claude-haiku-4-5",
     );
 }
@@ -61,25 +61,25 @@ fn a_streamed_text() {
 fn streamed_calls_after_thinking() {
     let json_delta = |index, json: &str| delta(index, json!({ "type": "input_json_delta", "partial_json": json }));
     let middle = [
-        block(0, json!({ "type": "thinking", "thinking": "", "signature": "" })),
+        block_start(0, json!({ "type": "thinking", "thinking": "", "signature": "" })),
         delta(0, json!({ "type": "thinking_delta", "thinking": "The user wants the weather." })),
         delta(0, json!({ "type": "signature_delta", "signature": "EqQBCgIYAhIM" })),
-        stop(0),
-        block(1, json!({ "type": "text", "text": "I'll look." })),
-        stop(1),
-        block(2, json!({ "type": "tool_use", "id": "toolu_1", "name": "get_weather", "input": {} })),
+        block_stop(0),
+        block_start(1, json!({ "type": "text", "text": "I'll look." })),
+        block_stop(1),
+        block_start(2, json!({ "type": "tool_use", "id": "toolu_1", "name": "get_weather", "input": {} })),
         json_delta(2, ""),
         json_delta(2, "{\"location\":"),
         json_delta(2, " \"San Francisco, CA\"}"),
-        stop(2),
-        block(3, json!({ "type": "tool_use", "id": "toolu_2", "name": "get_time", "input": {} })),
-        stop(3),
+        block_stop(2),
+        block_start(3, json!({ "type": "tool_use", "id": "toolu_2", "name": "get_time", "input": {} })),
+        block_stop(3),
         json!({ "type": "something_new", "index": 9 }),
     ];
     check(
         Anthropic,
         &tools(&["get_time", "get_weather"]),
-        stream(&middle, "tool_use"),
+        message_stream(&middle, "tool_use"),
         "other \"thinking\" | text \"I'll look.\" | \
          call \"toolu_1\" \"get_weather\" \"{\\\"location\\\": \\\"San Francisco, CA\\\"}\" | \
          call \"toolu_2\" \"get_time\" \"{}\" | calls | 125 in, 100 read, 15 out | msg_01 claude-haiku-4-5",
@@ -99,7 +99,7 @@ fn reasons_to_stop() {
         ("tired", "unknown"),
     ] {
         let usage = "125 in, 100 read, 15 out | msg_01 claude-haiku-4-5";
-        check(Anthropic, &request(AnswerForm::Text), stream(&[], reason), &format!("{expected} | {usage}"));
+        check(Anthropic, &request(AnswerForm::Text), message_stream(&[], reason), &format!("{expected} | {usage}"));
     }
 }
 
@@ -128,7 +128,7 @@ fn whole_messages_asked_for_or_not() {
 
 #[test]
 fn a_stream_may_lack_its_last_event_but_not_its_reason() {
-    let middle = [block(0, json!({ "type": "text", "text": "Half an" })), text(0, " answer")];
+    let middle = [block_start(0, json!({ "type": "text", "text": "Half an" })), text(0, " answer")];
     let events = [&[start()], middle.as_slice(), &end("max_tokens")[..1]].concat();
     let complete = named(&events);
     let expected = "text \"Half an answer\" | length | 125 in, 100 read, 15 out | msg_01 claude-haiku-4-5";
@@ -164,14 +164,15 @@ fn errors_in_the_middle_are_failures() {
 
 #[test]
 fn an_unknown_tool_stops_the_stream() {
-    let call = |id: &str, name: &str| block(0, json!({ "type": "tool_use", "id": id, "name": name, "input": {} }));
+    let call =
+        |id: &str, name: &str| block_start(0, json!({ "type": "tool_use", "id": id, "name": name, "input": {} }));
     let unknown = "unknown-tool: the model called a tool that was not offered; offered: `get_weather`; try again, or \
                    offer that tool | said \"rm_rf\"";
     let begun = named(&[start(), call("toolu_1", "rm_rf")]);
     check(Anthropic, &tools(&["get_weather"]), &begun, unknown);
     assert_eq!(read(Anthropic, &tools(&["get_weather"]), [begun.as_bytes()]).1, proem_llm::wire::Flow::Stop);
     check(Anthropic, &request(AnswerForm::Text), &begun, &unknown.replace("offered: `get_weather`", "none was"));
-    let twice = named(&[start(), call("toolu_1", "answer"), stop(0), call("toolu_1", "answer")]);
+    let twice = named(&[start(), call("toolu_1", "answer"), block_stop(0), call("toolu_1", "answer")]);
     let expected =
         "malformed: the answer has two tool calls with the same id; try again, or ask for one call | said \"toolu_1\"";
     check(Anthropic, &value(), twice, expected);
@@ -179,7 +180,7 @@ fn an_unknown_tool_stops_the_stream() {
 
 #[test]
 fn a_value_in_a_text_is_enough() {
-    let mut events = vec![start(), block(0, json!({ "type": "text", "text": "" })), text(0, "Sure: {\"a\": 1}")];
+    let mut events = vec![start(), block_start(0, json!({ "type": "text", "text": "" })), text(0, "Sure: {\"a\": 1}")];
     events.extend((0..100).map(|_| text(0, " because")));
     let answer = named(&events);
     let (response, flow) = read(Anthropic, &value(), [answer.as_bytes()]);
@@ -189,7 +190,7 @@ fn a_value_in_a_text_is_enough() {
         "text {:?} | complete | 125 in, 100 read, ? out | msg_01 claude-haiku-4-5",
         format!("Sure: {{\"a\": 1}}{because}")
     );
-    assert_eq!(crate::codec::told(&response), expected);
+    assert_eq!(crate::codec::response_text(&response), expected);
     check(Anthropic, &value(), &answer, &expected);
     // Text that nobody owes a value is read to its end.
     let cut = read(Anthropic, &request(AnswerForm::Text), [answer.as_bytes()]);

@@ -83,7 +83,7 @@ fn no_line_and_no_answer_is_endless() {
     let long = "malformed: the server-sent event at byte 0 is longer than 1048576 bytes in the answer; try again";
     for provider in [Anthropic, OpenAi] {
         assert_eq!(
-            crate::codec::told(&read(provider, &request(AnswerForm::Text), line.as_bytes().chunks(1 << 16)).0),
+            crate::codec::response_text(&read(provider, &request(AnswerForm::Text), line.as_bytes().chunks(1 << 16)).0),
             long
         );
     }
@@ -112,7 +112,7 @@ fn read_at_most_40_bytes(answer: &str, size: usize) -> (String, usize) {
             break;
         }
     }
-    (crate::codec::told(&reader.end()), taken)
+    (crate::codec::response_text(&reader.end()), taken)
 }
 
 #[test]

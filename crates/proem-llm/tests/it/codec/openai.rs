@@ -6,7 +6,7 @@ use proem_engine::call::AnswerForm;
 use proem_engine::providers::Provider::OpenAi;
 use serde_json::{Value, json};
 
-use crate::codec::{check, chunks, read, request, told, tools, value};
+use crate::codec::{check, chunks, read, request, response_text, tools, value};
 
 fn chunk(delta: Value, finish: Option<&str>) -> Value {
     json!({
@@ -287,5 +287,5 @@ fn a_value_in_a_text_is_enough() {
     );
     check(OpenAi, &value(), &stream, &expected);
     let whole = json!({ "choices": [{ "message": { "content": format!("{{\"a\": 1}}{}", "x".repeat(500)) }, "finish_reason": "stop" }] });
-    assert!(told(&read(OpenAi, &value(), [whole.to_string().as_bytes()]).0).contains("| stop |"));
+    assert!(response_text(&read(OpenAi, &value(), [whole.to_string().as_bytes()]).0).contains("| stop |"));
 }

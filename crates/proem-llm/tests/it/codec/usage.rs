@@ -28,7 +28,7 @@ fn apart_streamed(start: &Value, end: &Value) -> Usage {
 }
 
 /// OpenAI's usage, as it is in a whole completion and in the last chunk of a stream.
-fn within(usage: &Value) -> Usage {
+fn usage_within(usage: &Value) -> Usage {
     let whole = json!({ "choices": [{ "message": {} }], "usage": usage }).to_string();
     let stream = chunks(&[json!({ "choices": [], "usage": usage })]);
     let [whole, streamed] =
@@ -37,7 +37,7 @@ fn within(usage: &Value) -> Usage {
     whole
 }
 
-fn written(seconds: u32, tokens: u64) -> CacheWriteUsage {
+fn cache_write(seconds: u32, tokens: u64) -> CacheWriteUsage {
     CacheWriteUsage { seconds: NonZeroU32::new(seconds), tokens }
 }
 
@@ -51,9 +51,12 @@ fn what_is_not_reported_is_unknown() {
     assert_eq!(apart(&json!({})), Usage::default());
     assert_eq!(apart(&json!({ "input_tokens": 3 })), usage(Some(3), None, &[], None));
     assert_eq!(apart(&json!({ "cache_read_input_tokens": 3, "output_tokens": 0 })), usage(None, Some(3), &[], Some(0)));
-    assert_eq!(within(&Value::Null), Usage::default());
-    assert_eq!(within(&json!({ "total_tokens": 9 })), Usage::default());
-    assert_eq!(within(&json!({ "prompt_tokens": 3, "completion_tokens": null })), usage(Some(3), None, &[], None));
+    assert_eq!(usage_within(&Value::Null), Usage::default());
+    assert_eq!(usage_within(&json!({ "total_tokens": 9 })), Usage::default());
+    assert_eq!(
+        usage_within(&json!({ "prompt_tokens": 3, "completion_tokens": null })),
+        usage(Some(3), None, &[], None)
+    );
 }
 
 #[test]
@@ -62,17 +65,23 @@ fn writes_keep_their_lifetimes() {
         let split = json!({ "ephemeral_5m_input_tokens": short, "ephemeral_1h_input_tokens": long });
         json!({ "input_tokens": 1, "cache_creation_input_tokens": all, "cache_creation": split })
     };
-    assert_eq!(apart(&split(json!(7), 3, 4)), usage(Some(8), None, &[written(300, 3), written(3_600, 4)], None));
-    assert_eq!(apart(&split(Value::Null, 3, 4)), usage(Some(8), None, &[written(300, 3), written(3_600, 4)], None));
+    assert_eq!(
+        apart(&split(json!(7), 3, 4)),
+        usage(Some(8), None, &[cache_write(300, 3), cache_write(3_600, 4)], None)
+    );
+    assert_eq!(
+        apart(&split(Value::Null, 3, 4)),
+        usage(Some(8), None, &[cache_write(300, 3), cache_write(3_600, 4)], None)
+    );
     assert_eq!(
         apart(&split(json!(9), 3, 4)),
-        usage(Some(10), None, &[written(300, 3), written(3_600, 4), written(0, 2)], None)
+        usage(Some(10), None, &[cache_write(300, 3), cache_write(3_600, 4), cache_write(0, 2)], None)
     );
     let all = json!({ "input_tokens": 1, "cache_creation_input_tokens": 7 });
-    assert_eq!(apart(&all), usage(Some(8), None, &[written(0, 7)], None));
+    assert_eq!(apart(&all), usage(Some(8), None, &[cache_write(0, 7)], None));
     let of_5_6 =
         json!({ "prompt_tokens": 9, "prompt_tokens_details": { "cached_tokens": 2, "cache_write_tokens": 7 } });
-    assert_eq!(within(&of_5_6), usage(Some(9), Some(2), &[written(0, 7)], None));
+    assert_eq!(usage_within(&of_5_6), usage(Some(9), Some(2), &[cache_write(0, 7)], None));
 }
 
 #[test]
@@ -82,12 +91,12 @@ fn contradictions_are_unknown() {
     let unknown = Usage { doubt: Some(UsageDoubt::Contradictory), ..Usage::default() };
     assert_eq!(apart(&more), unknown);
     let more = json!({ "prompt_tokens": 9, "completion_tokens": 1, "prompt_tokens_details": { "cached_tokens": 10 } });
-    assert_eq!(within(&more), unknown);
+    assert_eq!(usage_within(&more), unknown);
     let huge = json!({ "input_tokens": u64::MAX, "cache_read_input_tokens": 1 });
     assert_eq!(apart(&huge), unknown);
     for total in [11, 9, 8, 0] {
         let less = json!({ "prompt_tokens": 9, "completion_tokens": 3, "total_tokens": total });
-        assert_eq!(within(&less), unknown, "{total}");
+        assert_eq!(usage_within(&less), unknown, "{total}");
     }
 }
 
@@ -98,8 +107,8 @@ fn no_count_makes_the_rest_unknown() {
         let read = json!({ "cached_tokens": broken });
         assert_eq!(apart(&json!({ "input_tokens": broken, "output_tokens": 7 })), unknown, "{broken}");
         assert_eq!(apart(&json!({ "input_tokens": 7, "cache_creation_input_tokens": broken })), unknown, "{broken}");
-        assert_eq!(within(&json!({ "prompt_tokens": 7, "completion_tokens": broken })), unknown, "{broken}");
-        assert_eq!(within(&json!({ "prompt_tokens": 7, "prompt_tokens_details": read })), unknown, "{broken}");
+        assert_eq!(usage_within(&json!({ "prompt_tokens": 7, "completion_tokens": broken })), unknown, "{broken}");
+        assert_eq!(usage_within(&json!({ "prompt_tokens": 7, "prompt_tokens_details": read })), unknown, "{broken}");
         // Later parts of a stream mend nothing.
         assert_eq!(
             apart_streamed(&json!({ "input_tokens": broken }), &json!({ "input_tokens": 7 })),
@@ -112,7 +121,7 @@ fn no_count_makes_the_rest_unknown() {
 #[test]
 fn thinking_that_stands_in_the_total_alone_is_part_of_the_answer() {
     let reported = json!({ "prompt_tokens": 9, "completion_tokens": 3, "total_tokens": 112 });
-    assert_eq!(within(&reported), usage(Some(9), None, &[], Some(103)));
+    assert_eq!(usage_within(&reported), usage(Some(9), None, &[], Some(103)));
 }
 
 #[test]
@@ -180,7 +189,7 @@ proptest! {
         let prompt = fresh + read + short;
         let reported = json!({ "prompt_tokens": prompt, "completion_tokens": output, "total_tokens": prompt + output,
             "prompt_tokens_details": { "cached_tokens": read, "cache_write_tokens": short } });
-        let usage = within(&reported);
+        let usage = usage_within(&reported);
         let total = reported["total_tokens"].as_u64().filter(|_| prompt > 0);
         prop_assert_eq!(usage.input.zip(usage.output).map(|(input, output)| input + output), total);
         prop_assert_eq!((usage.uncached(), usage.cache_read, usage.cache_written()), (usage.input.map(|_| fresh), Some(read), short));
@@ -193,7 +202,7 @@ proptest! {
         let apart = apart(&json!({ "input_tokens": counts[0], "cache_read_input_tokens": counts[1],
             "cache_creation_input_tokens": counts[2], "output_tokens": counts[5],
             "cache_creation": { "ephemeral_5m_input_tokens": counts[3], "ephemeral_1h_input_tokens": counts[4] } }));
-        let within = within(&json!({ "prompt_tokens": counts[0], "completion_tokens": counts[5],
+        let within = usage_within(&json!({ "prompt_tokens": counts[0], "completion_tokens": counts[5],
             "prompt_tokens_details": { "cached_tokens": counts[1], "cache_write_tokens": counts[2] } }));
         for usage in [apart, within] {
             prop_assert!(usage.input.is_none() || usage.uncached().is_some(), "{:?}", usage);

@@ -27,7 +27,7 @@ fn template(url: &str, body: Json) -> RequestTemplate {
     }
 }
 
-fn values(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+fn template_values(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
@@ -38,7 +38,7 @@ fn a_template_becomes_these_bytes() {
         json!({"body": "{{code}} {text}", "visible": true, "tags": ["{who}"]}),
     );
     template.headers.insert("X-Tenant".to_owned(), "corp".to_owned());
-    let values = values(&[("ticket", "T/1 é"), ("who", "a&b=c#d"), ("text", "say \"hi\"\n{ticket}")]);
+    let values = template_values(&[("ticket", "T/1 é"), ("who", "a&b=c#d"), ("text", "say \"hi\"\n{ticket}")]);
     let expected = concat!(
         r#"{"body":"{\"body\":\"{code} say \\\"hi\\\"\\n{ticket}\",\"tags\":[\"a&b=c#d\"],\"visible\":true}","#,
         r#""form":1,"headers":{"content-type":"application/json","#,
@@ -119,7 +119,7 @@ fn headers_hold_no_credential_and_nothing_of_the_connection() {
 #[test]
 fn values_and_slots_are_the_same() {
     let refused = |url: &str, pairs: &[(&str, &str)]| {
-        write_ticket_request(&template(url, Json::Null), &values(pairs), &key())
+        write_ticket_request(&template(url, Json::Null), &template_values(pairs), &key())
             .map_or_else(|refusal| refusal.to_string(), |_| "fine".to_owned())
     };
     let url = "https://host/a/{b}";
@@ -136,7 +136,7 @@ fn values_and_slots_are_the_same() {
     }
     let long = write_ticket_request(
         &template("https://host/", json!("{a}")),
-        &values(&[("a", &"x".repeat(MAX_REQUEST_BODY))]),
+        &template_values(&[("a", &"x".repeat(MAX_REQUEST_BODY))]),
         &key(),
     );
     assert_eq!(long.unwrap_err(), RequestRefusal::TooLong);
@@ -146,7 +146,7 @@ proptest! {
     #[test]
     fn no_value_changes_where_a_request_goes(segment in ".{1,12}", parameter in ".{1,12}") {
         let template = template("https://host:8443/a/{b}/c?d={e}", Json::Null);
-        let Ok(bytes) = write_ticket_request(&template, &values(&[("b", &segment), ("e", &parameter)]), &key()) else { return Ok(()) };
+        let Ok(bytes) = write_ticket_request(&template, &template_values(&[("b", &segment), ("e", &parameter)]), &key()) else { return Ok(()) };
         let recorded: RecordedRequest = serde_json::from_slice(&bytes).unwrap();
         let url = Url::parse(&recorded.url).unwrap();
         prop_assert_eq!(url.as_str(), recorded.url.as_str());
@@ -214,7 +214,7 @@ fn serve(answer: &'static str) -> (String, std::thread::JoinHandle<String>) {
 }
 
 /// The outcome for bytes that are sent to an origin.
-async fn sent(bytes: &[u8], origin: &str) -> (&'static str, String) {
+async fn send_request(bytes: &[u8], origin: &str) -> (&'static str, String) {
     sent_within(bytes, origin, HostLimits::default()).await
 }
 
@@ -248,8 +248,9 @@ async fn the_recorded_bytes_are_what_is_sent() {
     ] {
         let (origin, server) = serve(answer);
         let template = template(&format!("{origin}/issue/{{ticket}}"), json!({"text": "{text}"}));
-        let bytes = write_ticket_request(&template, &values(&[("ticket", "T 1"), ("text", "hi")]), &key()).unwrap();
-        let (outcome, message) = sent(&bytes, &origin).await;
+        let bytes =
+            write_ticket_request(&template, &template_values(&[("ticket", "T 1"), ("text", "hi")]), &key()).unwrap();
+        let (outcome, message) = send_request(&bytes, &origin).await;
         assert_eq!(outcome, expected, "{answer:?}: {message}");
         let asked = server.join().unwrap();
         assert!(asked.starts_with("POST /issue/T%201 HTTP/1.1\r\n"), "{asked}");
@@ -266,7 +267,7 @@ async fn a_recorded_request_goes_to_the_configured_origin_or_nowhere() {
     let elsewhere = "the recorded request is for `evil.example`, and the configuration names `https://tickets.example`; \
                      propose the action anew";
     assert_eq!(
-        sent(&bytes("https://evil.example/"), "https://tickets.example").await,
+        send_request(&bytes("https://evil.example/"), "https://tickets.example").await,
         ("not sent", elsewhere.to_owned())
     );
     for (url, origin) in [
@@ -274,7 +275,7 @@ async fn a_recorded_request_goes_to_the_configured_origin_or_nowhere() {
         ("https://tickets.example:8443/", "https://tickets.example"),
         ("https://tickets.example.evil.example/", "https://tickets.example"),
     ] {
-        assert_eq!(sent(&bytes(url), origin).await.0, "not sent", "{url}");
+        assert_eq!(send_request(&bytes(url), origin).await.0, "not sent", "{url}");
     }
     let ours = String::from_utf8(bytes("http://127.0.0.1:1/")).unwrap();
     let not_ours = "the recorded bytes are not a request that Proem made; propose the action anew";
@@ -287,10 +288,14 @@ async fn a_recorded_request_goes_to_the_configured_origin_or_nowhere() {
     ] {
         let changed = ours.replacen(from, to, 1);
         assert_ne!(changed, ours);
-        assert_eq!(sent(changed.as_bytes(), "http://127.0.0.1:1").await, ("not sent", not_ours.to_owned()), "{to}");
+        assert_eq!(
+            send_request(changed.as_bytes(), "http://127.0.0.1:1").await,
+            ("not sent", not_ours.to_owned()),
+            "{to}"
+        );
     }
     // Nobody listens there.
-    assert_eq!(sent(ours.as_bytes(), "http://127.0.0.1:1").await.0, "not sent");
+    assert_eq!(send_request(ours.as_bytes(), "http://127.0.0.1:1").await.0, "not sent");
 }
 
 #[tokio::test]
@@ -310,7 +315,7 @@ async fn a_server_with_a_wrong_certificate_is_told_nothing() {
     let server = ScriptedSmtp::start(SmtpScript::new(SmtpEncryption::Whole)).unwrap();
     let origin = format!("https://localhost:{}", server.port());
     let bytes = write_ticket_request(&template(&format!("{origin}/"), Json::Null), &BTreeMap::new(), &key()).unwrap();
-    let (outcome, message) = sent(&bytes, &origin).await;
+    let (outcome, message) = send_request(&bytes, &origin).await;
     let expected = format!(
         "the certificate of `localhost:{}` is not signed by an authority that this system trusts; check its address and \
          any proxy in between",

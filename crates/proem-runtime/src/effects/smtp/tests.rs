@@ -182,7 +182,7 @@ async fn a_server_that_hangs_is_left() {
 }
 
 /// The message about a server that can't be trusted with a mail, and that got none.
-async fn refused(script: SmtpScript, change: impl FnOnce(&mut SmtpServer), expected: &str) {
+async fn check_refusal(script: SmtpScript, change: impl FnOnce(&mut SmtpServer), expected: &str) {
     let mut scene = Scene::new(script, SmtpSecurity::Tls);
     change(&mut scene.server);
     let (outcome, message, log) = scene.send(None).await;
@@ -193,32 +193,32 @@ async fn refused(script: SmtpScript, change: impl FnOnce(&mut SmtpServer), expec
 #[tokio::test]
 async fn without_encryption_and_the_right_certificate_nothing_is_said() {
     let new = SmtpScript::new;
-    refused(
+    check_refusal(
         new(SmtpEncryption::Whole),
         |server| server.roots = ExtraAnchors::default(),
         "the certificate of `localhost` is not signed by an authority that this system trusts; if it is your own, name \
          the authority's certificate in your configuration",
     )
     .await;
-    refused(
+    check_refusal(
         new(SmtpEncryption::OtherHost),
         |_| (),
         "the certificate of `localhost` is for other hosts; correct the server's name",
     )
     .await;
-    refused(
+    check_refusal(
         new(SmtpEncryption::None),
         |_| (),
         "`localhost` doesn't speak TLS on this port; try another port, or STARTTLS",
     )
     .await;
-    refused(
+    check_refusal(
         new(SmtpEncryption::None),
         |server| server.security = SmtpSecurity::StartTls,
         "`localhost` offers no encryption on this port; try another port with TLS",
     )
     .await;
-    refused(
+    check_refusal(
         new(SmtpEncryption::None),
         |server| {
             server.security = SmtpSecurity::LoopbackPlain;
@@ -232,7 +232,7 @@ async fn without_encryption_and_the_right_certificate_nothing_is_said() {
 #[tokio::test]
 async fn what_was_said_in_the_open_does_not_count_behind_the_encryption() {
     let ahead = "220 go ahead\r\n250-localhost\r\n250 AUTH PLAIN\r\n250 ok\r\n";
-    refused(
+    check_refusal(
         SmtpScript::new(SmtpEncryption::StartTls).with(SmtpPlace::StartTls, Say(ahead.to_owned())),
         |server| server.security = SmtpSecurity::StartTls,
         "the dialogue with `localhost` ended at STARTTLS, before the mail: it answered before it was asked; try again",

@@ -5,7 +5,7 @@ use std::fs;
 use proem_risk::change::ChangeKind;
 use proem_runtime::change::{CommitSelection, Spec, commits_since, parse_change_spec, read_drawn_commits};
 
-use crate::change::{TEN, git, head, id, read, resolved, shown};
+use crate::change::{TEN, change_lines, git, head, id, read, resolve_spec};
 use crate::fixture::Fixture;
 
 #[test]
@@ -14,8 +14,8 @@ fn an_unborn_branch() {
     fixture.write("staged", "1\n");
     fixture.git(&["add", "staged"]);
     fixture.write("untracked", "1\n2\n");
-    assert_eq!(shown(&read(&fixture, &Spec::Staged)), ["Added staged +1 -0 0..1"]);
-    assert_eq!(shown(&read(&fixture, &Spec::Auto)), ["Added staged +1 -0 0..1", "Added untracked +2 -0 0..2"]);
+    assert_eq!(change_lines(&read(&fixture, &Spec::Staged)), ["Added staged +1 -0 0..1"]);
+    assert_eq!(change_lines(&read(&fixture, &Spec::Auto)), ["Added staged +1 -0 0..1", "Added untracked +2 -0 0..2"]);
 }
 
 #[test]
@@ -36,24 +36,24 @@ fn commits_ranges_and_what_is_not_committed() {
     let expected = ["Renamed moved=>away +0 -0 10..10", "Modified b.rs +1 -1 1..1", "Deleted gone +0 -1 1..0"];
     let change = head(&fixture);
     assert_eq!(
-        (shown(&change), change.identifiers),
+        (change_lines(&change), change.identifiers),
         (expected.map(str::to_owned).to_vec(), vec!["before".to_owned(), "after".to_owned()])
     );
     let digits = change.id.unwrap().to_string();
     let short = digits.get(..9).unwrap();
-    assert_eq!(resolved(&fixture, &parse_change_spec(short)).unwrap().id, change.id);
+    assert_eq!(resolve_spec(&fixture, &parse_change_spec(short)).unwrap().id, change.id);
     let range = read(&fixture, &parse_change_spec(&format!("HEAD~1..{short}")));
     assert_eq!(
-        (shown(&range), range.kind, range.commits),
+        (change_lines(&range), range.kind, range.commits),
         (expected.map(str::to_owned).to_vec(), ChangeKind::Range, 1)
     );
     fixture.write("a.txt", "two\n");
     fixture.git(&["add", "a.txt"]);
     fixture.write("a.txt", "three\n");
     fs::rename(fixture.repo.join("away"), fixture.repo.join("back")).unwrap();
-    assert_eq!(shown(&read(&fixture, &Spec::Staged)), ["Modified a.txt +1 -1 1..1"]);
+    assert_eq!(change_lines(&read(&fixture, &Spec::Staged)), ["Modified a.txt +1 -1 1..1"]);
     assert_eq!(
-        shown(&read(&fixture, &Spec::WorkTree)),
+        change_lines(&read(&fixture, &Spec::WorkTree)),
         ["Modified a.txt +1 -1 1..1", "Renamed away=>back +0 -0 10..10"]
     );
 }

@@ -8,7 +8,7 @@ use proem_store::record::RunOutcome;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use crate::records::scene::{Scene, attempts, failure, id, nanos_a_day, server, text};
+use crate::records::scene::{Scene, attempt_lines, failure, id, nanos_a_day, server, text};
 
 #[tokio::test]
 async fn a_budget_refuses_before_a_byte_leaves() {
@@ -24,7 +24,7 @@ async fn a_budget_refuses_before_a_byte_leaves() {
     let detail = store.run(&id("1")).await.unwrap();
     assert_eq!(detail.row.state, RunState::Ended(RunOutcome::Refused));
     assert_eq!(detail.calls.len(), 1, "what would have been sent is kept");
-    assert!(attempts(&detail).is_empty(), "{:?}", attempts(&detail));
+    assert!(attempt_lines(&detail).is_empty(), "{:?}", attempt_lines(&detail));
 }
 
 #[tokio::test]
@@ -104,5 +104,5 @@ async fn what_runs_on_this_machine_costs_nothing() {
     let store = scene.store().await;
     let ran = scene.run(&store, "1").await;
     assert!(matches!(ran.outcome.ended, ExchangeEnd::Answered { .. }), "{:?}", ran.outcome.ended);
-    assert_eq!(attempts(&store.run(&id("1")).await.unwrap()), ["0.0 reported 0"]);
+    assert_eq!(attempt_lines(&store.run(&id("1")).await.unwrap()), ["0.0 reported 0"]);
 }

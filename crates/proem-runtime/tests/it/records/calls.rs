@@ -9,13 +9,13 @@ use proem_text::json;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use crate::records::scene::{Scene, attempts, failure, id, server, text};
+use crate::records::scene::{Scene, attempt_lines, failure, id, server, text};
 
 /// The bytes of each recorded request, put together again.
-async fn bodies(store: &Store, detail: &RunDetail) -> Vec<String> {
+async fn recorded_bodies(store: &Store, detail: &RunDetail) -> Vec<String> {
     let mut bodies = Vec::new();
     for call in &detail.calls {
-        let texts = everything(store, detail).await;
+        let texts = run_contents(store, detail).await;
         let text = |hash: &str| {
             let found = texts.iter().find(|content| content.hash == hash)?;
             String::from_utf8(found.bytes.as_deref()?.to_vec()).ok()
@@ -28,7 +28,7 @@ async fn bodies(store: &Store, detail: &RunDetail) -> Vec<String> {
 }
 
 /// Every content that a run's sections and pieces refer to.
-async fn everything(store: &Store, detail: &RunDetail) -> Vec<HashedContent> {
+async fn run_contents(store: &Store, detail: &RunDetail) -> Vec<HashedContent> {
     let mut hashes: Vec<String> = Vec::new();
     for call in &detail.calls {
         hashes.extend(call.sections.iter().map(|section| section.text.clone()));
@@ -48,7 +48,7 @@ async fn a_recorded_call_is_what_the_server_saw_byte_for_byte() {
     assert_eq!((text(&ran).as_str(), ran.trouble), ("hello", None));
     let detail = store.run(&id("00000000000000aa")).await.unwrap();
     let sent: Vec<Vec<u8>> = server.requests().into_iter().map(|request| request.body).collect();
-    let recorded: Vec<Vec<u8>> = bodies(&store, &detail).await.into_iter().map(String::into_bytes).collect();
+    let recorded: Vec<Vec<u8>> = recorded_bodies(&store, &detail).await.into_iter().map(String::into_bytes).collect();
     assert_eq!(recorded, sent);
     let row = &detail.row;
     assert_eq!(row.state, RunState::Ended(RunOutcome::Answered));
@@ -62,7 +62,7 @@ async fn a_recorded_call_is_what_the_server_saw_byte_for_byte() {
         (CallState::Answered, Some("stop"), Some(5_000))
     );
     assert_eq!(call.sections.iter().map(|section| section.name.as_str()).collect::<Vec<_>>(), ["rules", "task"]);
-    assert_eq!(attempts(&detail), ["0.0 reported 350000"]);
+    assert_eq!(attempt_lines(&detail), ["0.0 reported 350000"]);
     let value = detail.value.unwrap();
     assert_eq!(store.contents(std::slice::from_ref(&value)).await.unwrap()[&value], b"\"hello\"");
     assert_eq!(detail.steps.iter().map(|(step, ..)| *step).collect::<Vec<_>>(), [0, 1]);
@@ -78,7 +78,7 @@ async fn each_attempt_is_a_booking_of_its_own() {
     assert_eq!(text(&scene.run(&store, "1").await), "hello");
     let detail = store.run(&id("1")).await.unwrap();
     let states: Vec<String> =
-        attempts(&detail).iter().map(|line| line.rsplit_once(' ').unwrap().0.to_owned()).collect();
+        attempt_lines(&detail).iter().map(|line| line.rsplit_once(' ').unwrap().0.to_owned()).collect();
     assert_eq!(states, ["0.0 unknown server", "0.1 unknown cut", "0.2 unsent rate-limited", "0.3 reported"]);
     // Nobody knows what two of them cost, so nobody knows the sum.
     assert_eq!(detail.row.cost, None);
@@ -97,7 +97,7 @@ async fn an_answer_without_an_account_is_booked_in_full() {
         assert_eq!(text(&scene.run(&store, run).await), "hello");
         let detail = store.run(&id(run)).await.unwrap();
         let most = detail.calls[0].attempts[0].most.unwrap();
-        assert_eq!(attempts(&detail), [format!("0.0 unknown {}", most.0)], "{run}");
+        assert_eq!(attempt_lines(&detail), [format!("0.0 unknown {}", most.0)], "{run}");
         assert!(most.0 > 350_000, "{most}");
     }
 }
@@ -119,7 +119,7 @@ async fn a_cancelled_call_is_settled_in_full() {
     assert_eq!(failure(&ran).0, "it was cancelled");
     let detail = store.run(&id("1")).await.unwrap();
     assert_eq!(detail.row.state, RunState::Ended(RunOutcome::Failed));
-    assert!(attempts(&detail)[0].starts_with("0.0 unknown cancelled"), "{:?}", attempts(&detail));
+    assert!(attempt_lines(&detail)[0].starts_with("0.0 unknown cancelled"), "{:?}", attempt_lines(&detail));
 }
 
 #[tokio::test]

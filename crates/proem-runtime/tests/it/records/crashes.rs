@@ -13,7 +13,7 @@ use proem_store::record::RunOutcome;
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
-use crate::records::scene::{Scene, attempts, failure, id, nanos_a_day, server, text};
+use crate::records::scene::{Scene, attempt_lines, failure, id, nanos_a_day, server, text};
 
 /// The variable with the other process's orders.
 const TOLD: &str = "PROEM_TEST_CHILD";
@@ -31,7 +31,7 @@ fn elsewhere(folder: &Path, server: &ScriptedServer, run: &str, cap: Option<u64>
 }
 
 /// The other process's account of its run.
-fn said(output: &Output) -> Json {
+fn output_json(output: &Output) -> Json {
     let text = String::from_utf8(output.stdout.clone()).unwrap();
     let line = text.lines().find_map(|line| Some(line.split_once("CHILD ")?.1)).unwrap();
     serde_json::from_str(line).unwrap()
@@ -76,7 +76,7 @@ async fn check(failpoint: &str, state: Option<RunState>, before: &[&str], after:
     let states = |lines: Vec<String>| -> Vec<String> {
         lines.iter().map(|line| line.rsplit_once(' ').unwrap().0.to_owned()).collect()
     };
-    assert_eq!(found.map(|detail| states(attempts(&detail))).unwrap_or_default(), before, "{failpoint}");
+    assert_eq!(found.map(|detail| states(attempt_lines(&detail))).unwrap_or_default(), before, "{failpoint}");
     let ran = match state {
         None => scene.run(&store, "1").await,
         Some(RunState::Ended(_)) => {
@@ -88,7 +88,7 @@ async fn check(failpoint: &str, state: Option<RunState>, before: &[&str], after:
     assert_eq!((text(&ran).as_str(), ran.trouble), ("hello", None), "{failpoint}");
     let detail = store.run(&id("1")).await.unwrap();
     assert_eq!(detail.row.state, RunState::Ended(RunOutcome::Answered), "{failpoint}");
-    assert_eq!(states(attempts(&detail)), after, "{failpoint}");
+    assert_eq!(states(attempt_lines(&detail)), after, "{failpoint}");
     assert_eq!(server.requests().len(), sent, "{failpoint}");
     assert_eq!(store.status().await.unwrap().open, 0, "{failpoint}");
 }
@@ -134,10 +134,10 @@ async fn a_fork_leaves_its_parent_as_it_is() {
     let ran = scene.resume(&store, "1", Some("2")).await.unwrap();
     assert_eq!(text(&ran), "hello");
     let (parent, fork) = (store.run(&id("1")).await.unwrap(), store.run(&id("2")).await.unwrap());
-    assert_eq!((attempts(&parent).len(), parent.row.state), (1, RunState::Interrupted));
+    assert_eq!((attempt_lines(&parent).len(), parent.row.state), (1, RunState::Interrupted));
     assert_eq!(fork.row.parent, Some(id("1")));
     assert_eq!(fork.row.state, RunState::Ended(RunOutcome::Answered));
-    assert!(attempts(&fork)[0].starts_with("0.0 reported"), "{:?}", attempts(&fork));
+    assert!(attempt_lines(&fork)[0].starts_with("0.0 reported"), "{:?}", attempt_lines(&fork));
     // The events of its parent belong to it.
     let terms = crate::records::scene::terms();
     let mut machine = proem_engine::run::Exchange::new(terms.of(), scene.request());
@@ -154,7 +154,7 @@ fn a_store_that_fails_before_a_call_stops_it() {
     ] {
         let folder = TempDir::new().unwrap();
         let server = server([Reply::text("hello")]);
-        let said = said(&elsewhere(folder.path(), &server, "1", cap, "fail:intent"));
+        let said = output_json(&elsewhere(folder.path(), &server, "1", cap, "fail:intent"));
         assert_eq!((&said["ended"], server.requests().len()), (&json!("failed"), 0));
         let failure = said["failure"].as_str().unwrap();
         assert!(failure.starts_with("the records in `") && failure.contains(says), "{failure}");
@@ -166,7 +166,7 @@ async fn a_store_that_fails_after_a_call_takes_no_answer() {
     for failpoint in ["fail:settle", "fail:finish"] {
         let folder = TempDir::new().unwrap();
         let server = server([Reply::text("hello")]);
-        let said = said(&elsewhere(folder.path(), &server, "1", Some(1_000_000_000), failpoint));
+        let said = output_json(&elsewhere(folder.path(), &server, "1", Some(1_000_000_000), failpoint));
         assert_eq!(&said["ended"], &json!("answered"), "{failpoint}");
         let trouble = said["trouble"].as_str().unwrap();
         assert!(trouble.starts_with("what came back could not be recorded: the records in `"), "{trouble}");
@@ -174,7 +174,7 @@ async fn a_store_that_fails_after_a_call_takes_no_answer() {
         let store = Scene::new(folder.path(), &server).store().await;
         let detail = store.run(&id("1")).await.unwrap();
         let expected = if failpoint == "fail:settle" { "0.0 unknown" } else { "0.0 reported" };
-        assert!(attempts(&detail)[0].starts_with(expected), "{failpoint}: {:?}", attempts(&detail));
+        assert!(attempt_lines(&detail)[0].starts_with(expected), "{failpoint}: {:?}", attempt_lines(&detail));
     }
 }
 
@@ -188,7 +188,7 @@ async fn processes_share_one_budget() {
     let outputs: Vec<Json> = std::thread::scope(|scope| {
         let one = |number: usize| {
             let (folder, server) = (folder.path(), &server);
-            scope.spawn(move || said(&elsewhere(folder, server, &number.to_string(), Some(most), "")))
+            scope.spawn(move || output_json(&elsewhere(folder, server, &number.to_string(), Some(most), "")))
         };
         let all: Vec<_> = (0..5).map(one).collect();
         all.into_iter().map(|process| process.join().unwrap()).collect()
@@ -207,7 +207,7 @@ async fn a_process_whose_run_was_taken_over_sends_nothing_more() {
     // The run is this process's from here on. Another one that still holds it asks for a booking.
     assert_eq!(text(&scene.resume(&store, "1", None).await.unwrap()), "hello");
     let before = server.requests().len();
-    let other = said(&elsewhere(folder.path(), &server, "1", None, ""));
+    let other = output_json(&elsewhere(folder.path(), &server, "1", None, ""));
     assert_eq!(other["ended"], "failed", "{other}");
     assert_eq!(server.requests().len(), before);
 }

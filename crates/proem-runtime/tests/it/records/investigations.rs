@@ -33,7 +33,7 @@ use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use crate::records::scene::{MODEL, Scene, attempts, id, key, server};
+use crate::records::scene::{MODEL, Scene, attempt_lines, id, key, server};
 
 /// The terms of an investigation.
 struct Bench {
@@ -289,7 +289,7 @@ async fn an_investigation_ended_anywhere_repeats_at_most_what_was_under_way() {
         let store = scene.store().await;
         let detail = store.run(&id("1")).await.unwrap();
         let states: Vec<String> =
-            attempts(&detail).iter().map(|line| line.rsplit_once(' ').unwrap().0.to_owned()).collect();
+            attempt_lines(&detail).iter().map(|line| line.rsplit_once(' ').unwrap().0.to_owned()).collect();
         assert_eq!(states, booked, "{at:?}");
         assert_eq!(asked(), booked.len(), "{at:?}");
         assert_eq!(accounts(&store, "1").await, [DECISION, SYNTHESIS], "{at:?}");

@@ -18,7 +18,7 @@ fn everything(folder: &Path) -> Vec<u8> {
     files.filter(|path| path.is_file()).flat_map(|path| std::fs::read(path).unwrap()).collect()
 }
 
-fn holds(folder: &Path, text: &str) -> bool {
+fn folder_holds(folder: &Path, text: &str) -> bool {
     let bytes = everything(folder);
     bytes.windows(text.len()).any(|window| window == text.as_bytes())
 }
@@ -30,9 +30,9 @@ async fn contents_are_kept_and_states_only_sealed() {
     let scene = Scene::new(folder.path(), &server);
     let store = scene.store().await;
     scene.run(&store, "1").await;
-    assert!(holds(folder.path(), "a rather unusual answer"));
+    assert!(folder_holds(folder.path(), "a rather unusual answer"));
     // The machine's state alone has these.
-    assert!(!holds(folder.path(), "\"phase\""));
+    assert!(!folder_holds(folder.path(), "\"phase\""));
 }
 
 #[tokio::test]
@@ -52,7 +52,7 @@ async fn hashes_only_leave_no_text() {
     let hash = &detail.calls[0].sections[1].text;
     assert!(store.contents(std::slice::from_ref(hash)).await.unwrap().is_empty());
     for text in ["a rather unusual answer", "everybody who reads", "Answer in one line", "phase"] {
-        assert!(!holds(folder.path(), text), "{text}");
+        assert!(!folder_holds(folder.path(), text), "{text}");
     }
 }
 

@@ -17,7 +17,7 @@ struct Recorded {
 }
 
 /// A run that these answers made.
-async fn recorded(replies: Vec<Reply>) -> Recorded {
+async fn record_run(replies: Vec<Reply>) -> Recorded {
     let folder = TempDir::new().unwrap();
     let server = server(replies);
     let scene = Scene { attempts: 2, ..Scene::new(folder.path(), &server) };
@@ -55,7 +55,7 @@ async fn a_record_replays_to_the_same_bytes_and_the_same_end() {
         vec![Reply::refusal("no")],
         vec![Reply::raw(400, "{}")],
     ] {
-        let recorded = recorded(replies).await;
+        let recorded = record_run(replies).await;
         let replayed = recorded.replayed(|_| {}).await;
         assert_eq!(replayed.difference, None);
         assert_eq!(replayed.bytes, recorded.bytes());
@@ -66,14 +66,14 @@ async fn a_record_replays_to_the_same_bytes_and_the_same_end() {
 
 #[tokio::test]
 async fn attempts_at_the_wire_are_one_call() {
-    let recorded = recorded(vec![Reply::raw(500, "{}"), Reply::text("hello")]).await;
+    let recorded = record_run(vec![Reply::raw(500, "{}"), Reply::text("hello")]).await;
     let replayed = recorded.replayed(|_| {}).await;
     assert_eq!((replayed.difference, replayed.calls), (None, 1));
 }
 
 #[tokio::test]
 async fn the_first_difference_is_named() {
-    let recorded = recorded(vec![Reply::text("hello")]).await;
+    let recorded = record_run(vec![Reply::text("hello")]).await;
     let check = async |change: fn(&mut Request), expected: (&str, Option<usize>, &str, &str)| {
         let replayed = recorded.replayed(change).await;
         let Difference { call, what, byte, recorded, found } = replayed.difference.unwrap();
@@ -110,7 +110,7 @@ async fn the_first_difference_is_named() {
 
 #[tokio::test]
 async fn a_run_that_was_cut_off_is_replayed_as_far_as_it_came() {
-    let recorded = recorded(vec![Reply::text("hello")]).await;
+    let recorded = record_run(vec![Reply::text("hello")]).await;
     let mut detail = recorded.store.run(&id("1")).await.unwrap();
     detail.steps.truncate(1);
     let terms = terms();
@@ -129,7 +129,7 @@ async fn a_run_that_was_cut_off_is_replayed_as_far_as_it_came() {
 
 #[tokio::test]
 async fn a_damaged_record_is_said_to_be_one() {
-    let recorded = recorded(vec![Reply::text("hello")]).await;
+    let recorded = record_run(vec![Reply::text("hello")]).await;
     let check = async |change: fn(&mut proem_store::query::RunDetail), expected: &str| {
         let mut detail = recorded.store.run(&id("1")).await.unwrap();
         change(&mut detail);

@@ -91,7 +91,7 @@ impl Perform for Counting {
 }
 
 /// One process's part of a run: from somewhere until it ends or asks.
-async fn part(
+async fn drive_part(
     scene: &Scene,
     store: &Store,
     (machine, from, steps): (&mut Small, DriveStart, u32),
@@ -105,18 +105,18 @@ async fn part(
     go_on(machine, from, world, &bounds, &recording).await.unwrap()
 }
 
-async fn resumed(scene: &Scene, store: &Store) -> Result<ResumableRun, String> {
+async fn find_resumable(scene: &Scene, store: &Store) -> Result<ResumableRun, String> {
     let seal = SealKey::derived(&key());
     let resumed = resume(store, &seal, scene.resuming(&id("1"), ResumeIdentity::On)).await;
     resumed.map_err(|error| error.to_string())
 }
 
 /// A run that has asked, in a process that is gone.
-async fn asked(scene: &Scene) {
+async fn ask_once(scene: &Scene) {
     let store = scene.store().await;
     let mut machine = Small::new(scene);
     let driven =
-        part(scene, &store, (&mut machine, DriveStart::Event(EventKind::Started), 0), &Counting::default()).await;
+        drive_part(scene, &store, (&mut machine, DriveStart::Event(EventKind::Started), 0), &Counting::default()).await;
     assert!(matches!(driven.reached, DriveEnd::Asked(_)));
     store.close().await;
 }
@@ -126,16 +126,16 @@ async fn a_question_outlives_its_process() {
     let folder = TempDir::new().unwrap();
     let server = server([Reply::text("hello")]);
     let scene = Scene::new(folder.path(), &server);
-    asked(&scene).await;
+    ask_once(&scene).await;
     let store = scene.store().await;
     let before = store.run(&id("1")).await.unwrap();
     assert_eq!((before.row.state, before.resumable), (RunState::Asking, true));
-    let resumed = resumed(&scene, &store).await.unwrap();
+    let resumed = find_resumable(&scene, &store).await.unwrap();
     assert_eq!((resumed.step, resumed.state.questions[0].text.as_str()), (1, "may I?"));
     let mut machine = Small::restore(&scene, &resumed.state.machine);
     let world = Counting::default();
     let from = resumed.onward(vec![yes()]);
-    let driven = part(&scene, &store, (&mut machine, from, resumed.step), &world).await;
+    let driven = drive_part(&scene, &store, (&mut machine, from, resumed.step), &world).await;
     assert_eq!(driven.reached, DriveEnd::Done(["started", "answered", "woken"].map(str::to_owned).to_vec()));
     assert_eq!(*world.done.lock().unwrap(), [0, 1]);
 }
@@ -145,26 +145,26 @@ async fn a_wait_outlives_its_process_and_what_was_to_be_done_then_is_done_once()
     let folder = TempDir::new().unwrap();
     let server = server([Reply::text("hello")]);
     let scene = Scene::new(folder.path(), &server);
-    asked(&scene).await;
+    ask_once(&scene).await;
     let store = scene.store().await;
-    let from = resumed(&scene, &store).await.unwrap();
+    let from = find_resumable(&scene, &store).await.unwrap();
     let mut machine = Small::restore(&scene, &from.state.machine);
     let hanging = Counting { hangs: true, ..Counting::default() };
     let onward = from.onward(vec![yes()]);
     tokio::select! {
         biased;
-        _ = part(&scene, &store, (&mut machine, onward, from.step), &hanging) => unreachable!("its world hangs"),
+        _ = drive_part(&scene, &store, (&mut machine, onward, from.step), &hanging) => unreachable!("its world hangs"),
         () = async { while hanging.done.lock().unwrap().len() < 2 { tokio::task::yield_now().await; } } => {}
     }
     store.close().await;
     // The wait was written down. The effects' state would have been with their first attempt.
     let store = scene.store().await;
-    let resumed = resumed(&scene, &store).await.unwrap();
+    let resumed = find_resumable(&scene, &store).await.unwrap();
     assert!(matches!(resumed.onward(Vec::new()), DriveStart::Until(_)));
     let mut machine = Small::restore(&scene, &resumed.state.machine);
     let world = Counting::default();
     let onward = resumed.onward(Vec::new());
-    let driven = part(&scene, &store, (&mut machine, onward, resumed.step), &world).await;
+    let driven = drive_part(&scene, &store, (&mut machine, onward, resumed.step), &world).await;
     assert_eq!(driven.reached, DriveEnd::Done(["started", "answered", "woken"].map(str::to_owned).to_vec()));
     assert_eq!(*world.done.lock().unwrap(), [0, 1]);
 }
@@ -174,7 +174,7 @@ async fn a_state_opens_for_its_run_rules_and_project_alone() {
     let folder = TempDir::new().unwrap();
     let server = server([Reply::text("hello")]);
     let scene = Scene::new(folder.path(), &server);
-    asked(&scene).await;
+    ask_once(&scene).await;
     let store = scene.store().await;
     let (own, other) = (SealKey::derived(&key()), SealKey::derived(&proem_guard::InstallationKey::new([8; 32])));
     let elsewhere = Project("/home/b".to_owned());
@@ -201,10 +201,10 @@ async fn a_run_that_is_alive_or_over_or_not_there_is_refused() {
     let server = server([Reply::text("hello"), Reply::text("hello").delayed(600_000)]);
     let scene = Scene::new(folder.path(), &server);
     let store = scene.store().await;
-    let error = resumed(&scene, &store).await.unwrap_err();
+    let error = find_resumable(&scene, &store).await.unwrap_err();
     assert!(error.contains("`1`"), "{error}");
     scene.run(&store, "1").await;
-    let error = resumed(&scene, &store).await.unwrap_err();
+    let error = find_resumable(&scene, &store).await.unwrap_err();
     assert_eq!(error, "run `1` can't be resumed: it has ended (answered); start it again");
     let stop = CancellationToken::new();
     let other = scene.store().await;
@@ -258,7 +258,12 @@ impl Machine for Curious {
 }
 
 /// Goes on with a run that asks, or with a fork of it, until it ends or `answers` are used up.
-async fn asking(scene: &Scene, store: &Store, fork: Option<&str>, answers: &[usize]) -> Result<Vec<usize>, String> {
+async fn ask_for_answers(
+    scene: &Scene,
+    store: &Store,
+    fork: Option<&str>,
+    answers: &[usize],
+) -> Result<Vec<usize>, String> {
     let owned = scene.owned();
     let secrets = [proem_llm::secret::Secret::new("TEST_KEY", "sk-0123456789abcdef0123456789abcdef")];
     let kept = RecordingContext { secrets: &secrets, ..owned.kept(scene, store) };
@@ -304,7 +309,7 @@ async fn what_a_run_asks_is_answered_written_down_and_gone_on_with() {
     let scene = Scene::new(folder.path(), &server);
     let process = async |fork: Option<&str>, answers: &[usize]| {
         let store = scene.store().await;
-        let ended = asking(&scene, &store, fork, answers).await;
+        let ended = ask_for_answers(&scene, &store, fork, answers).await;
         store.close().await;
         ended
     };
@@ -365,7 +370,8 @@ impl<C: Perform + Sync> Perform for Looking<'_, C> {
         if matches!(effect, Effect::Call { .. }) {
             return self.calls.perform(id, effect, stop).await;
         }
-        let seen = crate::records::scene::attempts(&self.store.run(&crate::records::scene::id("1")).await.unwrap());
+        let seen =
+            crate::records::scene::attempt_lines(&self.store.run(&crate::records::scene::id("1")).await.unwrap());
         *self.seen.lock().unwrap() = seen;
         EffectResult::Failed { failure: CallFailure::new(FailureKind::Server, "it failed") }
     }

@@ -281,7 +281,7 @@ impl Given {
             files: BTreeMap::from([("a/b/prompt.md".to_owned(), "---\n---\n{{text}}\n".to_owned())]),
             inputs: json!({ "text": text }).into(),
             settings: json!({ "attempts": 2 }),
-            report: report(),
+            report: empty_report(),
         }
     }
 
@@ -338,7 +338,7 @@ pub(crate) fn prompt() -> PromptId {
     PromptId { agent: "a".to_owned(), name: "b".to_owned(), version: "1.0.0".to_owned(), closure }
 }
 
-fn report() -> Report {
+fn empty_report() -> Report {
     Report {
         prompt: PromptReport {
             name: "a/b".to_owned(),
@@ -374,7 +374,7 @@ pub(crate) fn failure(ran: &Ran) -> (String, String) {
 }
 
 /// Each attempt of a run: its state, what it had failed with and what is booked.
-pub(crate) fn attempts(detail: &RunDetail) -> Vec<String> {
+pub(crate) fn attempt_lines(detail: &RunDetail) -> Vec<String> {
     let calls = detail.calls.iter();
     let lines = calls.flat_map(|call| call.attempts.iter().map(move |attempt| (call.effect, attempt)));
     let booked = |nanos: Option<NanoDollars>| nanos.map_or_else(|| "?".to_owned(), |nanos| nanos.0.to_string());

@@ -5,7 +5,7 @@ use std::fs;
 use proem_agents::assemble::place_facts::PlaceFacts;
 use proem_runtime::gather_facts;
 
-use crate::fixture::{Fixture, assert_text, link, said};
+use crate::fixture::{Fixture, assert_text, gap_lines, link};
 
 const MEMORY: &str = ".proem/private/memory.jsonl";
 const ACTIVITY: &str = ".proem/private/activity.jsonl";
@@ -13,7 +13,10 @@ const LINE: &str = r#"{"text":"Use tabs.","kind":"preference","time":"2024-01-01
 
 #[track_caller]
 fn assert_ignored(gathered: &PlaceFacts, gaps: &[&str]) {
-    assert_eq!((gathered.memories.len(), said(&gathered.gaps)), (0, gaps.iter().map(|&gap| gap.to_owned()).collect()));
+    assert_eq!(
+        (gathered.memories.len(), gap_lines(&gathered.gaps)),
+        (0, gaps.iter().map(|&gap| gap.to_owned()).collect())
+    );
 }
 
 #[test]
@@ -40,7 +43,7 @@ fn broken_lines_are_named_and_the_others_stay() {
     assert_eq!(gathered.memories.len(), 2);
     let why = ".proem/private/memory.jsonl: 2 lines are left out (line 2: not a JSON object; \
                line 4: `text` is not a string); correct or remove what is wrong";
-    assert_eq!(said(&gathered.gaps), [why]);
+    assert_eq!(gap_lines(&gathered.gaps), [why]);
 }
 
 #[test]
@@ -53,7 +56,7 @@ fn a_long_file_is_read_up_to_its_last_whole_line() {
     assert_eq!(gathered.memories.len(), 1);
     let cap = LINE.len() * 2;
     let why = format!("{MEMORY}: only its first {cap} bytes are read; remove entries you don't need");
-    assert_eq!(said(&gathered.gaps), [why]);
+    assert_eq!(gap_lines(&gathered.gaps), [why]);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::fixture::link;
 
-fn mode(path: &Path) -> u32 {
+fn file_mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
 }
 
@@ -46,14 +46,17 @@ fn a_new_file_is_whole_private_and_alone() {
     let root = folder.path();
     write_new(root, Path::new("a/b/f"), b"one", FileAccess::Private).unwrap();
     assert_eq!(fs::read(root.join("a/b/f")).unwrap(), b"one");
-    assert_eq!((mode(&root.join("a/b/f")), mode(&root.join("a/b")), mode(&root.join("a"))), (0o600, 0o700, 0o700));
+    assert_eq!(
+        (file_mode(&root.join("a/b/f")), file_mode(&root.join("a/b")), file_mode(&root.join("a"))),
+        (0o600, 0o700, 0o700)
+    );
     assert_eq!(names(&root.join("a/b")), ["f"]);
     let again = write_new(root, Path::new("a/b/f"), b"two", FileAccess::Private).unwrap_err();
     assert!(matches!(again, Error::Exists { .. }));
     assert_eq!(fs::read(root.join("a/b/f")).unwrap(), b"one");
     assert_eq!(names(&root.join("a/b")), ["f"]);
     write_new(root, Path::new("s"), b"", FileAccess::Shared).unwrap();
-    assert_eq!(mode(&root.join("s")) & !0o022, 0o644 & !0o022);
+    assert_eq!(file_mode(&root.join("s")) & !0o022, 0o644 & !0o022);
 }
 
 #[test]
@@ -64,7 +67,7 @@ fn replacing_leaves_the_old_or_the_new() {
         replace_file(root, Path::new("a/f"), text.as_bytes(), FileAccess::Private).unwrap();
         assert_eq!(fs::read_to_string(root.join("a/f")).unwrap(), text);
     }
-    assert_eq!((names(&root.join("a")), mode(&root.join("a/f"))), (vec!["f".to_owned()], 0o600));
+    assert_eq!((names(&root.join("a")), file_mode(&root.join("a/f"))), (vec!["f".to_owned()], 0o600));
     fs::create_dir(root.join("a/d")).unwrap();
     assert!(matches!(replace_file(root, Path::new("a/d"), b"", FileAccess::Shared), Err(Error::NotRegular { .. })));
 }

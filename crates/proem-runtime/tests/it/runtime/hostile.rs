@@ -10,7 +10,7 @@ use proem_runtime::{
 };
 use proem_text::{Label, Source};
 
-use crate::fixture::{Canary, Fixture, said};
+use crate::fixture::{Canary, Fixture, gap_lines};
 
 /// A way to run a program, and the plain git command that falls for it.
 struct Trap {
@@ -24,11 +24,11 @@ const STATUS: &[&str] = &["status"];
 
 const TRAPS: &[Trap] = &[
     Trap { name: "file system monitor", set: |f, c| config(f, "core.fsmonitor", c.script()), plain: STATUS },
-    Trap { name: "hook", set: |f, c| hook(f, ".git/hooks", c), plain: STATUS },
+    Trap { name: "hook", set: |f, c| write_hook(f, ".git/hooks", c), plain: STATUS },
     Trap {
         name: "hooks folder",
         set: |f, c| {
-            hook(f, "hooks", c);
+            write_hook(f, "hooks", c);
             config(f, "core.hooksPath", "hooks");
         },
         plain: STATUS,
@@ -45,9 +45,13 @@ const TRAPS: &[Trap] = &[
         },
         plain: DIFF,
     },
-    Trap { name: "included filter", set: |f, c| included(f, "include.path", c), plain: DIFF },
-    Trap { name: "included if", set: |f, c| included(f, "includeIf.gitdir:**.path", c), plain: DIFF },
-    Trap { name: "included if on a branch", set: |f, c| included(f, "includeIf.onbranch:main.path", c), plain: DIFF },
+    Trap { name: "included filter", set: |f, c| include_config(f, "include.path", c), plain: DIFF },
+    Trap { name: "included if", set: |f, c| include_config(f, "includeIf.gitdir:**.path", c), plain: DIFF },
+    Trap {
+        name: "included if on a branch",
+        set: |f, c| include_config(f, "includeIf.onbranch:main.path", c),
+        plain: DIFF,
+    },
     Trap {
         name: "filter of the work tree",
         set: |f, c| {
@@ -140,7 +144,7 @@ fn filter(fixture: &Fixture, name: &str, kind: &str, canary: &Canary) {
     config(fixture, &format!("filter.{name}.{kind}"), canary.script());
 }
 
-fn included(fixture: &Fixture, key: &str, canary: &Canary) {
+fn include_config(fixture: &Fixture, key: &str, canary: &Canary) {
     attributes(fixture, "* filter=x\n");
     fixture.write("included", format!("[filter \"x\"]\nclean = {}\n", canary.script()));
     config(fixture, key, "../included");
@@ -151,7 +155,7 @@ fn driver(fixture: &Fixture, kind: &str, canary: &Canary) {
     config(fixture, &format!("diff.x.{kind}"), canary.script());
 }
 
-fn hook(fixture: &Fixture, folder: &str, canary: &Canary) {
+fn write_hook(fixture: &Fixture, folder: &str, canary: &Canary) {
     canary.copy_to(&fixture.repo.join(folder).join("post-index-change"));
 }
 
@@ -238,7 +242,7 @@ fn advised() -> Vec<String> {
     config(&fixture, "branch.main.remote", "origin");
     config(&fixture, "branch.main.merge", "refs/heads/main");
     config(&fixture, "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*");
-    texts.extend(said(&fixture.gather().gaps));
+    texts.extend(gap_lines(&fixture.gather().gaps));
     let quoted = |text: &String| text.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
     texts.iter().flat_map(quoted).filter(|word| word.contains("git ") && word.contains(' ')).collect()
 }
@@ -333,9 +337,9 @@ fn filters_that_cannot_be_overridden_leave_a_gap() {
     fixture.write(".git/config", config + &text);
     let gathered = fixture.gather();
     assert!(
-        said(&gathered.gaps)[0].starts_with("upstream and changed files: could not run it"),
+        gap_lines(&gathered.gaps)[0].starts_with("upstream and changed files: could not run it"),
         "{:?}",
-        said(&gathered.gaps)
+        gap_lines(&gathered.gaps)
     );
     assert_eq!(gathered.git.unwrap().work_tree.unwrap().changes, None);
     assert!(!canary.was_run());

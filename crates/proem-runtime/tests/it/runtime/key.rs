@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use crate::fixture::link;
 
-fn place() -> (TempDir, PathBuf) {
+fn key_place() -> (TempDir, PathBuf) {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("state/proem/key");
     (folder, path)
@@ -24,26 +24,26 @@ fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-fn mode(path: &Path) -> u32 {
+fn file_mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
 }
 
 #[test]
 fn the_first_use_makes_a_key_that_stays() {
-    let (_folder, path) = place();
+    let (_folder, path) = key_place();
     let key = installation_key(&path).unwrap();
-    assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
+    assert_eq!((file_mode(&path), file_mode(path.parent().unwrap())), (0o600, 0o700));
     let text = fs::read_to_string(&path).unwrap();
     assert_eq!((text.len(), text.trim_end().bytes().all(|byte| byte.is_ascii_hexdigit())), (65, true));
     assert_eq!(installation_key(&path).unwrap().id(), key.id());
     assert_eq!(fs::read_to_string(&path).unwrap(), text);
-    let (_other, other) = place();
+    let (_other, other) = key_place();
     assert_ne!(installation_key(&other).unwrap().id(), key.id());
 }
 
 #[test]
 fn the_file_holds_the_bytes_of_the_key() {
-    let (_folder, path) = place();
+    let (_folder, path) = key_place();
     installation_key(&path).unwrap();
     fs::write(&path, "00ff".repeat(16) + "\n").unwrap();
     let bytes = std::array::from_fn(|n| if n % 2 == 0 { 0 } else { 0xff });
@@ -52,7 +52,7 @@ fn the_file_holds_the_bytes_of_the_key() {
 
 #[test]
 fn all_who_start_at_once_get_one_key() {
-    let (_folder, path) = place();
+    let (_folder, path) = key_place();
     let barrier = Barrier::new(8);
     let keys: Vec<String> = thread::scope(|scope| {
         let start = || {
@@ -69,7 +69,7 @@ fn all_who_start_at_once_get_one_key() {
 #[test]
 fn a_file_that_is_no_key_is_refused_and_kept() {
     for text in ["", "0123", &"0".repeat(64), &format!("{}\n\n", "0".repeat(64)), &format!("{}\n", "x".repeat(64))] {
-        let (_folder, path) = place();
+        let (_folder, path) = key_place();
         installation_key(&path).unwrap();
         fs::write(&path, text).unwrap();
         let error = installation_key(&path).unwrap_err();
@@ -80,7 +80,7 @@ fn a_file_that_is_no_key_is_refused_and_kept() {
 
 #[test]
 fn a_key_that_others_may_use_is_refused() {
-    let (_folder, path) = place();
+    let (_folder, path) = key_place();
     installation_key(&path).unwrap();
     let shown = path.display();
     set_mode(&path, 0o640);
@@ -97,7 +97,7 @@ fn a_key_that_others_may_use_is_refused() {
 
 #[test]
 fn a_link_is_no_key() {
-    let (folder, path) = place();
+    let (folder, path) = key_place();
     let other = folder.path().join("other");
     installation_key(&other).unwrap();
     fs::create_dir_all(path.parent().unwrap()).unwrap();

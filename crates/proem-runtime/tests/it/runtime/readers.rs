@@ -183,7 +183,7 @@ fn strings(value: &serde_json::Value, out: &mut Vec<String>) {
 
 /// The laws of any reading.
 #[track_caller]
-pub(crate) fn laws(bytes: &[u8], kind: Option<DocumentKind>, limits: DocumentLimits) {
+pub(crate) fn check_reader_laws(bytes: &[u8], kind: Option<DocumentKind>, limits: DocumentLimits) {
     let document = extract(bytes, UnreadTail::Nothing, &DocumentOptions { kind, limits, ..DocumentOptions::default() });
     assert!(document.fields.len() <= limits.fields && document.gaps.len() <= limits.fields.saturating_add(2));
     for field in &document.fields {
@@ -203,7 +203,7 @@ pub(crate) fn laws(bytes: &[u8], kind: Option<DocumentKind>, limits: DocumentLim
 }
 
 /// Pieces that structure is made of, and noise.
-fn piece() -> impl Strategy<Value = Vec<u8>> {
+fn document_piece() -> impl Strategy<Value = Vec<u8>> {
     let known = prop::sample::select(vec![
         "\r\n",
         "\n",
@@ -254,11 +254,11 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #[test]
     fn anything_is_read_within_bounds(
-        pieces in prop::collection::vec(piece(), 0..60),
+        pieces in prop::collection::vec(document_piece(), 0..60),
         kind in prop::sample::select(vec![None, Some(DocumentKind::Text), Some(DocumentKind::Html), Some(DocumentKind::Mail), Some(DocumentKind::Json)]),
         fields in 0_usize..6,
         depth in 0_usize..4,
     ) {
-        laws(&pieces.concat(), kind, DocumentLimits { fields, depth, ..DocumentLimits::default() });
+        check_reader_laws(&pieces.concat(), kind, DocumentLimits { fields, depth, ..DocumentLimits::default() });
     }
 }

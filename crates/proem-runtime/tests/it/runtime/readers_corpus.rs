@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use proem_runtime::readers::{DocumentKind, DocumentLimits};
 
-use crate::runtime::readers::laws;
+use crate::runtime::readers::check_reader_laws;
 
 #[test]
 fn the_corpus_is_read_within_bounds() {
@@ -20,8 +20,8 @@ fn the_corpus_is_read_within_bounds() {
             Some((_, rest)) => (None, rest),
             None => (None, &[][..]),
         };
-        laws(bytes, kind, DocumentLimits::default());
-        laws(bytes, kind, DocumentLimits { fields: 2, depth: 2, ..DocumentLimits::default() });
+        check_reader_laws(bytes, kind, DocumentLimits::default());
+        check_reader_laws(bytes, kind, DocumentLimits { fields: 2, depth: 2, ..DocumentLimits::default() });
         seen += 1;
     }
     assert!(seen >= 15, "{seen} inputs");

@@ -5,7 +5,7 @@ use std::{fs, os::unix::fs::PermissionsExt, process::Command};
 use proem_agents::assemble::place_facts::{PlaceFacts, RuleText};
 use proem_runtime::{TrustedFile, gather_facts};
 
-use crate::fixture::{Fixture, assert_text, is_root, link, said};
+use crate::fixture::{Fixture, assert_text, gap_lines, is_root, link};
 use crate::skipped::skip;
 
 /// SHA-256 of `hello`.
@@ -57,7 +57,7 @@ fn a_long_file_is_cut_between_characters_and_not_approved() {
     let file = &gathered.rule_files[0];
     let RuleText::Outside(text) = &file.text else { panic!("approved") };
     assert_text(text, &kept, "file/agents-md");
-    assert_eq!(said(&gathered.gaps), ["AGENTS.md: only its first 262144 bytes are read; make it shorter"]);
+    assert_eq!(gap_lines(&gathered.gaps), ["AGENTS.md: only its first 262144 bytes are read; make it shorter"]);
 
     let mut options = fixture.options();
     options.trusted.insert(TrustedFile { name: "AGENTS.md".to_owned(), hash: file.hash.clone() });
@@ -76,7 +76,7 @@ fn text_that_is_not_utf_8_is_not_approved() {
     let RuleText::Outside(text) = &gathered.rule_files[0].text else { panic!("approved") };
     assert_text(text, "a\u{fffd}b", "file/agents-md");
     let why = "AGENTS.md: it is not UTF-8, so parts are replaced and it can't be approved; save it as UTF-8";
-    assert_eq!(said(&gathered.gaps), [why]);
+    assert_eq!(gap_lines(&gathered.gaps), [why]);
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn links_are_followed_only_to_markdown_inside() {
         let gathered = fixture.gather();
         assert_eq!(names(&gathered).contains(&"AGENTS.md"), expected.is_ok(), "{target}");
         let gaps: Vec<String> = expected.err().map(|why| format!("AGENTS.md: {why}")).into_iter().collect();
-        assert_eq!(said(&gathered.gaps), gaps, "{target}");
+        assert_eq!(gap_lines(&gathered.gaps), gaps, "{target}");
     }
 }
 
@@ -115,7 +115,7 @@ fn a_linked_folder_does_not_lead_out() {
     link("../home", fixture.repo.join(".proem"));
     let gathered = fixture.gather();
     assert_eq!(names(&gathered), Vec::<&str>::new());
-    assert!(said(&gathered.gaps)[0].starts_with(".proem/rules.md: it is a link to a file outside"));
+    assert!(gap_lines(&gathered.gaps)[0].starts_with(".proem/rules.md: it is a link to a file outside"));
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn what_is_no_file_is_a_gap_and_does_not_block() {
     let gathered = fixture.gather();
     assert_eq!(names(&gathered), Vec::<&str>::new());
     assert_eq!(
-        said(&gathered.gaps),
+        gap_lines(&gathered.gaps),
         [
             "AGENTS.md: it is a named pipe, not a regular file; move it elsewhere",
             "CLAUDE.md: it is a folder, not a regular file; move it elsewhere",
@@ -146,5 +146,5 @@ fn a_file_without_permission_is_a_gap() {
     fs::set_permissions(fixture.repo.join("AGENTS.md"), fs::Permissions::from_mode(0o000)).unwrap();
     let gathered = fixture.gather();
     assert_eq!(names(&gathered), Vec::<&str>::new());
-    assert_eq!(said(&gathered.gaps), ["AGENTS.md: could not read it: permission denied; check its permissions"]);
+    assert_eq!(gap_lines(&gathered.gaps), ["AGENTS.md: could not read it: permission denied; check its permissions"]);
 }

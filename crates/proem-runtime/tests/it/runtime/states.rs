@@ -8,7 +8,7 @@ use proem_runtime::{
     git::{Repository, RepositoryKind, discover_repository_around},
 };
 
-use crate::fixture::{Fixture, assert_text, git_of, is_root, link, said};
+use crate::fixture::{Fixture, assert_text, gap_lines, git_of, is_root, link};
 use crate::skipped::skip;
 
 fn discovered(fixture: &Fixture, folder: &str) -> Result<Option<Repository>, Error> {
@@ -172,7 +172,7 @@ fn commits_are_counted_against_the_upstream() {
     assert_eq!(git_of(&gathered).upstream, None);
     let why =
         "upstream: the upstream of this branch is missing from this clone: it was deleted there, or never fetched";
-    assert_eq!(said(&gathered.gaps), [why]);
+    assert_eq!(gap_lines(&gathered.gaps), [why]);
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn a_git_that_could_not_be_run_safely_is_refused() {
     let gathered = fixture.gather();
     assert_eq!(git_of(&gathered).work_tree.as_ref().unwrap().changes, None);
     let why = "this version of git is too old to run safely in other people's repositories; install git 2.31 or later";
-    assert_eq!(said(&gathered.gaps), [format!("upstream and uncommitted changes: {why}")]);
+    assert_eq!(gap_lines(&gathered.gaps), [format!("upstream and uncommitted changes: {why}")]);
 }
 
 #[test]
@@ -271,5 +271,5 @@ fn a_git_that_never_ends_is_not_waited_for() {
     options.limits.repository_time = Duration::from_millis(20);
     let gathered = gather_facts(&fixture.repo, &options).unwrap();
     assert_eq!(gathered.git, None);
-    assert!(said(&gathered.gaps)[0].contains("`git rev-parse` took longer than the 20 ms"));
+    assert!(gap_lines(&gathered.gaps)[0].contains("`git rev-parse` took longer than the 20 ms"));
 }

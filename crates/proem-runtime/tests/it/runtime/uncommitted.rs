@@ -6,7 +6,7 @@ use proem_agents::assemble::place_facts::{ChangedPath, DiffStat, PathStatus, Pla
 use proem_runtime::{TrustedFile, gather_facts};
 use sha2::{Digest as _, Sha256};
 
-use crate::fixture::{Fixture, assert_text, git_of, said};
+use crate::fixture::{Fixture, assert_text, gap_lines, git_of};
 
 fn work_tree(gathered: &PlaceFacts) -> &WorkTree {
     git_of(gathered).work_tree.as_ref().unwrap()
@@ -172,7 +172,7 @@ fn paths_beyond_the_cap_are_counted_and_said() {
     let gathered = gather_facts(&fixture.repo, &options).unwrap();
     assert_changes(&gathered, &[("new0", PathStatus::Untracked, None), ("new1", PathStatus::Untracked, None)]);
     assert_eq!(work_tree(&gathered).untracked, Some(5));
-    assert_eq!(said(&gathered.gaps), ["changed paths: only the first 2 of 5 are listed"]);
+    assert_eq!(gap_lines(&gathered.gaps), ["changed paths: only the first 2 of 5 are listed"]);
 }
 
 #[test]
@@ -186,14 +186,14 @@ fn more_output_than_allowed_is_a_gap_and_no_number() {
     let gathered = gather_facts(&fixture.repo, &options).unwrap();
     assert_eq!((work_tree(&gathered).untracked, changes(&gathered).len()), (None, 49));
     let why = "untracked files: there are more than 49; add irrelevant files to `.gitignore`";
-    assert_eq!(said(&gathered.gaps), [why]);
+    assert_eq!(gap_lines(&gathered.gaps), [why]);
 
     fixture.git(&["add", "-A"]);
     let gathered = gather_facts(&fixture.repo, &options).unwrap();
     let found = work_tree(&gathered);
     assert_eq!((found.staged, found.unstaged, found.untracked), (None, None, Some(0)));
     assert_eq!(
-        said(&gathered.gaps),
+        gap_lines(&gathered.gaps),
         [
             "changed files: only the first 16 could be read; commit or revert some",
             "staged lines: the list of changed files is not complete",
@@ -207,7 +207,7 @@ fn more_output_than_allowed_is_a_gap_and_no_number() {
     let why = "upstream and uncommitted changes: `git config` printed more than the limit of 60 bytes; run \
                `GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git --no-optional-locks --no-pager -c core.fsmonitor=false \
                -c core.hooksPath=/dev/null -c log.showSignature=false config` to see its output";
-    assert_eq!(said(&gathered.gaps), [why]);
+    assert_eq!(gap_lines(&gathered.gaps), [why]);
 }
 
 /// A diff of such a file would be as large as the file. Git is told not to make one.
@@ -234,13 +234,13 @@ fn without_time_nothing_is_known_and_nothing_is_zero() {
     let nothing = WorkTree { staged: None, unstaged: None, untracked: None, changes: None };
     assert_eq!(work_tree(&gathered), &nothing);
     let time = "took longer than the 0 ms it may take; ignore large files and folders in `.gitignore`, or raise `git.question_seconds` or `git.history_seconds` in your configuration";
-    assert_eq!(said(&gathered.gaps), [format!("upstream and uncommitted changes: `git config` {time}")]);
+    assert_eq!(gap_lines(&gathered.gaps), [format!("upstream and uncommitted changes: `git config` {time}")]);
 
     options.limits.repository_time = Duration::ZERO;
     fixture.write("AGENTS.md", "hello");
     let gathered = gather_facts(&fixture.repo, &options).unwrap();
     assert_eq!((gathered.git, gathered.rule_files.len()), (None, 0));
-    assert_eq!(said(&gathered.gaps), [format!("repository, rule files and memories: `git rev-parse` {time}")]);
+    assert_eq!(gap_lines(&gathered.gaps), [format!("repository, rule files and memories: `git rev-parse` {time}")]);
 }
 
 #[test]
@@ -254,7 +254,7 @@ fn a_broken_index_is_a_gap() {
     assert_eq!(work_tree(&gathered).changes, None);
     assert_eq!((gathered.rule_files.len(), gathered.memories.len()), (1, 0));
     assert_eq!(
-        said(&gathered.gaps),
+        gap_lines(&gathered.gaps),
         [
             "upstream and changed files: `git status` failed with exit code 128; `GIT_ALLOW_PROTOCOL=none \
              GIT_NO_LAZY_FETCH=1 git -c core.fsmonitor=false -c core.hooksPath=/dev/null fsck` finds the damage",

@@ -116,10 +116,10 @@ pub(crate) fn rank(
     let query = selector.query(task);
     let Some(embedder) = embedder else { return selector.rank(catalogue.entries(), &index, &query, None).unwrap() };
     index.embed(catalogue.entries(), embedder, None).unwrap();
-    ranked(selector, catalogue, &index, embedder, &query).unwrap()
+    ranking_lines(selector, catalogue, &index, embedder, &query).unwrap()
 }
 
-pub(crate) fn ranked(
+pub(crate) fn ranking_lines(
     selector: &Selector,
     catalogue: &Catalogue,
     index: &CatalogueIndex,

@@ -189,12 +189,12 @@ const WORDS: &[&str] = &[
 pub(super) fn kinds() -> Vec<(String, usize, Make)> {
     let kind = |(language, lines): &(&str, &'static [&'static str])| -> (String, usize, Make) {
         let lines = *lines;
-        (format!("code {language}"), TEXTS_OF_EACH, Box::new(move |random| code(lines, random)))
+        (format!("code {language}"), TEXTS_OF_EACH, Box::new(move |random| random_code(lines, random)))
     };
     LANGUAGES.iter().map(kind).collect()
 }
 
-fn code(lines: &[&str], random: &mut Random) -> String {
+fn random_code(lines: &[&str], random: &mut Random) -> String {
     let mut text = String::new();
     let indent = random.pick(&["    ", "    ", "  ", "\t"]);
     let line_end = random.pick(&["\n", "\n", "\n", "\r\n"]);

@@ -23,7 +23,7 @@ type Make = Box<dyn Fn(&mut Random) -> String>;
 
 /// All texts, in order.
 pub(crate) fn texts() -> impl Iterator<Item = Text> {
-    let kinds = prose::kinds().into_iter().chain(code::kinds()).chain(special::kinds());
+    let kinds = prose::prose_kinds().into_iter().chain(code::kinds()).chain(special::special_kinds());
     kinds.flat_map(|(kind, count, make)| {
         (0..count).map(move |index| {
             let mut random = Random::of(&kind, index);

@@ -8,7 +8,7 @@ const DECLARATION: &str = include_str!("declaration.tsv");
 const TEXTS_OF_EACH: usize = 32;
 
 /// One kind for each language.
-pub(super) fn kinds() -> Vec<(String, usize, Make)> {
+pub(super) fn prose_kinds() -> Vec<(String, usize, Make)> {
     let translations = DECLARATION.lines().filter_map(|line| {
         let mut fields = line.split('\t');
         Some((fields.next()?, fields.next()?, fields.next()?))

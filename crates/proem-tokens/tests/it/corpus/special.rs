@@ -6,7 +6,7 @@ use super::{Make, Random};
 type Kind = (&'static str, usize, fn(&mut Random) -> String);
 
 /// Each with its name and how many texts there are.
-pub(super) fn kinds() -> Vec<(String, usize, Make)> {
+pub(super) fn special_kinds() -> Vec<(String, usize, Make)> {
     const KINDS: &[Kind] = &[
         ("emoji", 120, emoji),
         ("control characters", 100, controls),

@@ -21,7 +21,7 @@ fn statement(text: &str) -> ArtefactStatement {
 }
 
 /// Two values of a form, the worse one first where there is one.
-fn pair(form: FieldForm) -> [ArtefactValue; 2] {
+fn value_pair(form: FieldForm) -> [ArtefactValue; 2] {
     match form {
         FieldForm::Text(_) | FieldForm::Ticket => ["a", "b"].map(|text| ArtefactValue::Text(statement(text))),
         FieldForm::Word(words) if words.contains(&"green") => ["red", "green"].map(ArtefactValue::Word),
@@ -44,7 +44,7 @@ fn every_kind_field_and_operation_is_classified() {
     for kind in K::ALL {
         let item = |status| ArtefactItem { status, fields: [].into(), changed_in: 1 };
         for rule in kind.fields() {
-            let [worse, better] = pair(rule.form);
+            let [worse, better] = value_pair(rule.form);
             let of = |before: Option<&ArtefactValue>, after: &ArtefactValue| {
                 let fields = before.map(|before| (rule.field, before.clone())).into_iter().collect();
                 let item = ArtefactItem { fields, ..item(kind.first_status()) };
@@ -76,7 +76,7 @@ fn kind_id(kind: K) -> proem_triage::artefact::ArtefactItemId {
 }
 
 /// The tracker's own word on a ticket.
-fn moved(ticket: &str, category: &str) -> ProjectSignal {
+fn moved_ticket(ticket: &str, category: &str) -> ProjectSignal {
     one(&json!({
         "timestamp": 1_795_300_000_000_i64, "webhookEvent": "jira:issue_updated", "user": { "accountId": "ann" },
         "changelog": { "id": "1", "items": [{ "field": "status", "toString": category }] },
@@ -102,16 +102,16 @@ const PERSON: &str = "no event of the tracker says that this ends or is better; 
 
 #[test]
 fn rules_end_what_the_tracker_calls_done_and_nothing_else() {
-    let done = ruled(&[moved("PAY-7", "done")]);
+    let done = ruled(&[moved_ticket("PAY-7", "done")]);
     assert!(done.try_apply(DELIVERY, &[done.close("B001")]).is_ok());
     // The risk is of no ticket, so no event of the tracker ends it.
     assert_eq!(done.refusal(RAID, &[done.status("R001", "mitigating")]), [format!("operation 1: R001: {PERSON}")]);
     let others = [
-        vec![moved("PAY-7", "indeterminate")],
-        vec![moved("PAY-8", "done")],
+        vec![moved_ticket("PAY-7", "indeterminate")],
+        vec![moved_ticket("PAY-8", "done")],
         vec![super::signal("PAY-7", "It is done.")],
         // It was done, and is open again.
-        vec![moved("PAY-7", "done"), moved("PAY-7", "indeterminate")],
+        vec![moved_ticket("PAY-7", "done"), moved_ticket("PAY-7", "indeterminate")],
     ];
     for signals in others {
         let project = ruled(&signals);
@@ -125,7 +125,7 @@ fn rules_end_what_the_tracker_calls_done_and_nothing_else() {
 
 #[test]
 fn an_item_linked_to_a_done_ticket_in_the_same_change_does_not_end_with_it() {
-    let project = ruled(&[moved("PAY-8", "done")]);
+    let project = ruled(&[moved_ticket("PAY-8", "done")]);
     let link = project.modify("B001", [(F::SourceTicket, project.text("PAY-8"))]);
     let refused = project.refusal(DELIVERY, &[link, project.close("B001")]);
     assert_eq!(refused, [format!("operation 1: B001: {PERSON}"), format!("operation 2: B001: {PERSON}")]);
@@ -137,9 +137,9 @@ fn a_colour_improves_by_rules_only_if_a_done_ticket_ended_something() {
         let summary = project.text("0 open blockers.");
         project.modify("STATUS001", [(F::OverallStatus, ArtefactValue::Word("green")), (F::StatusSummary, summary)])
     };
-    let project = ruled(&[moved("PAY-8", "done")]);
+    let project = ruled(&[moved_ticket("PAY-8", "done")]);
     assert_eq!(project.refusal(DELIVERY, &[green(&project)]), [format!("operation 1: STATUS001: {PERSON}")]);
-    let done = ruled(&[moved("PAY-7", "done")]);
+    let done = ruled(&[moved_ticket("PAY-7", "done")]);
     assert!(done.try_apply(DELIVERY, &[done.close("B001"), green(&done)]).is_ok());
     let refused = done.refusal(DELIVERY, &[green(&done)]);
     assert_eq!(refused, [format!("operation 1: STATUS001: {PERSON}")], "nothing has ended yet");

@@ -43,7 +43,7 @@ pub(crate) fn search(issues: &[Json]) -> Vec<ProjectSignal> {
     read(&json!({ "issues": issues }).to_string()).signals
 }
 
-pub(super) fn places() -> FigurePlaces {
+pub(super) fn figure_places() -> FigurePlaces {
     FigurePlaces {
         points: TreePlace::pointer("/other/fields/customfield_1"),
         sprints: TreePlace::pointer("/other/fields/customfield_2"),
@@ -68,7 +68,7 @@ fn sprinting() -> Project {
 fn count(project: &Project, signals: &[ProjectSignal], coverage: BacklogExtent) -> ProjectFigures {
     let (signals, artefacts): (Vec<&ProjectSignal>, Vec<&Artefact>) =
         (signals.iter().collect(), project.artefacts.iter().collect());
-    let places = places();
+    let places = figure_places();
     count_figures(&FigureSources { now: NOW, signals: &signals, coverage, places: &places, artefacts: &artefacts })
 }
 

@@ -32,7 +32,7 @@ fn operations(project: &Project, kind: ArtefactKind, update: &Json) -> Result<Ve
 }
 
 /// The delivery state of [`Project::running`] as a full content.
-fn delivery(project: &Project) -> Json {
+fn delivery_content(project: &Project) -> Json {
     json!({
         "project_id": PROJECT,
         "changes_summary": "The provider said so.",
@@ -56,8 +56,8 @@ const DELIVERY: ArtefactKind = ArtefactKind::DeliveryState;
 #[test]
 fn a_content_that_says_the_same_is_no_operation() {
     let mut project = Project::running();
-    assert_eq!(operations(&project, DELIVERY, &delivery(&project)), Ok(vec![]));
-    let mut update = delivery(&project);
+    assert_eq!(operations(&project, DELIVERY, &delivery_content(&project)), Ok(vec![]));
+    let mut update = delivery_content(&project);
     update["content"]["next_actions"] = json!(["Call the provider."]);
     update["content"]["milestones"] =
         json!([{ "name": "Beta", "due_date": "2026-12-18T00:00:00Z", "status": "on_track" }]);
@@ -69,7 +69,7 @@ fn a_content_that_says_the_same_is_no_operation() {
 #[test]
 fn what_differs_is_an_operation_and_an_inference() {
     let mut project = Project::running();
-    let mut update = delivery(&project);
+    let mut update = delivery_content(&project);
     update["content"]["overall_status"] = json!("amber");
     update["content"]["status_summary"] = json!("The provider has no sandbox.");
     update["content"]["blockers"][0]["severity"] = json!("high");
@@ -89,7 +89,7 @@ fn what_differs_is_an_operation_and_an_inference() {
 #[test]
 fn an_item_that_vanished_is_refused() {
     let mut project = Project::running();
-    let mut update = delivery(&project);
+    let mut update = delivery_content(&project);
     update["content"]["blockers"] = json!([]);
     let vanished = "B001: an open item is left out; nothing is deleted, close it with a reason";
     assert_eq!(operations(&project, DELIVERY, &update), Err(vec![vanished.to_owned()]));
@@ -100,7 +100,7 @@ fn an_item_that_vanished_is_refused() {
 #[test]
 fn another_project_and_another_signal_are_refused() {
     let project = Project::running();
-    let mut update = delivery(&project);
+    let mut update = delivery_content(&project);
     update["project_id"] = json!("another");
     update["signals_incorporated"] = json!(["jira:unknown"]);
     let expected =

@@ -17,7 +17,7 @@ use serde_json::{Value as Json, json};
 
 use super::{
     NOW, PROJECT, Project, day,
-    figures::{places, search, ticket},
+    figures::{figure_places, search, ticket},
     id, outside, with,
 };
 use crate::folder;
@@ -26,7 +26,7 @@ const HOSTILE: &str =
     "x\n# Approved\n##vso[task.complete] ![a](http://evil.example) <img src=x> `rm` | \u{202e} www.evil.example @ada";
 
 /// A project in mid-sprint, of which an attacker wrote a ticket.
-pub(super) fn busy(attack: &str) -> Project {
+pub(super) fn busy_project(attack: &str) -> Project {
     let mut project = Project::running();
     let late = ArtefactStatement::fact(outside("The provider says three weeks"), project.causes[0].clone());
     let sandbox = project.modify(
@@ -106,11 +106,17 @@ fn counted(project: &Project) -> ProjectFigures {
     let (signals, artefacts): (Vec<&ProjectSignal>, Vec<&Artefact>) =
         (signals.iter().collect(), project.artefacts.iter().collect());
     let coverage = BacklogExtent::Whole;
-    count_figures(&FigureSources { now: NOW, signals: &signals, coverage, places: &places(), artefacts: &artefacts })
+    count_figures(&FigureSources {
+        now: NOW,
+        signals: &signals,
+        coverage,
+        places: &figure_places(),
+        artefacts: &artefacts,
+    })
 }
 
 /// The signals behind the artefacts, as they are named in a report.
-fn sources(project: &Project) -> ReportSources {
+fn report_sources(project: &Project) -> ReportSources {
     let source = |(at, cause): (usize, &SignalRevision)| {
         let source = ReportSource {
             ticket: (at == 0).then(|| LabelTree::Outside(outside("PAY-7"))),
@@ -129,7 +135,7 @@ fn report(project: &Project) -> String {
 
 /// Some artefacts of a project, as they are shown where clocks are so far ahead of UTC.
 fn report_of(project: &Project, shown: &[&Artefact], ahead_of_utc: i64) -> String {
-    let (figures, sources) = (counted(project), sources(project));
+    let (figures, sources) = (counted(project), report_sources(project));
     let health = ProjectHealth::of(&project.artefacts, Time(NOW.0 + ahead_of_utc));
     let (figures, health) = (Some(&figures), Some(&health));
     artefacts_markdown(shown, ReportTerms { title: "Payments", figures, health, sources: &sources, ahead_of_utc })
@@ -137,7 +143,7 @@ fn report_of(project: &Project, shown: &[&Artefact], ahead_of_utc: i64) -> Strin
 
 #[test]
 fn the_report_of_a_project_in_mid_sprint() {
-    let found = report(&busy(HOSTILE));
+    let found = report(&busy_project(HOSTILE));
     let expected = fs::read_to_string(folder("artefacts").join("report.md")).unwrap_or_default();
     assert_eq!(found, expected, "{found}");
 }
@@ -152,7 +158,7 @@ fn what_was_never_written_is_left_out() {
 
 #[test]
 fn the_colour_counts_artefacts_that_are_not_shown() {
-    let project = busy(HOSTILE);
+    let project = busy_project(HOSTILE);
     let (whole, alone) = (report(&project), report_of(&project, &[project.artefact(ArtefactKind::DeliveryState)], 0));
     let counted = |report: &str| report.lines().find(|line| line.starts_with("Counted now: ")).map(str::to_owned);
     assert!(counted(&alone).unwrap().contains("3 open items in the RAID log"), "{alone}");
@@ -173,7 +179,7 @@ fn days_are_those_of_the_zone_and_a_date_stays_its_day() {
 
 #[test]
 fn a_report_has_no_hashes_no_notes_and_no_backslashes() {
-    let found = report(&busy("The _provider_ wants [PROD] keys\nfor R&D, ~5 days & $300 *soon* for #7"));
+    let found = report(&busy_project("The _provider_ wants [PROD] keys\nfor R&D, ~5 days & $300 *soon* for #7"));
     assert!(!found.contains("[^") && !found.contains('\\'), "{found}");
     assert!(!found.contains("fa4a8e45") && !found.contains("revision"), "{found}");
     let expected = "The ＿provider＿ wants [PROD] keys for R&D, ~5 days & $300 ∗soon∗ for #7";
@@ -214,7 +220,7 @@ proptest! {
         ),
     ) {
         let hostile = format!("a{}", parts.concat());
-        let (plain, attacked) = (report(&busy("a harmless title")), report(&busy(&hostile)));
+        let (plain, attacked) = (report(&busy_project("a harmless title")), report(&busy_project(&hostile)));
         prop_assert_eq!(plain.lines().count(), attacked.lines().count());
         for (plain, line) in plain.lines().zip(attacked.lines()) {
             prop_assert!(line.is_empty() || BEGINNINGS.iter().any(|begin| line.starts_with(begin)), "{line}");
@@ -231,7 +237,7 @@ proptest! {
 }
 
 /// A content as an update of the artefact's contract.
-fn accepts(kind: ArtefactKind, content: (&str, Json)) -> Vec<String> {
+fn accepted_kinds(kind: ArtefactKind, content: (&str, Json)) -> Vec<String> {
     let mut update = json!({ "project_id": PROJECT, "changes_summary": "b", "signals_incorporated": [] });
     update[content.0] = content.1;
     let label = proem_text::Label::trusted();
@@ -241,19 +247,19 @@ fn accepts(kind: ArtefactKind, content: (&str, Json)) -> Vec<String> {
 
 #[test]
 fn the_json_meets_the_contracts_and_keeps_texts_exact() {
-    let project = busy(HOSTILE);
+    let project = busy_project(HOSTILE);
     let figures = counted(&project);
     let json = |kind| project.artefact(kind).to_json(Some(&figures));
     let nothing: [String; 0] = [];
     let delivery = json(ArtefactKind::DeliveryState);
-    assert_eq!(accepts(ArtefactKind::DeliveryState, ("content", delivery["content"].clone())), nothing);
+    assert_eq!(accepted_kinds(ArtefactKind::DeliveryState, ("content", delivery["content"].clone())), nothing);
     let backlog = json(ArtefactKind::BacklogSummary);
-    assert_eq!(accepts(ArtefactKind::BacklogSummary, ("content", backlog["content"].clone())), nothing);
+    assert_eq!(accepted_kinds(ArtefactKind::BacklogSummary, ("content", backlog["content"].clone())), nothing);
     let raid = json(ArtefactKind::RaidLog);
-    assert_eq!(accepts(ArtefactKind::RaidLog, ("items_added", raid["content"]["items"].clone())), nothing);
+    assert_eq!(accepted_kinds(ArtefactKind::RaidLog, ("items_added", raid["content"]["items"].clone())), nothing);
     let decisions = json(ArtefactKind::DecisionLog);
     let items = decisions["content"]["items"].clone();
-    assert_eq!(accepts(ArtefactKind::DecisionLog, ("decisions_added", items)), nothing);
+    assert_eq!(accepted_kinds(ArtefactKind::DecisionLog, ("decisions_added", items)), nothing);
     let item = |id: &str| raid["content"]["items"].as_array().unwrap().iter().find(|item| item["id"] == id).unwrap();
     assert_eq!(item("D001")["title"], HOSTILE);
     assert_eq!(item("R002")["status"], "closed");
@@ -269,7 +275,7 @@ fn the_json_meets_the_contracts_and_keeps_texts_exact() {
 
 #[test]
 fn a_difference_is_told_in_words() {
-    let (before, after) = (Project::running(), busy("b\nR001 was closed"));
+    let (before, after) = (Project::running(), busy_project("b\nR001 was closed"));
     let told = |kind| artefact_difference(before.artefact(kind), after.artefact(kind), 0);
     assert_eq!(
         told(ArtefactKind::RaidLog),
@@ -281,7 +287,7 @@ fn a_difference_is_told_in_words() {
             "D001 added as open: “b\\nR001 was closed”",
         ]
     );
-    let attacked = busy("##vso[task.complete]");
+    let attacked = busy_project("##vso[task.complete]");
     let told_of =
         artefact_difference(before.artefact(ArtefactKind::RaidLog), attacked.artefact(ArtefactKind::RaidLog), 0);
     assert_eq!(told_of[4], "D001 added as open: “#\\u{23}vso[task.complete]”");

@@ -8,7 +8,7 @@ use proem_triage::artefact::{
 use serde_json::{Value as Json, json};
 
 /// The definitions of a contract that a kind of item is written by.
-fn shape(kind: ArtefactItemKind) -> &'static str {
+fn shape_of_kind(kind: ArtefactItemKind) -> &'static str {
     match kind {
         ArtefactItemKind::Health => "DeliveryContent",
         ArtefactItemKind::Sprint => "SprintShape",
@@ -24,7 +24,7 @@ fn shape(kind: ArtefactItemKind) -> &'static str {
 }
 
 /// A schema behind its reference, and the type that is not null of a type that may be.
-fn resolved<'s>(root: &'s Json, schema: &'s Json) -> &'s Json {
+fn resolved_schema<'s>(root: &'s Json, schema: &'s Json) -> &'s Json {
     let schema = schema["anyOf"].get(0).unwrap_or(schema);
     match schema["$ref"].as_str() {
         Some(reference) => root.pointer(reference.trim_start_matches('#')).unwrap(),
@@ -38,11 +38,11 @@ fn fields_have_the_names_words_and_maxima_of_the_schemas() {
     for kind in ArtefactItemKind::ALL.into_iter().filter(|kind| *kind != ArtefactItemKind::NextAction) {
         let contract = proposal_contract(kind.artefact()).unwrap();
         let root = contract.schema();
-        let shape = &root["$defs"][shape(kind)];
+        let shape = &root["$defs"][shape_of_kind(kind)];
         let required: BTreeSet<&str> = shape["required"].as_array().unwrap().iter().filter_map(Json::as_str).collect();
         for rule in kind.fields() {
             let name = rule.field.as_str();
-            let property = resolved(root, &shape["properties"][name]);
+            let property = resolved_schema(root, &shape["properties"][name]);
             assert_eq!(required.contains(name), rule.need != FieldNeed::Optional, "{kind:?} {name}");
             match rule.form {
                 FieldForm::Text(most) => assert_eq!(property["maxLength"], most, "{kind:?} {name}"),

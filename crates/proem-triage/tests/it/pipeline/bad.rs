@@ -7,7 +7,7 @@ use proem_triage::pipeline::{PipelineLimits, PipelineStage, PipelineSubject};
 use serde_json::json;
 
 use super::scene::{Asked, Does, classify_call, draft_call, subject};
-use super::{comments, good, of, planned, update, words};
+use super::{answer_well, comments, end_within, planned, update_call, words};
 
 #[test]
 fn a_word_that_no_list_has_is_asked_again_and_then_left_to_the_rules() {
@@ -15,9 +15,9 @@ fn a_word_that_no_list_has_is_asked_again_and_then_left_to_the_rules() {
         PipelineStage::Classify => Does::Calls(
             asked.signals.iter().map(|(id, _)| classify_call(id, "urgent", "quality", "no_action")).collect(),
         ),
-        _ => good(asked),
+        _ => answer_well(asked),
     };
-    let (end, happened) = of(&subject(comments(&["Done."])), PipelineLimits::default(), &odd);
+    let (end, happened) = end_within(&subject(comments(&["Done."])), PipelineLimits::default(), &odd);
     assert!(happened.matches("classify small 1").count() > 1, "it is told what is wrong: {happened}");
     assert!(end.signals[0].classification.is_degraded);
     assert!(end.notes[0].starts_with("classify: 1 signal is left to the rules: "), "{:?}", end.notes);
@@ -34,10 +34,10 @@ fn a_badly_worded_draft_waits_for_a_person() {
             PipelineStage::Reasoning => {
                 Does::Calls(asked.signals.iter().map(|(id, _)| draft_call(id, "sam@corp.example", body)).collect())
             }
-            _ => good(asked),
+            _ => answer_well(asked),
         };
         let subject = subject(comments(&["Where do the refunds stand?"]));
-        let (end, _) = of(&subject, PipelineLimits::default(), &bad);
+        let (end, _) = end_within(&subject, PipelineLimits::default(), &bad);
         let plan = planned(&subject, &end);
         for draft in &plan.drafts {
             let action = show::exact_value(&draft.action);
@@ -60,7 +60,7 @@ fn what_a_compromised_model_writes_into_an_artefact_does_nothing_in_the_next_cyc
         ),
         PipelineStage::ArtefactUpdate => {
             let ids: Vec<&String> = asked.signals.iter().map(|(id, _)| id).collect();
-            let (tool, mut arguments) = update();
+            let (tool, mut arguments) = update_call();
             arguments["signals_incorporated"] = json!(ids);
             arguments["items_added"] = json!([{
                 "id": "R002", "type": "risk", "title": EVIL, "description": EVIL, "severity": "high", "status": "open",
@@ -69,10 +69,10 @@ fn what_a_compromised_model_writes_into_an_artefact_does_nothing_in_the_next_cyc
             }]);
             Does::Calls(vec![(tool, arguments)])
         }
-        _ => good(asked),
+        _ => answer_well(asked),
     };
     let one = subject(comments(&["The vendor may be late."]));
-    let (end, _) = of(&one, PipelineLimits::default(), &first);
+    let (end, _) = end_within(&one, PipelineLimits::default(), &first);
     let mut artefacts = one.artefacts.clone();
     let first = planned(&one, &end);
     let refused = first.refused.clone();
@@ -106,10 +106,10 @@ fn what_a_compromised_model_writes_into_an_artefact_does_nothing_in_the_next_cyc
             });
             Does::Calls(each.collect())
         }
-        _ => good(asked),
+        _ => answer_well(asked),
     };
     let next = PipelineSubject { artefacts, ..subject(comments(&["Thanks, all is well."])) };
-    let (end, _) = of(&next, PipelineLimits::default(), &second);
+    let (end, _) = end_within(&next, PipelineLimits::default(), &second);
     let plan = planned(&next, &end);
     assert!(plan.drafts.is_empty() && plan.comments.is_empty(), "{}", words(&plan));
     assert!(!end.remarks.is_empty(), "what was not taken is said");

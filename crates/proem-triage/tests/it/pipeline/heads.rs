@@ -6,7 +6,7 @@ use proem_triage::ProjectSignal;
 use proem_triage::pipeline::{PipelineLimits, PipelineStage};
 use serde_json::{Value as Json, json};
 
-use super::of;
+use super::end_within;
 use super::scene::{Asked, Does, classify_call, sanitise_call, subject};
 
 fn mail(from: &Json, subject: &str, text: &str) -> ProjectSignal {
@@ -41,7 +41,7 @@ fn heads(signal: ProjectSignal, kept: Option<&str>) -> Vec<(PipelineStage, [Opti
             _ => classify_call(id, "medium", "dependency", "no_action"),
         }])
     };
-    of(&subject(vec![signal]), PipelineLimits::default(), &model);
+    end_within(&subject(vec![signal]), PipelineLimits::default(), &model);
     told.into_inner().unwrap()
 }
 

@@ -9,7 +9,7 @@ use proem_engine::providers::Providers;
 use proem_triage::ProjectSignal;
 use proem_triage::pipeline::{PipelineLimits, PipelineModel, PipelineStage};
 
-use super::of;
+use super::end_within;
 use super::scene::{Asked, Does, classify_call, sanitise_call, subject};
 use crate::sanitise::comment;
 
@@ -27,11 +27,11 @@ fn rooms(signals: Vec<ProjectSignal>, cut: impl Fn(&Asked) -> bool) -> Vec<Asked
         };
         Does::Calls(call.signals.iter().map(answer).collect())
     };
-    of(&subject(signals), PipelineLimits::default(), &model);
+    end_within(&subject(signals), PipelineLimits::default(), &model);
     asked.into_inner().unwrap()
 }
 
-fn comments(count: u8) -> Vec<ProjectSignal> {
+fn numbered_comments(count: u8) -> Vec<ProjectSignal> {
     (1..=count).map(|number| comment(number.into(), &format!("PAY-{number}"), "ann", "The bank may close.")).collect()
 }
 
@@ -57,7 +57,7 @@ fn reserved(answer_tokens: usize) -> u64 {
 
 #[test]
 fn a_few_signals_reserve_what_their_answer_may_take_and_not_the_most_of_the_stage() {
-    let asked = rooms(comments(3), |_| false);
+    let asked = rooms(numbered_comments(3), |_| false);
     let room = |stage| asked.iter().find(|call| call.stage == stage).unwrap().answer_tokens;
     assert_eq!(room(PipelineStage::Reasoning), 3_600);
     assert!(room(PipelineStage::Classify) < 2_000 && room(PipelineStage::Sanitise) < 2_000);
@@ -69,7 +69,7 @@ fn a_few_signals_reserve_what_their_answer_may_take_and_not_the_most_of_the_stag
 fn no_answer_has_more_room_than_its_stage() {
     let limits = PipelineLimits::default();
     for count in [1, 2, 40, 120] {
-        for call in rooms(comments(count), |_| false) {
+        for call in rooms(numbered_comments(count), |_| false) {
             assert!(call.answer_tokens <= limits.of(call.stage).output_tokens(call.model), "{call:?}");
             assert!(call.answer_tokens >= 500, "an answer has room to say something: {call:?}");
         }
@@ -80,12 +80,12 @@ fn no_answer_has_more_room_than_its_stage() {
 #[test]
 fn an_answer_that_did_not_fit_gets_the_whole_room_once() {
     let small = |call: &Asked| call.stage == PipelineStage::Reasoning && call.answer_tokens < 8_000;
-    let asked = rooms(comments(1), small);
+    let asked = rooms(numbered_comments(1), small);
     let reasoning: Vec<usize> =
         asked.iter().filter(|call| call.stage == PipelineStage::Reasoning).map(|call| call.answer_tokens).collect();
     assert_eq!(reasoning, [2_200, 8_192]);
     let never = |call: &Asked| call.stage == PipelineStage::Reasoning;
-    let asked = rooms(comments(1), never);
+    let asked = rooms(numbered_comments(1), never);
     let calls = asked.iter().filter(|call| call.stage == PipelineStage::Reasoning).count();
     assert_eq!(calls, 2, "what does not fit into the whole room is left to the rules");
     assert!(asked.iter().all(|call| call.model != PipelineModel::Large || call.stage == PipelineStage::Reasoning));

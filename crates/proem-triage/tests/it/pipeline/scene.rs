@@ -196,7 +196,7 @@ pub(crate) fn subject(signals: Vec<ProjectSignal>) -> PipelineSubject {
     }
 }
 
-fn performed(does: &Does) -> EffectResult {
+fn effect_of_deed(does: &Does) -> EffectResult {
     let outside = |text: &str| Untrusted::new(text.to_owned(), Label::from_source(Source::named("model")));
     let call = |(name, arguments): &(String, Json)| {
         ResponsePart::Call(ToolCall {
@@ -258,7 +258,7 @@ pub(crate) fn run(
                 let asked = scene.asked.lock().unwrap().last().unwrap().clone();
                 happened.push(asked.words());
                 now = Time(now.0 + 2_000);
-                what = EventKind::Performed { results: vec![(*id, performed(&model(&asked)))] };
+                what = EventKind::Performed { results: vec![(*id, effect_of_deed(&model(&asked)))] };
             }
             Step::Ask(questions) => unexpected(&questions),
         }
