@@ -34,6 +34,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
+use crate::finding::{self, Found};
 use crate::level::{Level, LevelReason, LevelRules};
 use crate::metric::{Metric, MetricName, PercentileRank, Signal};
 use crate::metrics::{AssessmentFacts, CoChange, Survey, co_change_of, decides_level};
@@ -75,6 +76,9 @@ pub struct Assessment {
     /// How many more of them there are.
     #[serde(default, skip_serializing_if = "is_zero_count")]
     pub more_partners: u32,
+    /// What is specific of the change, and what that has been worth.
+    #[serde(default, skip_serializing_if = "Found::is_empty")]
+    pub found: Found,
     /// Whether the rules want an investigation, and why not if they don't.
     pub investigate: Investigate,
     /// The unknown facts, in our words: gaps of the history, the tree and the change.
@@ -185,6 +189,7 @@ pub fn assess_change(facts: &AssessmentFacts<'_>, model: &RiskModel, depth: Dept
         together.push((index, co_change));
     }
     let (score, metrics) = scoring::score_change(facts, model);
+    let found = finding::find(facts, model, score.rank.map(|rank| rank.percentile));
     let (partners, more_partners) = partners::missing_partners(&survey, &together);
     let mut assessment = Assessment {
         level: Level::Low,
@@ -196,6 +201,7 @@ pub fn assess_change(facts: &AssessmentFacts<'_>, model: &RiskModel, depth: Dept
         files: measured,
         partners,
         more_partners,
+        found,
         investigate: Investigate::NothingThatRuns,
         gaps: assessment_gaps(facts),
         calibration_error: model.expected_calibration_error(),

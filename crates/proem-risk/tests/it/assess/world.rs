@@ -3,6 +3,7 @@
 use proem_risk::assess::{Assessment, Depth, assess_change};
 use proem_risk::change::{Change, ChangeKind, ChangedFile, FileKind, FileStatus, LineCounts};
 use proem_risk::coverage::Coverage;
+use proem_risk::finding::FindingFacts;
 use proem_risk::graph::{Edge, EdgeKind, Graph};
 use proem_risk::history::{History, HistoryBuilder, HistoryGaps, ListedCommit, ListedTouch, Mends, ObjectId};
 use proem_risk::identity::Person;
@@ -93,6 +94,7 @@ impl World {
                 subject: String::new(),
                 files: Vec::new(),
                 identifiers: Vec::new(),
+                patches: Vec::new(),
                 gaps: Vec::new(),
             },
             files: Vec::new(),
@@ -212,6 +214,7 @@ impl World {
             thresholds: &Thresholds::shipped().unwrap(),
             rules: self.rules,
             window_days: WINDOW_DAYS,
+            finding: FindingFacts::default(),
         })
     }
 

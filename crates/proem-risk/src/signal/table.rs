@@ -1,0 +1,211 @@
+//! The counts of signals, and what they are worth.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::ToString as _;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use super::{ENOUGH, SignalName, WORTHY};
+use crate::metric::{ConfidenceInterval, Fraction};
+use crate::{Error, ErrorKind};
+
+/// The fewest past commits, and of those that needed a fix, for an AUC.
+const FEWEST: (usize, usize) = (100, 10);
+
+/// Percentiles from which a change is MEDIUM and HIGH, for changes like this one.
+const BANDS: [f64; 2] = [80.0, 95.0];
+
+/// The shipped figures.
+const TRAINED: &str = include_str!("../../data/signals-1.json");
+
+/// How often changes with each signal needed a fix.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SignalTable {
+    /// Those that needed a fix, of all past commits that are old enough.
+    pub base: Base,
+    /// By signal: those of them that had it.
+    pub counts: BTreeMap<SignalName, Base>,
+}
+
+/// Commits that needed a fix, of some commits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Base {
+    /// How many needed one.
+    pub fixed: u64,
+    /// Of how many.
+    pub commits: u64,
+}
+
+/// The figures of one signal in the clones that the shipped figures come from.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct TrainedSignal {
+    /// Which.
+    pub signal: SignalName,
+    /// Commits with it.
+    pub with: Base,
+    /// How many of these would have needed a fix at the base rate of each clone.
+    pub expected: f64,
+}
+
+/// Where a row's figures come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RowSource {
+    /// This repository's past.
+    Here,
+    /// The clones of the shipped figures, because too few commits had the signal here.
+    Clones,
+    /// Nowhere: it needs the files of each past commit.
+    Unmeasured,
+}
+
+/// One signal with its verdict.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SignalRow {
+    /// Which.
+    pub signal: SignalName,
+    /// Commits with it, and those of them that needed a fix.
+    pub with: Base,
+    /// The share's 95 % interval (Wilson 1927).
+    pub between: Option<ConfidenceInterval>,
+    /// The share over the base rate.
+    pub ratio: Option<f64>,
+    /// Where the figures come from.
+    pub source: RowSource,
+    /// Whether it raises a level.
+    pub raises: bool,
+}
+
+/// How well the score told which past changes needed a fix.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Worth {
+    /// Past changes, and those of them that needed a fix.
+    pub base: Base,
+    /// The same of those in the same band of percentiles: below 80, below 95, or above.
+    pub like_this: Option<Base>,
+    /// The probability that a change which needed a fix scores above one that didn't.
+    pub auc: f64,
+    /// The same for lines added.
+    pub auc_lines: f64,
+}
+
+impl Base {
+    /// The share. `None` of nothing.
+    #[must_use]
+    pub fn share(self) -> Option<f64> {
+        self.fraction().share()
+    }
+
+    /// It as a fraction.
+    #[must_use]
+    pub const fn fraction(self) -> Fraction {
+        Fraction { numerator: self.fixed, denominator: self.commits }
+    }
+
+    fn add(&mut self, needed: bool) {
+        self.commits = self.commits.saturating_add(1);
+        self.fixed = self.fixed.saturating_add(u64::from(needed));
+    }
+}
+
+impl SignalTable {
+    pub(super) fn of<'s>(commits: impl Iterator<Item = (&'s BTreeSet<SignalName>, bool)>) -> Self {
+        let mut table = Self::default();
+        for (signals, needed) in commits {
+            table.base.add(needed);
+            signals.iter().for_each(|signal| table.counts.entry(*signal).or_default().add(needed));
+        }
+        table
+    }
+
+    /// The row of a signal.
+    #[must_use]
+    pub fn row(&self, signal: SignalName, trained: &[TrainedSignal]) -> SignalRow {
+        let with = self.counts.get(&signal).copied().unwrap_or_default();
+        if !signal.is_measured() {
+            return SignalRow { signal, with, between: None, ratio: None, source: RowSource::Unmeasured, raises: false };
+        }
+        if with.commits >= ENOUGH && self.base.fixed > 0 {
+            return judged(signal, with, self.base.share(), RowSource::Here);
+        }
+        let clones = trained.iter().find(|one| one.signal == signal);
+        let Some(clones) = clones else { return judged(signal, with, self.base.share(), RowSource::Here) };
+        #[expect(clippy::cast_precision_loss, reason = "counts of commits are far below 2⁵³")]
+        let base = clones.expected / (clones.with.commits.max(1) as f64);
+        judged(signal, clones.with, Some(base), RowSource::Clones)
+    }
+
+    /// All rows, in the order of [`SignalName::ALL`].
+    #[must_use]
+    pub fn rows(&self, trained: &[TrainedSignal]) -> Vec<SignalRow> {
+        SignalName::ALL.iter().map(|signal| self.row(*signal, trained)).collect()
+    }
+}
+
+fn judged(signal: SignalName, with: Base, base: Option<f64>, source: RowSource) -> SignalRow {
+    let between = with.fraction().between();
+    let ratio = with.share().zip(base.filter(|base| *base > 0.0)).map(|(share, base)| share / base);
+    let is_above = between.zip(base).is_some_and(|(between, base)| between.low > base);
+    let raises = with.commits >= ENOUGH && is_above && ratio.is_some_and(|ratio| ratio >= WORTHY);
+    SignalRow { signal, with, between, ratio, source, raises }
+}
+
+impl TrainedSignal {
+    /// The shipped figures.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Damaged`] if they can't be read.
+    pub fn shipped() -> Result<Vec<Self>, Error> {
+        serde_json::from_str(TRAINED).map_err(|error| Error::new(ErrorKind::Damaged, error.to_string()))
+    }
+}
+
+impl Worth {
+    /// By the score and the lines added of past commits, each with whether it needed a fix.
+    pub(super) fn of(scored: Vec<(f64, bool)>, added: Vec<(f64, bool)>, percentile: Option<f64>) -> Option<Self> {
+        let mut base = Base::default();
+        scored.iter().for_each(|(_, needed)| base.add(*needed));
+        let fixed = usize::try_from(base.fixed).ok()?;
+        if scored.len() < FEWEST.0 || fixed < FEWEST.1 {
+            return None;
+        }
+        let mut scores: Vec<f64> = scored.iter().map(|(score, _)| *score).collect();
+        scores.sort_by(f64::total_cmp);
+        let band_of = |percentile: f64| BANDS.iter().filter(|from| percentile >= **from).count();
+        let like_this = percentile.map(|percentile| {
+            let mut like = Base::default();
+            for (score, needed) in &scored {
+                let below = scores.partition_point(|other| other < score);
+                if band_of(share_in_percent(below, scores.len())) == band_of(percentile) {
+                    like.add(*needed);
+                }
+            }
+            like
+        });
+        Some(Self { base, like_this, auc: area(scored)?, auc_lines: area(added)? })
+    }
+}
+
+fn share_in_percent(part: usize, whole: usize) -> f64 {
+    let number = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
+    number(part) / number(whole.max(1)) * 100.0
+}
+
+/// The area under the curve of Mann and Whitney (1947): pairs in the right order, and half of the ties.
+fn area(mut scored: Vec<(f64, bool)>) -> Option<f64> {
+    scored.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let (mut right, mut clean, mut fixed) = (0.0, 0.0, 0.0);
+    for tied in scored.chunk_by(|one, other| one.0.total_cmp(&other.0).is_eq()) {
+        let count = |wanted: bool| {
+            let number = tied.iter().filter(|(_, needed)| *needed == wanted).count();
+            f64::from(u32::try_from(number).unwrap_or(u32::MAX))
+        };
+        let (here_fixed, here_clean) = (count(true), count(false));
+        right += here_fixed * (clean + here_clean / 2.0);
+        clean += here_clean;
+        fixed += here_fixed;
+    }
+    (clean > 0.0 && fixed > 0.0).then(|| right / (clean * fixed))
+}
