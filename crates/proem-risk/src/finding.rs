@@ -26,7 +26,7 @@ use crate::metric::{Fraction, Sentence, SentencePart};
 use crate::metrics::{AssessmentFacts, time_of};
 use crate::patch::{FilePatch, LinePrints};
 use crate::score::RiskModel;
-use crate::signal::{KnownFiles, Lessons, SignalName, SignalRow, TrainedSignal, Worth};
+use crate::signal::{ENOUGH, KnownFiles, Lessons, RowSource, SignalName, SignalRow, TrainedSignal, Worth};
 use crate::tree::FileTree;
 
 use self::scene::{Scene, SceneFile};
@@ -161,13 +161,17 @@ pub fn find(facts: &AssessmentFacts<'_>, model: &RiskModel, percentile: Option<f
     Found { findings, earned, worth: lessons.worth(model, percentile), quiet }
 }
 
-/// Words of lines say something only where they have been worth something.
+/// Words of lines say something only where they have been worth something, and whatever this repository's past shows
+/// to be no more than usual says nothing here.
 fn is_worth_a_line(finding: &Finding) -> bool {
     let by_words = matches!(
         finding.signal,
         SignalName::ErrorPath | SignalName::Concurrency | SignalName::Permissions | SignalName::StoredData
     );
-    !by_words || finding.worth.raises
+    let is_usual = finding.worth.source == RowSource::Here
+        && finding.worth.with.commits >= ENOUGH
+        && finding.worth.ratio.is_some_and(|ratio| ratio < 1.0);
+    finding.worth.raises || (!by_words && !is_usual)
 }
 
 fn finding(raw: Raw, row: impl Fn(SignalName) -> SignalRow) -> Finding {
@@ -231,7 +235,11 @@ fn named(sentence: Sentence, names: &[String]) -> Sentence {
         };
         sentence = sentence.and(join).then(SentencePart::Path(name.clone()));
     }
-    if rest > 0 { sentence.and(format!(" and {rest} others")) } else { sentence }
+    match rest {
+        0 => sentence,
+        1 => sentence.and(" and 1 other"),
+        rest => sentence.and(format!(" and {rest} others")),
+    }
 }
 
 /// `1 line`, `2 lines`.

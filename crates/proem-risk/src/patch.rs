@@ -8,6 +8,7 @@ mod operation;
 mod text;
 
 pub use self::operation::{Operation, OperationSite, operation_sites};
+use self::operation::check_balance;
 pub(crate) use self::text::{is_comment_or_blank, is_equal_but_versions, is_telling, line_print};
 
 use alloc::vec::Vec;
@@ -53,6 +54,10 @@ pub struct LinePrints {
     pub removed: Vec<u64>,
     /// The risky operations, as one bit each by [`Operation::bit`].
     pub operations: u16,
+    /// Lines that check something in a test: those added less those taken away.
+    pub checks: i32,
+    /// Whether only version numbers or only comments change.
+    pub is_quiet: bool,
 }
 
 impl FilePatch {
@@ -75,7 +80,13 @@ impl FilePatch {
         let outside = |of: &[u64], other: &[u64]| {
             of.iter().filter(|print| other.binary_search(print).is_err()).copied().collect::<Vec<u64>>()
         };
-        LinePrints { added: outside(&added, &removed), removed: outside(&removed, &added), operations }
+        LinePrints {
+            added: outside(&added, &removed),
+            removed: outside(&removed, &added),
+            operations,
+            checks: check_balance(self),
+            is_quiet: self.changes_only_versions() || self.changes_only_comments(),
+        }
     }
 
     /// Whether only comments and blank lines change. False if lines are missing.

@@ -13,6 +13,7 @@ mod memory;
 mod table;
 
 pub use self::memory::{LineMemory, LineOrigin};
+use self::table::MeasuredCommit;
 pub use self::table::{Base, RowSource, SignalRow, SignalTable, TrainedSignal, Worth};
 
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -73,13 +74,11 @@ pub enum SignalName {
     HighCoupling,
     /// The seed's co-change is HIGH.
     HighCoChange,
-    /// The seed's change of owner is HIGH.
-    NewOwner,
 }
 
 impl SignalName {
     /// All, in the order of tables.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 16] = [
         Self::BrokenImporters,
         Self::ChangedSignature,
         Self::RevertedLines,
@@ -96,7 +95,6 @@ impl SignalName {
         Self::Sensitive,
         Self::HighCoupling,
         Self::HighCoChange,
-        Self::NewOwner,
     ];
 
     /// The word used in reports and data.
@@ -119,7 +117,6 @@ impl SignalName {
             Self::Sensitive => "sensitive",
             Self::HighCoupling => "high-coupling",
             Self::HighCoChange => "high-co-change",
-            Self::NewOwner => "new-owner",
         }
     }
 
@@ -143,7 +140,6 @@ impl SignalName {
             Self::Sensitive => "changes a sensitive file",
             Self::HighCoupling => "changes a file that more than 10 import",
             Self::HighCoChange => "changes a file with a constant partner",
-            Self::NewOwner => "changes a file whose owner changed lately",
         }
     }
 
@@ -178,6 +174,14 @@ pub struct PatchedFile {
     pub status: FileStatus,
     /// Its lines.
     pub prints: LinePrints,
+}
+
+impl PatchedCommit {
+    /// Whether nothing in it runs differently: tests, documentation and the like, versions or comments alone.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        !self.files.iter().any(|file| !file.prints.is_quiet && (file.is_sensitive || decides_level(file.role)))
+    }
 }
 
 /// What is known of files whatever the commit.
@@ -217,7 +221,7 @@ impl Lessons {
         let mut walked = Vec::with_capacity(patched.len());
         for one in patched {
             let Some(commit) = history.commit(one.commit) else { continue };
-            if one.files.iter().any(|file| decides_level(file.role)) {
+            if !one.is_quiet() {
                 let before = history.before(one.commit);
                 let files = one.files.iter().map(SceneFile::of_past).collect();
                 let scene = Scene { past: &before, at: commit.at, author: Some(commit.author), files, known, window_days };
@@ -231,7 +235,12 @@ impl Lessons {
         }
         walked.truncate(walked.len().saturating_sub(walked.len() / 5));
         let needs_fix = |walked: &Walked| needed.contains(&walked.commit);
-        let table = SignalTable::of(walked.iter().map(|walked| (&walked.signals, needs_fix(walked))));
+        let added = |walked: &Walked| walked.features.and_then(|features| features.la).unwrap_or(0.0);
+        let table = SignalTable::of(walked.iter().map(|walked| MeasuredCommit {
+            signals: &walked.signals,
+            needed_fix: needs_fix(walked),
+            added: added(walked),
+        }));
         let rows = walked.iter().filter_map(|walked| Some((walked.features?, needs_fix(walked)))).collect();
         Self { memory, table, rows }
     }

@@ -3,7 +3,7 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use super::scene::{SceneFile, weakens_tests};
+use super::scene::SceneFile;
 use super::{Advice, Raw, Search, command_word, count_of, patch_of};
 use crate::change::{ChangedFile, FileStatus};
 use crate::metric::{Sentence, SentencePart};
@@ -60,7 +60,7 @@ fn show_command(search: Search<'_>, file: &ChangedFile) -> Option<alloc::string:
 }
 
 fn weaker_tests(search: Search<'_>, scene: &SceneFile<'_>, sites: &[OperationSite]) -> Option<Raw> {
-    if !weakens_tests(scene) {
+    if !search.scene.weakens_tests(scene) {
         return None;
     }
     let path = SentencePart::Path(search.path(scene.index));

@@ -56,9 +56,10 @@ pub(crate) fn quiet_parts(change: &Change) -> Vec<QuietPart> {
 }
 
 fn quiet_part(change: &Change, file: &ChangedFile) -> Option<QuietPart> {
-    // A sensitive file is looked at whatever it is.
-    if file.class.sensitive.is_some() && !matches!(file.class.role, FileRole::Documentation) {
-        return None;
+    // A sensitive file is looked at whatever it is, unless only versions move.
+    if file.class.sensitive.is_some() {
+        let patch = patch_of(change, &file.path).filter(|_| file.status == FileStatus::Modified)?;
+        return patch.changes_only_versions().then_some(QuietPart::Versions);
     }
     match file.class.role {
         FileRole::Test => Some(QuietPart::Tests),

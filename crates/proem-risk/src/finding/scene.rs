@@ -19,6 +19,8 @@ const LATEST: usize = 20;
 /// The fewest commits of a file for a habit, and the lower bound of its share from which it is one.
 const FEWEST: u64 = 5;
 const USUAL: f64 = 0.5;
+/// The fewest commits of a file for a habit of tests.
+const FEWEST_WITH_TESTS: u64 = 8;
 /// The lower bound of co-change from which the seed calls it HIGH.
 const CONSTANT: f64 = 0.7;
 /// The fixes of a file in a year from which it was fixed often.
@@ -99,7 +101,7 @@ impl Scene<'_> {
         let any = |found: bool, signal: SignalName| found.then_some(signal);
         let mut signals = BTreeSet::new();
         for file in &self.files {
-            let is_weaker = file.role == FileRole::Test && weakens_tests(file);
+            let is_weaker = self.weakens_tests(file);
             signals.extend(any(is_weaker, SignalName::WeakerTests));
             signals.extend(any(file.is_sensitive, SignalName::Sensitive));
             if !decides_level(file.role) {
@@ -178,8 +180,10 @@ impl Scene<'_> {
             with = with.saturating_add(u64::from(!tests.is_empty()));
             tests.into_iter().for_each(|test| *counts.entry(test).or_default() += 1);
         }
-        let most = counts.into_iter().filter(|(test, _)| self.is_there(*test)).max_by_key(|(_, count)| *count);
-        habit(most?.0, with, commits)
+        // One test that is usual itself: what changes everywhere says nothing of this file.
+        let usual = |(_, count): &(FileId, u64)| count.saturating_mul(2) >= commits;
+        let most = counts.into_iter().filter(usual).filter(|(test, _)| self.is_there(*test));
+        habit(most.max_by_key(|(_, count)| *count)?.0, with, commits).filter(|_| commits >= FEWEST_WITH_TESTS)
     }
 
     /// Whether a file was there when the past ended.
@@ -212,6 +216,15 @@ impl Scene<'_> {
         is_away.then_some(Unknown { commits: authors.len(), last_seen })
     }
 
+    /// Whether a file is a test in code that skips a test, or checks less or is gone while all tests of the change
+    /// together check less: what moves to another file is not lost.
+    pub(crate) fn weakens_tests(&self, file: &SceneFile<'_>) -> bool {
+        let tests = self.files.iter().filter(|file| file.role == FileRole::Test);
+        let is_less = tests.fold(0, |sum: i32, file| sum.saturating_add(file.prints.checks)) < 0;
+        let is_lost = is_less && file.prints.checks < 0;
+        file.role == FileRole::Test && (is_lost || file.does(Operation::SkippedTest))
+    }
+
     fn was_fixed_often(&self, changed: &SceneFile<'_>) -> bool {
         let from = self.at.saturating_sub(AWAY.saturating_mul(DAY));
         let fixes = changed.file.into_iter().flat_map(|file| self.past.touching(file));
@@ -226,14 +239,9 @@ fn habit(other: FileId, together: u64, commits: u64) -> Option<Habit> {
     (low >= USUAL).then_some(Habit { other, together, low })
 }
 
-/// Whether a test file checks less, skips a test or is deleted.
-pub(crate) fn weakens_tests(file: &SceneFile<'_>) -> bool {
-    file.status == FileStatus::Deleted || file.does(Operation::Assertions) || file.does(Operation::SkippedTest)
-}
-
 /// The lines of a fix or revert that a file loses, of the commit that wrote most of them.
 pub(crate) fn fixed_lines(changed: &SceneFile<'_>, memory: &LineMemory) -> Option<EarlierLines> {
-    let file = changed.file?;
+    let file = changed.file.filter(|_| changed.role == FileRole::Code)?;
     let authors = changed.prints.removed.iter().filter_map(|print| Some((*print, memory.author(file, *print)?)));
     most_lines(authors.filter(|(_, origin)| origin.mends != Mends::Nothing))
 }

@@ -53,6 +53,9 @@ enum Counting {
     Lost,
 }
 
+/// Words of lines that check something in a test.
+const CHECKS: &[&str] = &["assert", "expect(", "should", "require.", "XCTAssert", "t.Error", "t.Fatal"];
+
 const OPERATIONS: [(Operation, Counting, &[&str]); 7] = [
     (
         Operation::Concurrency,
@@ -84,7 +87,7 @@ const OPERATIONS: [(Operation, Counting, &[&str]); 7] = [
             "C_ERR", "rescue", "bail!", "ensure!", "map_err", "assert(",
         ],
     ),
-    (Operation::Assertions, Counting::Lost, &["assert", "expect(", "should", "require.", "XCTAssert", "t.Error", "t.Fatal"]),
+    (Operation::Assertions, Counting::Lost, CHECKS),
     (
         Operation::SkippedTest,
         Counting::Added,
@@ -130,6 +133,14 @@ fn site(patch: &FilePatch, operation: Operation, counting: Counting, words: &[&'
         _ => None,
     };
     first.map(|&(line, word)| OperationSite { operation, line, word, lost: if counting == Counting::Lost { lost } else { 0 } })
+}
+
+/// Lines that check something: those added less those taken away.
+pub(super) fn check_balance(patch: &FilePatch) -> i32 {
+    let count = |side: fn(&Hunk) -> (&Vec<Vec<u8>>, u32)| {
+        i32::try_from(matches(patch, CHECKS, side).len()).unwrap_or(i32::MAX)
+    };
+    count(|hunk| (&hunk.added, hunk.new_start)).saturating_sub(count(|hunk| (&hunk.removed, hunk.old_start)))
 }
 
 /// The lines of one side that have one of the words.

@@ -20,13 +20,26 @@ const BANDS: [f64; 2] = [80.0, 95.0];
 const TRAINED: &str = include_str!("../../data/signals-1.json");
 
 /// How often changes with each signal needed a fix.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SignalTable {
     /// Those that needed a fix, of all past commits that are old enough.
     pub base: Base,
     /// By signal: those of them that had it.
     pub counts: BTreeMap<SignalName, Base>,
+    /// By signal: how many of those would have needed a fix if only the lines that they add mattered.
+    pub by_size: BTreeMap<SignalName, f64>,
 }
+
+/// A past commit that is counted.
+pub(super) struct MeasuredCommit<'s> {
+    pub(super) signals: &'s BTreeSet<SignalName>,
+    pub(super) needed_fix: bool,
+    /// Lines added.
+    pub(super) added: f64,
+}
+
+/// Into how many classes of like size commits are put.
+const SIZES: usize = 5;
 
 /// Commits that needed a fix, of some commits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,6 +59,8 @@ pub struct TrainedSignal {
     pub with: Base,
     /// How many of these would have needed a fix at the base rate of each clone.
     pub expected: f64,
+    /// How many by the rates of commits of like size in each clone.
+    pub expected_by_size: f64,
 }
 
 /// Where a row's figures come from.
@@ -71,6 +86,8 @@ pub struct SignalRow {
     pub between: Option<ConfidenceInterval>,
     /// The share over the base rate.
     pub ratio: Option<f64>,
+    /// The share over that of commits of like size. `None` where sizes are unknown.
+    pub ratio_by_size: Option<f64>,
     /// Where the figures come from.
     pub source: RowSource,
     /// Whether it raises a level.
@@ -110,11 +127,20 @@ impl Base {
 }
 
 impl SignalTable {
-    pub(super) fn of<'s>(commits: impl Iterator<Item = (&'s BTreeSet<SignalName>, bool)>) -> Self {
+    pub(super) fn of<'s>(commits: impl Iterator<Item = MeasuredCommit<'s>>) -> Self {
+        let mut commits: Vec<MeasuredCommit<'s>> = commits.collect();
+        commits.sort_by(|one, other| one.added.total_cmp(&other.added));
         let mut table = Self::default();
-        for (signals, needed) in commits {
-            table.base.add(needed);
-            signals.iter().for_each(|signal| table.counts.entry(*signal).or_default().add(needed));
+        for like in commits.chunks(commits.len().div_ceil(SIZES).max(1)) {
+            let mut base = Base::default();
+            like.iter().for_each(|commit| base.add(commit.needed_fix));
+            for commit in like {
+                table.base.add(commit.needed_fix);
+                for signal in commit.signals {
+                    table.counts.entry(*signal).or_default().add(commit.needed_fix);
+                    *table.by_size.entry(*signal).or_default() += base.share().unwrap_or_default();
+                }
+            }
         }
         table
     }
@@ -124,16 +150,21 @@ impl SignalTable {
     pub fn row(&self, signal: SignalName, trained: &[TrainedSignal]) -> SignalRow {
         let with = self.counts.get(&signal).copied().unwrap_or_default();
         if !signal.is_measured() {
-            return SignalRow { signal, with, between: None, ratio: None, source: RowSource::Unmeasured, raises: false };
+            let source = RowSource::Unmeasured;
+            return SignalRow { signal, with, between: None, ratio: None, ratio_by_size: None, source, raises: false };
         }
-        if with.commits >= ENOUGH && self.base.fixed > 0 {
-            return judged(signal, with, self.base.share(), RowSource::Here);
+        let here = Expected {
+            base: self.base.share().map(|share| share * count_to_f64(with.commits)),
+            by_size: self.by_size.get(&signal).copied(),
+        };
+        let is_enough = with.commits >= ENOUGH && self.base.fixed > 0;
+        match trained.iter().find(|one| one.signal == signal) {
+            Some(clones) if !is_enough => {
+                let expected = Expected { base: Some(clones.expected), by_size: Some(clones.expected_by_size) };
+                judged(signal, clones.with, expected, RowSource::Clones)
+            }
+            _ => judged(signal, with, here, RowSource::Here),
         }
-        let clones = trained.iter().find(|one| one.signal == signal);
-        let Some(clones) = clones else { return judged(signal, with, self.base.share(), RowSource::Here) };
-        #[expect(clippy::cast_precision_loss, reason = "counts of commits are far below 2⁵³")]
-        let base = clones.expected / (clones.with.commits.max(1) as f64);
-        judged(signal, clones.with, Some(base), RowSource::Clones)
     }
 
     /// All rows, in the order of [`SignalName::ALL`].
@@ -143,12 +174,28 @@ impl SignalTable {
     }
 }
 
-fn judged(signal: SignalName, with: Base, base: Option<f64>, source: RowSource) -> SignalRow {
+/// How many commits with a signal would have needed a fix without it.
+struct Expected {
+    base: Option<f64>,
+    by_size: Option<f64>,
+}
+
+/// A signal that only large commits have tells what the rank tells already, so both ratios count.
+fn judged(signal: SignalName, with: Base, expected: Expected, source: RowSource) -> SignalRow {
     let between = with.fraction().between();
-    let ratio = with.share().zip(base.filter(|base| *base > 0.0)).map(|(share, base)| share / base);
+    let over = |expected: Option<f64>| {
+        expected.filter(|expected| *expected > 0.0).map(|expected| count_to_f64(with.fixed) / expected)
+    };
+    let (ratio, ratio_by_size) = (over(expected.base), over(expected.by_size));
+    let base = expected.base.map(|base| base / count_to_f64(with.commits.max(1)));
     let is_above = between.zip(base).is_some_and(|(between, base)| between.low > base);
-    let raises = with.commits >= ENOUGH && is_above && ratio.is_some_and(|ratio| ratio >= WORTHY);
-    SignalRow { signal, with, between, ratio, source, raises }
+    let is_worthy = [ratio, ratio_by_size].iter().all(|ratio| ratio.is_some_and(|ratio| ratio >= WORTHY));
+    SignalRow { signal, with, between, ratio, ratio_by_size, source, raises: with.commits >= ENOUGH && is_above && is_worthy }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of commits are far below 2⁵³")]
+const fn count_to_f64(count: u64) -> f64 {
+    count as f64
 }
 
 impl TrainedSignal {

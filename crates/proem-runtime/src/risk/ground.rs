@@ -66,6 +66,8 @@ pub(super) struct AssessmentGround {
 struct SampleRows {
     attributes: GitAttributes,
     sampled: Arc<BTreeMap<ObjectId, SampledCommit>>,
+    /// Those in which nothing runs differently.
+    quiet: Arc<BTreeSet<ObjectId>>,
     patched: Arc<Vec<PatchedCommit>>,
 }
 
@@ -142,8 +144,11 @@ impl GroundReader {
             notes.push("the change was not compared with past commits, so the score has no percentile".to_owned());
             return (Sample { commits: Vec::new(), of }, Arc::default());
         }
-        let newest = wanted.get(wanted.len().saturating_sub(MOST)..).unwrap_or_default();
-        let commits = newest.iter().filter_map(|id| rows.sampled.get(id).cloned()).collect();
+        // Among releases and tests alone most changes of code would stand high.
+        let runs = wanted.iter().filter(|id| !rows.quiet.contains(id));
+        let sampled: Vec<&SampledCommit> = runs.filter_map(|id| rows.sampled.get(id)).collect();
+        let newest = sampled.get(sampled.len().saturating_sub(MOST)..).unwrap_or_default();
+        let commits = newest.iter().copied().cloned().collect();
         (Sample { commits, of }, rows.patched)
     }
 
@@ -167,7 +172,10 @@ impl GroundReader {
         });
         let mut patched: Vec<PatchedCommit> = patched.collect();
         patched.sort_by_key(|patched| patched.commit);
+        let quiet = patched.iter().filter(|patched| patched.is_quiet());
+        let quiet = quiet.filter_map(|patched| Some(history.commit(patched.commit)?.id)).collect();
         let rows = SampleRows {
+            quiet: Arc::new(quiet),
             attributes: classifier.attributes.clone(),
             sampled: Arc::new(sampled),
             patched: Arc::new(patched),

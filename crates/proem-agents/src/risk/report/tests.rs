@@ -56,6 +56,7 @@ fn made(level: Level, files: &[(&str, Vec<Metric>)]) -> Made {
         subject: "Speed it up".to_owned(),
         files: files.iter().map(|(path, _)| changed(path)).collect(),
         identifiers: Vec::new(),
+        patches: Vec::new(),
         gaps: Vec::new(),
     };
     let assessment = Assessment {
@@ -68,6 +69,7 @@ fn made(level: Level, files: &[(&str, Vec<Metric>)]) -> Made {
         files: files.iter().enumerate().map(assessed).collect(),
         partners: Vec::new(),
         more_partners: 0,
+        found: proem_risk::finding::Found::default(),
         investigate: Investigate::Yes,
         gaps: Vec::new(),
         calibration_error: 0.05,

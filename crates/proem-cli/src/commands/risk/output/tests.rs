@@ -53,6 +53,7 @@ fn change(paths: &[&str], subject: &str) -> Change {
         subject: subject.to_owned(),
         files: paths.iter().map(|path| changed(path, Some(LineCounts { added: 52, removed: 4 }))).collect(),
         identifiers: Vec::new(),
+        patches: Vec::new(),
         gaps: Vec::new(),
     }
 }
@@ -176,6 +177,7 @@ fn assessment(level: Level, files: Vec<FileAssessment>) -> Assessment {
         files,
         partners: Vec::new(),
         more_partners: 0,
+        found: proem_risk::finding::Found::default(),
         investigate: Investigate::Yes,
         gaps: Vec::new(),
         calibration_error: 0.03,
