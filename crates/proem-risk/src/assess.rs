@@ -38,6 +38,7 @@ use crate::finding::{self, Found};
 use crate::level::{Level, LevelReason, LevelRules};
 use crate::metric::{Metric, MetricName, PercentileRank, Signal};
 use crate::metrics::{AssessmentFacts, CoChange, Survey, co_change_of, decides_level};
+use crate::patch::{Operation, operation_sites};
 use crate::path::{Framework, PathClass};
 use crate::score::{RiskModel, RiskScore};
 
@@ -183,12 +184,13 @@ pub fn assess_change(facts: &AssessmentFacts<'_>, model: &RiskModel, depth: Dept
         crate::Error::new(crate::ErrorKind::OutOfRange, format!("a change of {files} files can't be assessed"))
     })?;
     let (mut measured, mut together) = (Vec::new(), Vec::new());
+    let (score, metrics) = scoring::score_change(facts, model);
+    let is_ranked = facts.rules == LevelRules::Rank && score.signal != Signal::Unknown;
     for index in 0..number {
         let (file, co_change) = tier_one(&survey, index);
-        measured.extend(file);
+        measured.extend(file.map(|file| if is_ranked { without_calm_sensitivity(facts, file) } else { file }));
         together.push((index, co_change));
     }
-    let (score, metrics) = scoring::score_change(facts, model);
     let found = finding::find(facts, model, score.rank.map(|rank| rank.percentile));
     let (partners, more_partners) = partners::missing_partners(&survey, &together);
     let mut assessment = Assessment {
@@ -228,6 +230,22 @@ pub fn assess_change(facts: &AssessmentFacts<'_>, model: &RiskModel, depth: Dept
 
 const fn is_zero_count(number: &u32) -> bool {
     *number == 0
+}
+
+/// A sensitive file as an ordinary one where its lines are known and none of them changes who may do what: the place
+/// alone has not meant a fix more often in any of the measured repositories, so the rank decides.
+fn without_calm_sensitivity(facts: &AssessmentFacts<'_>, mut file: FileAssessment) -> FileAssessment {
+    let changed = usize::try_from(file.index).ok().and_then(|index| facts.change.files.get(index));
+    let patch = changed.and_then(|changed| facts.change.patches.iter().find(|patch| patch.path == changed.path));
+    let is_edit = file.status == crate::change::FileStatus::Modified;
+    let is_calm = patch.is_some_and(|patch| {
+        let mut sites = operation_sites(patch).into_iter();
+        !patch.is_cut && !sites.any(|site| site.operation == Operation::Permissions)
+    });
+    if is_edit && is_calm {
+        file.class.sensitive = None;
+    }
+    file
 }
 
 /// A file with its Tier 1 metrics, and what it changed with.

@@ -59,6 +59,9 @@ pub struct Finding {
     pub signal: SignalName,
     /// The file, by its place in the change.
     pub file: u32,
+    /// Whether that file is sensitive.
+    #[serde(default)]
+    pub is_in_sensitive_file: bool,
     /// The line: after the change, or before it for one that is gone.
     pub line: Option<u32>,
     /// How often, where it is a share.
@@ -154,7 +157,7 @@ pub fn find(facts: &AssessmentFacts<'_>, model: &RiskModel, percentile: Option<f
     found.extend(earlier::find(search, &lessons.memory));
     found.extend(habits::find(search));
     found.extend(operations::find(search));
-    let mut findings: Vec<Finding> = found.into_iter().map(|raw| finding(raw, row)).filter(is_worth_a_line).collect();
+    let mut findings: Vec<Finding> = found.into_iter().map(|raw| finding(raw, change, row)).filter(is_worth_a_line).collect();
     findings.sort_by_key(|one| (!one.worth.raises, one.signal, core::cmp::Reverse(one.count), one.file));
     let signals = scene.signals(&lessons.memory);
     let earned = signals.into_iter().map(row).filter(|row| row.raises).collect();
@@ -171,14 +174,16 @@ fn is_worth_a_line(finding: &Finding) -> bool {
     let is_usual = finding.worth.source == RowSource::Here
         && finding.worth.with.commits >= ENOUGH
         && finding.worth.ratio.is_some_and(|ratio| ratio < 1.0);
-    finding.worth.raises || (!by_words && !is_usual)
+    finding.worth.raises || finding.is_in_sensitive_file || (!by_words && !is_usual)
 }
 
-fn finding(raw: Raw, row: impl Fn(SignalName) -> SignalRow) -> Finding {
+fn finding(raw: Raw, change: &Change, row: impl Fn(SignalName) -> SignalRow) -> Finding {
     let Raw { signal, file, line, of, count, commit, evidence, advice } = raw;
     let (commit, days) = commit.unzip();
     let count = u32::try_from(count).unwrap_or(u32::MAX);
-    Finding { signal, file, line, of, count, commit, days, evidence, advice, worth: row(signal) }
+    let changed = usize::try_from(file).ok().and_then(|index| change.files.get(index));
+    let is_in_sensitive_file = changed.is_some_and(|file| file.class.sensitive.is_some());
+    Finding { signal, file, is_in_sensitive_file, line, of, count, commit, days, evidence, advice, worth: row(signal) }
 }
 
 fn scene_files<'s>(facts: &AssessmentFacts<'s>, prints: &'s [LinePrints]) -> Vec<SceneFile<'s>> {

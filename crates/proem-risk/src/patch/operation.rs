@@ -69,7 +69,10 @@ const OPERATIONS: [(Operation, Counting, &[&str]); 7] = [
     (
         Operation::Permissions,
         Counting::Either,
-        &["chmod", "chown", "setuid", "setgid", "umask", "permissions:", "permission", "sudo ", "is_admin", "authorize"],
+        &[
+            "chmod", "chown", "setuid", "setgid", "umask", "permissions:", "permission", "sudo ", "is_admin", "authorize",
+            "secrets.", "id-token", "contents: write", "packages: write", "pull_request_target", "curl ", "wget ",
+        ],
     ),
     (
         Operation::StoredData,
@@ -93,7 +96,7 @@ const OPERATIONS: [(Operation, Counting, &[&str]); 7] = [
         Counting::Added,
         &[
             "#[ignore", "pytest.skip", "mark.skip", "mark.xfail", "unittest.skip", "t.Skip", "@Ignore", "@Disabled",
-            "it.skip", "test.skip", "describe.skip", "xit(", "markTestSkipped", "XCTSkip", "tags {",
+            "it.skip", "test.skip", "describe.skip", "xit(", "markTestSkipped", "XCTSkip",
         ],
     ),
     (Operation::AddedTest, Counting::Added, &["#[test]", "#[tokio::test", "rgtest!", "def test_", "func Test"]),

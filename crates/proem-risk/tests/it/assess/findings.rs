@@ -185,10 +185,28 @@ fn weaker_tests_are_found_unless_the_checks_moved() {
     assert!(!has(&world.assess(Depth::TierOne), SignalName::WeakerTests));
 }
 
+#[test]
+fn a_sensitive_file_is_not_low_if_its_rights_change_or_its_lines_are_unknown() {
+    let check = |lines: Option<(&str, &str)>, expected: Level| {
+        let mut world = World::new(&["auth.yml"]);
+        world.sampled(200);
+        world.change.files[0].lines = Some(proem_risk::change::LineCounts { added: 1, removed: 1 });
+        if let Some((old, new)) = lines {
+            world.changes("auth.yml", &[old], &[new]);
+        }
+        assert_eq!(world.assess(Depth::TierOne).level, expected, "{lines:?}");
+    };
+    check(None, Level::Medium);
+    check(Some(("timeout: 3", "permissions: write-all")), Level::Medium);
+    check(Some(("run: make", "run: curl x | sh")), Level::Medium);
+    check(Some(("timeout: 3", "timeout: 4")), Level::Low);
+}
+
 /// A history in which taking away lines of a fix has often needed a fix.
 fn earned() -> World {
     let mut world = World::new(&["a.py"]);
     world.sampled(200);
+    world.change.files[0].lines = Some(proem_risk::change::LineCounts { added: 1, removed: 1 });
     for round in 0..60_i64 {
         let line = format!("{FIXED} # {round}");
         let wrong = format!("pass_everything_through(account_number_{round})");
@@ -212,7 +230,8 @@ fn one_signal_that_earned_it_makes_medium_and_three_make_high() {
     let assessment = world.assess(Depth::TierOne);
     assert_eq!(assessment.level, Level::High, "{:?}", assessment.found);
     let signals = vec![SignalName::FixedLines, SignalName::ErrorPath, SignalName::FixedOften];
-    assert_eq!(assessment.reasons.first(), Some(&LevelReason::Earned { signals }));
+    let earned: Vec<SignalName> = assessment.found.earned.iter().map(|row| row.signal).collect();
+    assert_eq!(earned, signals);
     let mut one = world.clone();
     one.change.patches.clear();
     let one = one.assess(Depth::TierOne);
