@@ -6,7 +6,7 @@
 
 use proem_risk::assess::{Assessment, FileAssessment};
 use proem_risk::change::{Change, ChangedFile};
-use proem_risk::level::LevelReason;
+use proem_risk::level::{LevelReason, LevelRules};
 use proem_risk::metric::{Metric, MetricName, Sentence, SentencePart, Signal};
 use proem_risk::path::{FileRole, Sensitive};
 use proem_risk::score::Feature;
@@ -19,7 +19,7 @@ use crate::words::number_of;
 pub(super) const MOST: usize = 3;
 
 /// From how many further importers on nobody runs the tests of each.
-const SUITE: usize = 10;
+const SUITE: usize = 12;
 
 /// The fewest added lines that are worth splitting: below it a reviewer reads the change at once.
 const SPLIT_FROM: u64 = 200;
@@ -53,7 +53,7 @@ const RULES: [(MetricName, RecommendationRule); 5] = [
 /// change.
 pub(super) fn recommend(change: &Change, assessment: &Assessment, only: Option<u32>) -> Vec<ReportSentence> {
     let files = || assessment.files.iter().filter(|file| only.is_none_or(|index| file.index == index));
-    let signals_decide = assessment.reasons.iter().any(|reason| matches!(reason, LevelReason::Tier { .. }));
+    let signals_decide = assessment.rules != LevelRules::Rank || assessment.score.signal == Signal::Unknown;
     let findings = assessment.found.findings.iter().filter(|one| only.is_none_or(|index| one.file == index));
     let of_findings = findings.filter_map(|one| one.advice.as_ref()).map(advice_sentence);
     let of_signal = |signal: Signal| {
