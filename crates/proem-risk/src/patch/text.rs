@@ -46,7 +46,7 @@ pub(crate) fn is_comment_or_blank(line: &[u8], path: &[u8]) -> bool {
         b"c" | b"h" | b"cc" | b"cpp" | b"hpp" | b"cxx" | b"java" | b"js" | b"ts" | b"tsx" | b"jsx" | b"go" | b"rs"
         | b"swift" | b"cs" | b"kt" | b"scala" | b"php" => is_slash_comment(line, text),
         b"py" | b"rb" | b"sh" | b"tcl" | b"yml" | b"yaml" | b"toml" | b"pl" | b"ex" | b"exs" | b"conf" => {
-            text.starts_with(b"#") && !text.starts_with(b"#!")
+            text.starts_with(b"#") && !text.starts_with(b"#!") && !is_magic_comment(text)
         }
         _ => false,
     };
@@ -58,7 +58,15 @@ fn is_slash_comment(line: &[u8], text: &[u8]) -> bool {
     let is_inside = line.starts_with(b" ") && text.starts_with(b"* ") && !text.contains(&b';');
     let ends = text.windows(2).position(|two| two == b"*/");
     let is_all = ends.is_none_or(|at| at.saturating_add(2) == text.len());
-    text.starts_with(b"//") || (is_all && (is_inside || text.starts_with(b"/*") || text.starts_with(b"*/")))
+    // `//go:build ignore` and `//export f` are no comments to a compiler: a mark before a letter may be a directive.
+    let is_directive = text.strip_prefix(b"//").and_then(<[u8]>::first).is_some_and(u8::is_ascii_alphabetic);
+    (text.starts_with(b"//") && !is_directive) || (is_all && (is_inside || text.starts_with(b"/*") || text.starts_with(b"*/")))
+}
+
+/// Comments that an interpreter obeys: the encoding of a file, and the switches of Ruby and Python.
+fn is_magic_comment(text: &[u8]) -> bool {
+    let words: [&[u8]; 4] = [b"coding", b"frozen_string_literal", b"shareable_constant_value", b"warn_indent"];
+    words.iter().any(|word| text.windows(word.len()).any(|part| part == *word))
 }
 
 /// Whether two lines are equal but for version numbers, such as `1.2.3-rc.1` or the id of a commit, and differ there.

@@ -85,7 +85,13 @@ fn read_commit_files(session: &Session<'_>, ids: &[ObjectId]) -> Result<(Files, 
     // One missing blob would fail the comparison of all, so commits that lack one are not compared.
     let here: Vec<ObjectId> = ids.iter().filter(|id| listed.get(id).is_none_or(|all| is_here(all))).copied().collect();
     let mut lines = count_commit_lines(session, &here)?;
-    let mut prints = commit_prints(session, &here)?;
+    let is_narrow = |id: &&ObjectId| listed.get(*id).is_none_or(|entries| entries.len() <= PRINTED);
+    let narrow: Vec<ObjectId> = here.iter().filter(is_narrow).copied().collect();
+    // Without prints, signals have no figures of their own here. The score needs none, so it does not fail with them.
+    let (mut prints, are_printed) = match commit_prints(session, &narrow) {
+        Ok(prints) => (prints, true),
+        Err(_) => (BTreeMap::new(), false),
+    };
     let before = listed.iter().filter(|(id, _)| lines.contains_key(id)).flat_map(|(_, entries)| entries);
     let before = blobs.count_lines(session, before.filter_map(RawDiffEntry::counted_before))?;
     let (mut whole, mut partial) = (Files::new(), Files::new());
@@ -100,7 +106,7 @@ fn read_commit_files(session: &Session<'_>, ids: &[ObjectId]) -> Result<(Files, 
             DrawnFile { prints, ..drawn_file(entry, lines.filter(|_| entry.kind() == FileKind::Regular), &before) }
         };
         let files = entries.iter().map(file).collect();
-        if is_whole {
+        if is_whole && are_printed {
             whole.insert(*id, files)
         } else {
             partial.insert(*id, files)
@@ -119,6 +125,9 @@ fn drawn_file(entry: &RawDiffEntry, lines: Option<LineCounts>, before: &BTreeMap
     let path = entry.from.clone().unwrap_or_else(|| entry.path.clone());
     DrawnFile { path, lines, before: known, prints: LinePrints::default() }
 }
+
+/// The most files of a commit whose lines are printed: wider ones are sweeps, and their patches can take minutes.
+const PRINTED: usize = 100;
 
 /// The prints of each commit's changed lines, by path. The answer is huge, so it is read as it comes.
 fn commit_prints(
