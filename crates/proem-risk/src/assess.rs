@@ -191,7 +191,7 @@ pub fn assess_change(facts: &AssessmentFacts<'_>, model: &RiskModel, depth: Dept
         measured.extend(file.map(|file| if is_ranked { without_calm_sensitivity(facts, file) } else { file }));
         together.push((index, co_change));
     }
-    let found = finding::find(facts, model, score.rank.map(|rank| rank.percentile));
+    let found = finding::change_findings(facts, model, score.rank.map(|rank| rank.percentile));
     let (partners, more_partners) = partners::missing_partners(&survey, &together);
     let mut assessment = Assessment {
         level: Level::Low,

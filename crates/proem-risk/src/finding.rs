@@ -137,12 +137,15 @@ impl Raw {
 
 /// The findings of a change.
 #[must_use]
-pub fn find(facts: &AssessmentFacts<'_>, model: &RiskModel, percentile: Option<f64>) -> Found {
+pub fn change_findings(facts: &AssessmentFacts<'_>, model: &RiskModel, percentile: Option<f64>) -> Found {
     let (change, empty_files, empty_lessons) = (facts.change, KnownFiles::default(), Lessons::default());
     let quiet = quiet_parts(change);
     let lessons = facts.finding.lessons.unwrap_or(&empty_lessons);
-    let prints: Vec<LinePrints> =
-        change.files.iter().map(|file| patch_of(change, &file.path).map(FilePatch::prints).unwrap_or_default()).collect();
+    let prints: Vec<LinePrints> = change
+        .files
+        .iter()
+        .map(|file| patch_of(change, &file.path).map(FilePatch::prints).unwrap_or_default())
+        .collect();
     let scene = Scene {
         past: facts.past,
         at: time_of(facts.past, change),
@@ -153,11 +156,12 @@ pub fn find(facts: &AssessmentFacts<'_>, model: &RiskModel, percentile: Option<f
     };
     let search = Search { facts, scene: &scene };
     let row = |signal| lessons.table.row(signal, facts.finding.trained);
-    let mut found = importers::find(search);
-    found.extend(earlier::find(search, &lessons.memory));
-    found.extend(habits::find(search));
-    found.extend(operations::find(search));
-    let mut findings: Vec<Finding> = found.into_iter().map(|raw| finding(raw, change, row)).filter(is_worth_a_line).collect();
+    let mut found = importers::importer_findings(search);
+    found.extend(earlier::earlier_findings(search, &lessons.memory));
+    found.extend(habits::habit_findings(search));
+    found.extend(operations::operation_findings(search));
+    let mut findings: Vec<Finding> =
+        found.into_iter().map(|raw| finding(raw, change, row)).filter(is_worth_a_line).collect();
     findings.sort_by_key(|one| (!one.worth.raises, one.signal, core::cmp::Reverse(one.count), one.file));
     let signals = scene.signals(&lessons.memory);
     let earned = signals.into_iter().map(row).filter(|row| row.raises).collect();
@@ -227,7 +231,7 @@ fn command_word(path: &str) -> Option<&str> {
 }
 
 /// `a, b, c and 28 others`.
-fn named(sentence: Sentence, names: &[String]) -> Sentence {
+fn with_names(sentence: Sentence, names: &[String]) -> Sentence {
     let shown = names.get(..names.len().min(NAMED)).unwrap_or(names);
     let rest = names.len().saturating_sub(shown.len());
     let mut sentence = sentence;

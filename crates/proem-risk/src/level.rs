@@ -144,7 +144,10 @@ impl LevelReason {
     pub fn in_words(&self) -> String {
         match self {
             Self::Score { percentile } => {
-                format!("its score is above that of {} % of the repository's latest commits", percent_words(*percentile))
+                format!(
+                    "its score is above that of {} % of the repository's latest commits",
+                    percent_words(*percentile)
+                )
             }
             Self::Tier { high: 0, .. } => "no signal is HIGH".to_string(),
             Self::Tier { high: 1, names } => format!("one signal is HIGH: {}", list_metric_names(names)),

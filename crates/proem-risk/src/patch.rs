@@ -7,8 +7,8 @@
 mod operation;
 mod text;
 
-pub use self::operation::{Operation, OperationSite, operation_sites};
 use self::operation::check_balance;
+pub use self::operation::{Operation, OperationSite, operation_sites};
 pub(crate) use self::text::{is_comment_or_blank, is_equal_but_versions, is_telling, line_print};
 
 use alloc::vec::Vec;

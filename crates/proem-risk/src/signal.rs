@@ -224,7 +224,8 @@ impl Lessons {
             if !one.is_quiet() {
                 let before = history.before(one.commit);
                 let files = one.files.iter().map(SceneFile::of_past).collect();
-                let scene = Scene { past: &before, at: commit.at, author: Some(commit.author), files, known, window_days };
+                let scene =
+                    Scene { past: &before, at: commit.at, author: Some(commit.author), files, known, window_days };
                 let signals = scene.signals(&memory);
                 walked.push(Walked { commit: one.commit, features: one.features, signals });
             }

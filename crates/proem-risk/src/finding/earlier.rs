@@ -11,7 +11,7 @@ use crate::metrics::decides_level;
 use crate::patch::{Hunk, line_print};
 use crate::signal::{LineMemory, SignalName};
 
-pub(super) fn find(search: Search<'_>, memory: &LineMemory) -> Vec<Raw> {
+pub(super) fn earlier_findings(search: Search<'_>, memory: &LineMemory) -> Vec<Raw> {
     let counted = search.scene.files.iter().filter(|file| decides_level(file.role));
     let of = |file: &SceneFile<'_>| {
         let fixed = fixed_lines(file, memory).and_then(|lines| fixed_finding(search, file, &lines));

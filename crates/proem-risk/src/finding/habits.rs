@@ -12,7 +12,7 @@ use crate::history::FileId;
 use crate::metric::{Sentence, SentencePart};
 use crate::signal::SignalName;
 
-pub(super) fn find(search: Search<'_>) -> Vec<Raw> {
+pub(super) fn habit_findings(search: Search<'_>) -> Vec<Raw> {
     let is_there = |file: &&SceneFile<'_>| file.status != FileStatus::Deleted;
     let mut found: Vec<Raw> = missing_partners(search);
     // A habit of tests is one of the change: the file with the firmest says it for all.
@@ -41,7 +41,7 @@ fn missing_partners(search: Search<'_>) -> Vec<Raw> {
 fn missing_partner(search: Search<'_>, file: u32, habit: &Habit) -> Raw {
     let partner = search.facts.past.history().last_path(habit.other).to_text();
     let own = search.path(file);
-    let times = times(habit);
+    let times = times_in_words(habit);
     let evidence = Sentence::default()
         .then(SentencePart::Path(partner.clone()))
         .and(" is missing: it changed with ")
@@ -55,12 +55,17 @@ fn missing_partner(search: Search<'_>, file: u32, habit: &Habit) -> Raw {
         command: command_word(&partner).map(|partner| format!("git log -3 --stat -- {partner}")),
     };
     let count = usize::try_from(habit.together.numerator).unwrap_or(usize::MAX);
-    Raw { of: Some(habit.together), count, advice: Some(advice), ..Raw::new(SignalName::MissingPartner, file, evidence) }
+    Raw {
+        of: Some(habit.together),
+        count,
+        advice: Some(advice),
+        ..Raw::new(SignalName::MissingPartner, file, evidence)
+    }
 }
 
 fn without_tests(search: Search<'_>, file: &SceneFile<'_>, habit: &Habit) -> Raw {
     let test = search.facts.past.history().last_path(habit.other).to_text();
-    let times = times(habit);
+    let times = times_in_words(habit);
     let evidence = Sentence::ours("no test changes here, but tests changed with ")
         .then(SentencePart::Path(search.path(file.index)))
         .and(format!(" {times}, most often "))
@@ -77,7 +82,7 @@ fn without_tests(search: Search<'_>, file: &SceneFile<'_>, habit: &Habit) -> Raw
 }
 
 /// `17 of the last 18 times`.
-fn times(habit: &Habit) -> String {
+fn times_in_words(habit: &Habit) -> String {
     format!("{} of the last {} times", habit.together.numerator, habit.together.denominator)
 }
 

@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-use super::{Advice, Raw, Search, command_word, count_of, named};
+use super::{Advice, Raw, Search, command_word, count_of, with_names};
 use crate::change::{Change, ChangedFile, FileStatus};
 use crate::graph::EdgeKind;
 use crate::metric::{Sentence, SentencePart};
@@ -41,7 +41,7 @@ pub struct CalledFunction {
     pub callers: Vec<RepoPath>,
 }
 
-pub(super) fn find(search: Search<'_>) -> Vec<Raw> {
+pub(super) fn importer_findings(search: Search<'_>) -> Vec<Raw> {
     let Some(base) = search.facts.finding.base else { return Vec::new() };
     let numbered = || (0_u32..).zip(&search.facts.change.files);
     let gone = numbered().filter(|(_, file)| matches!(file.status, FileStatus::Deleted | FileStatus::Renamed));
@@ -67,11 +67,11 @@ fn moved_or_gone(search: Search<'_>, base: &FileTree, (index, file): (u32, &Chan
     let start = Sentence::default()
         .then(SentencePart::Path(old.clone()))
         .and(format!(" {done}; {} {import} it at the base: ", importers.len()));
-    let sentence = named(start, &names);
+    let sentence = with_names(start, &names);
     let evidence = if broken.is_empty() {
         sentence.and("; all of them find what they import afterwards")
     } else {
-        named(sentence.and(format!("; {} no longer find what they import: ", broken.len())), &broken)
+        with_names(sentence.and(format!("; {} no longer find what they import: ", broken.len())), &broken)
     };
     let first = broken.first().or_else(|| names.first()).cloned().unwrap_or_default();
     let advice = Advice {
@@ -79,7 +79,9 @@ fn moved_or_gone(search: Search<'_>, base: &FileTree, (index, file): (u32, &Chan
             .then(SentencePart::Path(old.clone()))
             .and(format!(", {} in all, beginning with ", count_of(names.len(), "file")))
             .then(SentencePart::Path(first)),
-        command: stem(file.base_path()).filter(|_| command_word(&old).is_some()).map(|stem| format!("git grep -n -w {stem}")),
+        command: stem(file.base_path())
+            .filter(|_| command_word(&old).is_some())
+            .map(|stem| format!("git grep -n -w {stem}")),
     };
     let raw = Raw::new(SignalName::BrokenImporters, index, evidence);
     Some(Raw { count: importers.len(), advice: Some(advice), ..raw })
@@ -130,10 +132,10 @@ fn other_signature(search: Search<'_>, base: &FileTree, called: &CalledFunction)
         .then(SentencePart::Message(function.name.clone()))
         .and(format!(", and {} {verb} not change: ", names.len()));
     let advice = Advice {
-        sentence: named(Sentence::ours("check the calls in "), &names).and(" against the new signature"),
+        sentence: with_names(Sentence::ours("check the calls in "), &names).and(" against the new signature"),
         command: command_word(&function.name).map(|name| format!("git grep -n -w {name}")),
     };
-    let raw = Raw::new(SignalName::ChangedSignature, function.file, named(start, &names));
+    let raw = Raw::new(SignalName::ChangedSignature, function.file, with_names(start, &names));
     Some(Raw { line: Some(function.line), count: names.len(), advice: Some(advice), ..raw })
 }
 
@@ -169,13 +171,15 @@ fn signature(line: &[u8]) -> Option<(&str, &str)> {
     let behind = marks.iter().find_map(|mark| {
         let at = text.find(mark)?;
         let before = text.get(..at)?;
-        let is_start = before.split_whitespace().all(|word| word.chars().all(|c| c.is_alphanumeric() || "()_".contains(c)));
+        let is_start =
+            before.split_whitespace().all(|word| word.chars().all(|c| c.is_alphanumeric() || "()_".contains(c)));
         is_start.then(|| text.get(at.saturating_add(mark.len())..)).flatten()
     });
     // C: it begins the line, and what follows the parameters is a body.
     let is_c = !line.starts_with(char::is_whitespace) && text.ends_with('{') && !text.contains('=');
     let behind = behind.or_else(|| is_c.then_some(text))?;
-    let behind = behind.strip_prefix('(').and_then(|receiver| receiver.split_once(')')).map_or(behind, |(_, rest)| rest);
+    let behind =
+        behind.strip_prefix('(').and_then(|receiver| receiver.split_once(')')).map_or(behind, |(_, rest)| rest);
     let (head, rest) = behind.split_once('(')?;
     let name = head.split(['<', '[']).next()?.trim().rsplit([' ', '*', '&']).next()?;
     let parameters = rest.rsplit_once(')')?.0;

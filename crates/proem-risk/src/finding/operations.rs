@@ -12,7 +12,7 @@ use crate::patch::{Operation, OperationSite, operation_sites};
 use crate::path::FileRole;
 use crate::signal::SignalName;
 
-pub(super) fn find(search: Search<'_>) -> Vec<Raw> {
+pub(super) fn operation_findings(search: Search<'_>) -> Vec<Raw> {
     let mut found = Vec::new();
     for (scene, file) in search.scene.files.iter().zip(&search.facts.change.files) {
         let sites = patch_of(search.facts.change, &file.path).map(operation_sites).unwrap_or_default();
@@ -35,9 +35,11 @@ fn operation(search: Search<'_>, (scene, file): (&SceneFile<'_>, &ChangedFile), 
     };
     let path = search.path(scene.index);
     let lost = if site.lost > 0 { format!(", {} fewer", site.lost) } else { alloc::string::String::new() };
-    let evidence = Sentence::default()
-        .then(SentencePart::Path(path.clone()))
-        .and(format!(" {what} at line {} (`{}`{lost})", site.line, site.word.trim()));
+    let evidence = Sentence::default().then(SentencePart::Path(path.clone())).and(format!(
+        " {what} at line {} (`{}`{lost})",
+        site.line,
+        site.word.trim()
+    ));
     let advice = Advice {
         sentence: Sentence::ours("have line ")
             .and(format!("{} of ", site.line))

@@ -257,7 +257,11 @@ pub(crate) fn reverted_lines(changed: &SceneFile<'_>, memory: &LineMemory) -> Op
 fn most_lines(lines: impl Iterator<Item = (u64, LineOrigin)>) -> Option<EarlierLines> {
     let mut by_commit: BTreeMap<CommitIndex, EarlierLines> = BTreeMap::new();
     for (print, origin) in lines {
-        by_commit.entry(origin.commit).or_insert_with(|| EarlierLines { origin, prints: Vec::new() }).prints.push(print);
+        by_commit
+            .entry(origin.commit)
+            .or_insert_with(|| EarlierLines { origin, prints: Vec::new() })
+            .prints
+            .push(print);
     }
     by_commit.into_values().max_by_key(|lines| lines.prints.len())
 }

@@ -3,7 +3,22 @@ use super::*;
 #[test]
 fn a_path_that_a_shell_would_read_is_in_no_command() {
     assert_eq!(command_word("src/a-b_c.d.py"), Some("src/a-b_c.d.py"));
-    for hostile in ["a;rm -rf ~", "$(x)", "`x`", "a b", "-rf", "--output=x", "a'b", "a\nb", "", "a|b", "a\u{202e}b", "*", "~x", "a&b"] {
+    for hostile in [
+        "a;rm -rf ~",
+        "$(x)",
+        "`x`",
+        "a b",
+        "-rf",
+        "--output=x",
+        "a'b",
+        "a\nb",
+        "",
+        "a|b",
+        "a\u{202e}b",
+        "*",
+        "~x",
+        "a&b",
+    ] {
         assert_eq!(command_word(hostile), None, "{hostile:?}");
     }
 }
@@ -12,11 +27,12 @@ fn a_path_that_a_shell_would_read_is_in_no_command() {
 fn names_are_listed_up_to_three() {
     let list = |names: &[&str]| {
         let names: Vec<String> = names.iter().map(|name| (*name).to_string()).collect();
-        let Sentence(parts) = named(Sentence::default(), &names);
+        let Sentence(parts) = with_names(Sentence::default(), &names);
         let text = |part: &SentencePart| match part {
-            SentencePart::Ours(text) | SentencePart::Path(text) | SentencePart::Person(text) | SentencePart::Message(text) => {
-                text.clone()
-            }
+            SentencePart::Ours(text)
+            | SentencePart::Path(text)
+            | SentencePart::Person(text)
+            | SentencePart::Message(text) => text.clone(),
         };
         parts.iter().map(text).collect::<String>()
     };

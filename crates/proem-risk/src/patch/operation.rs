@@ -61,33 +61,95 @@ const OPERATIONS: [(Operation, Counting, &[&str]); 7] = [
         Operation::Concurrency,
         Counting::Either,
         &[
-            "mutex", "Mutex", "RwLock", "rwlock", "pthread_", "atomic", "Atomic", "synchronized", "volatile", "semaphore",
-            "Semaphore", ".lock()", ".unlock()", "lock_", "unlock_", "std::thread", "thread::spawn", "threading.",
-            "asyncio.", "sync.", "go func", "memory_order", "await ", "chan ", "critical_section",
+            "mutex",
+            "Mutex",
+            "RwLock",
+            "rwlock",
+            "pthread_",
+            "atomic",
+            "Atomic",
+            "synchronized",
+            "volatile",
+            "semaphore",
+            "Semaphore",
+            ".lock()",
+            ".unlock()",
+            "lock_",
+            "unlock_",
+            "std::thread",
+            "thread::spawn",
+            "threading.",
+            "asyncio.",
+            "sync.",
+            "go func",
+            "memory_order",
+            "await ",
+            "chan ",
+            "critical_section",
         ],
     ),
     (
         Operation::Permissions,
         Counting::Either,
         &[
-            "chmod", "chown", "setuid", "setgid", "umask", "permissions:", "permission", "sudo ", "is_admin", "authorize",
-            "secrets.", "id-token", "contents: write", "packages: write", "pull_request_target", "curl ", "wget ",
+            "chmod",
+            "chown",
+            "setuid",
+            "setgid",
+            "umask",
+            "permissions:",
+            "permission",
+            "sudo ",
+            "is_admin",
+            "authorize",
+            "secrets.",
+            "id-token",
+            "contents: write",
+            "packages: write",
+            "pull_request_target",
+            "curl ",
+            "wget ",
         ],
     ),
     (
         Operation::StoredData,
         Counting::Added,
         &[
-            "DROP TABLE", "DROP COLUMN", "ALTER TABLE", "TRUNCATE TABLE", "DELETE FROM", "RemoveField", "AlterField",
-            "drop_table", "drop_column", "remove_column", "alter_column", "dropColumn", "dropIfExists",
+            "DROP TABLE",
+            "DROP COLUMN",
+            "ALTER TABLE",
+            "TRUNCATE TABLE",
+            "DELETE FROM",
+            "RemoveField",
+            "AlterField",
+            "drop_table",
+            "drop_column",
+            "remove_column",
+            "alter_column",
+            "dropColumn",
+            "dropIfExists",
         ],
     ),
     (
         Operation::ErrorPath,
         Counting::Lost,
         &[
-            "catch", "except ", "except:", "raise ", "throw ", "Err(", "err != nil", "goto err", "return -1", "errno",
-            "C_ERR", "rescue", "bail!", "ensure!", "map_err", "assert(",
+            "catch",
+            "except ",
+            "except:",
+            "raise ",
+            "throw ",
+            "Err(",
+            "err != nil",
+            "goto err",
+            "return -1",
+            "errno",
+            "C_ERR",
+            "rescue",
+            "bail!",
+            "ensure!",
+            "map_err",
+            "assert(",
         ],
     ),
     (Operation::Assertions, Counting::Lost, CHECKS),
@@ -95,8 +157,20 @@ const OPERATIONS: [(Operation, Counting, &[&str]); 7] = [
         Operation::SkippedTest,
         Counting::Added,
         &[
-            "#[ignore", "pytest.skip", "mark.skip", "mark.xfail", "unittest.skip", "t.Skip", "@Ignore", "@Disabled",
-            "it.skip", "test.skip", "describe.skip", "xit(", "markTestSkipped", "XCTSkip",
+            "#[ignore",
+            "pytest.skip",
+            "mark.skip",
+            "mark.xfail",
+            "unittest.skip",
+            "t.Skip",
+            "@Ignore",
+            "@Disabled",
+            "it.skip",
+            "test.skip",
+            "describe.skip",
+            "xit(",
+            "markTestSkipped",
+            "XCTSkip",
         ],
     ),
     (Operation::AddedTest, Counting::Added, &["#[test]", "#[tokio::test", "rgtest!", "def test_", "func Test"]),
@@ -125,8 +199,8 @@ pub fn operation_sites(patch: &FilePatch) -> Vec<OperationSite> {
 }
 
 fn site(patch: &FilePatch, operation: Operation, counting: Counting, words: &[&'static str]) -> Option<OperationSite> {
-    let added = matches(patch, words, |hunk| (&hunk.added, hunk.new_start));
-    let removed = matches(patch, words, |hunk| (&hunk.removed, hunk.old_start));
+    let added = word_matches(patch, words, |hunk| (&hunk.added, hunk.new_start));
+    let removed = word_matches(patch, words, |hunk| (&hunk.removed, hunk.old_start));
     let lost = u32::try_from(removed.len().saturating_sub(added.len())).unwrap_or(u32::MAX);
     // A line that only moved, or changed around the word, has it on both sides.
     let first = match counting {
@@ -135,19 +209,24 @@ fn site(patch: &FilePatch, operation: Operation, counting: Counting, words: &[&'
         Counting::Lost if lost > 0 => removed.first(),
         _ => None,
     };
-    first.map(|&(line, word)| OperationSite { operation, line, word, lost: if counting == Counting::Lost { lost } else { 0 } })
+    first.map(|&(line, word)| OperationSite {
+        operation,
+        line,
+        word,
+        lost: if counting == Counting::Lost { lost } else { 0 },
+    })
 }
 
 /// Lines that check something: those added less those taken away.
 pub(super) fn check_balance(patch: &FilePatch) -> i32 {
     let count = |side: fn(&Hunk) -> (&Vec<Vec<u8>>, u32)| {
-        i32::try_from(matches(patch, CHECKS, side).len()).unwrap_or(i32::MAX)
+        i32::try_from(word_matches(patch, CHECKS, side).len()).unwrap_or(i32::MAX)
     };
     count(|hunk| (&hunk.added, hunk.new_start)).saturating_sub(count(|hunk| (&hunk.removed, hunk.old_start)))
 }
 
 /// The lines of one side that have one of the words.
-fn matches<'w>(
+fn word_matches<'w>(
     patch: &FilePatch,
     words: &[&'w str],
     side: fn(&Hunk) -> (&Vec<Vec<u8>>, u32),
@@ -157,7 +236,8 @@ fn matches<'w>(
         (start..).zip(lines)
     });
     let code = numbered.filter(|(_, line)| !is_comment_or_blank(line, patch.path.as_bytes()));
-    code.filter_map(|(number, line)| Some((number, *words.iter().find(|word| has_word(line, word.as_bytes()))?))).collect()
+    code.filter_map(|(number, line)| Some((number, *words.iter().find(|word| has_word(line, word.as_bytes()))?)))
+        .collect()
 }
 
 /// Whether a line has a word that doesn't continue a longer one: `block_size` has no `lock_`.

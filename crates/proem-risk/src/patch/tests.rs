@@ -71,7 +71,11 @@ fn a_huge_patch_is_cut_and_has_no_prints() {
 
 #[test]
 fn prints_are_those_of_telling_lines_whatever_their_space() {
-    let one = patch("a.c", &["  return compute_total(a,  b);"], &["return compute_total(a, b);", "}", "// a long comment line here"]);
+    let one = patch(
+        "a.c",
+        &["  return compute_total(a,  b);"],
+        &["return compute_total(a, b);", "}", "// a long comment line here"],
+    );
     assert_eq!(one.prints(), LinePrints::default(), "the line only moved, a brace and a comment tell nothing");
     let two = patch("a.c", &[], &["if (total > limit_of(account)) reject();"]);
     assert_eq!(two.prints().added.len(), 1);
@@ -83,7 +87,11 @@ fn only_versions_change() {
         assert_eq!(patch("Cargo.toml", &[old], &[new]).changes_only_versions(), expected, "{old} → {new}");
     };
     check("version = \"0.4.19\"", "version = \"0.4.20\"", true);
-    check("globset = { version = \"0.4.19\", path = \"../globset\" }", "globset = { version = \"0.4.20\", path = \"../globset\" }", true);
+    check(
+        "globset = { version = \"0.4.19\", path = \"../globset\" }",
+        "globset = { version = \"0.4.20\", path = \"../globset\" }",
+        true,
+    );
     check("uses: actions/checkout@v4", "uses: actions/checkout@v5", true);
     check("__version__ = \"3.1.3.dev\"", "__version__ = \"3.1.3\"", true);
     check("timeout = 30", "timeout = 3000", false);
@@ -118,7 +126,8 @@ fn only_comments_change() {
 #[test]
 fn operations_are_told_by_words_of_code() {
     let check = |removed: &[&str], added: &[&str], expected: &[Operation]| {
-        let found: Vec<Operation> = operation_sites(&patch("a.rs", removed, added)).iter().map(|site| site.operation).collect();
+        let found: Vec<Operation> =
+            operation_sites(&patch("a.rs", removed, added)).iter().map(|site| site.operation).collect();
         assert_eq!(found, expected, "{removed:?} → {added:?}");
     };
     check(&[], &["let guard = state.lock().unwrap();"], &[Operation::Concurrency]);

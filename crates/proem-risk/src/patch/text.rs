@@ -60,7 +60,8 @@ fn is_slash_comment(line: &[u8], text: &[u8]) -> bool {
     let is_all = ends.is_none_or(|at| at.saturating_add(2) == text.len());
     // `//go:build ignore` and `//export f` are no comments to a compiler: a mark before a letter may be a directive.
     let is_directive = text.strip_prefix(b"//").and_then(<[u8]>::first).is_some_and(u8::is_ascii_alphabetic);
-    (text.starts_with(b"//") && !is_directive) || (is_all && (is_inside || text.starts_with(b"/*") || text.starts_with(b"*/")))
+    (text.starts_with(b"//") && !is_directive)
+        || (is_all && (is_inside || text.starts_with(b"/*") || text.starts_with(b"*/")))
 }
 
 /// Comments that an interpreter obeys: the encoding of a file, and the switches of Ruby and Python.
@@ -95,8 +96,10 @@ fn without_versions(line: &[u8]) -> Option<Vec<u8>> {
 fn is_version(word: &[u8]) -> bool {
     let number = word.strip_prefix(b"v").unwrap_or(word);
     let mut parts = number.split(|&byte| byte == b'.');
-    let is_number = |part: Option<&[u8]>| part.is_some_and(|part| !part.is_empty() && part.iter().all(u8::is_ascii_digit));
-    let is_dotted = is_number(parts.next()) && parts.next().and_then(|part| part.first()).is_some_and(u8::is_ascii_digit);
+    let is_number =
+        |part: Option<&[u8]>| part.is_some_and(|part| !part.is_empty() && part.iter().all(u8::is_ascii_digit));
+    let is_dotted =
+        is_number(parts.next()) && parts.next().and_then(|part| part.first()).is_some_and(u8::is_ascii_digit);
     let is_id = matches!(word.len(), 40 | 64) && word.iter().all(u8::is_ascii_hexdigit);
     // `v4` of an action is one, and `8` alone is not.
     let is_major = word.len() > 1 && word.starts_with(b"v") && number.iter().all(u8::is_ascii_digit);

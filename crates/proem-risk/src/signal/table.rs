@@ -161,9 +161,9 @@ impl SignalTable {
         match trained.iter().find(|one| one.signal == signal) {
             Some(clones) if !is_enough => {
                 let expected = Expected { base: Some(clones.expected), by_size: Some(clones.expected_by_size) };
-                judged(signal, clones.with, expected, RowSource::Clones)
+                judge_signal(signal, clones.with, expected, RowSource::Clones)
             }
-            _ => judged(signal, with, here, RowSource::Here),
+            _ => judge_signal(signal, with, here, RowSource::Here),
         }
     }
 
@@ -181,7 +181,7 @@ struct Expected {
 }
 
 /// A signal that only large commits have tells what the rank tells already, so both ratios count.
-fn judged(signal: SignalName, with: Base, expected: Expected, source: RowSource) -> SignalRow {
+fn judge_signal(signal: SignalName, with: Base, expected: Expected, source: RowSource) -> SignalRow {
     let between = with.fraction().between();
     let over = |expected: Option<f64>| {
         expected.filter(|expected| *expected > 0.0).map(|expected| count_to_f64(with.fixed) / expected)
@@ -190,7 +190,15 @@ fn judged(signal: SignalName, with: Base, expected: Expected, source: RowSource)
     let base = expected.base.map(|base| base / count_to_f64(with.commits.max(1)));
     let is_above = between.zip(base).is_some_and(|(between, base)| between.low > base);
     let is_worthy = [ratio, ratio_by_size].iter().all(|ratio| ratio.is_some_and(|ratio| ratio >= WORTHY));
-    SignalRow { signal, with, between, ratio, ratio_by_size, source, raises: with.commits >= ENOUGH && is_above && is_worthy }
+    SignalRow {
+        signal,
+        with,
+        between,
+        ratio,
+        ratio_by_size,
+        source,
+        raises: with.commits >= ENOUGH && is_above && is_worthy,
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of commits are far below 2⁵³")]
@@ -231,7 +239,7 @@ impl Worth {
             }
             like
         });
-        Some(Self { base, like_this, auc: area(scored)?, auc_lines: area(added)? })
+        Some(Self { base, like_this, auc: area_under_curve(scored)?, auc_lines: area_under_curve(added)? })
     }
 }
 
@@ -241,7 +249,7 @@ fn share_in_percent(part: usize, whole: usize) -> f64 {
 }
 
 /// The area under the curve of Mann and Whitney (1947): pairs in the right order, and half of the ties.
-fn area(mut scored: Vec<(f64, bool)>) -> Option<f64> {
+fn area_under_curve(mut scored: Vec<(f64, bool)>) -> Option<f64> {
     scored.sort_by(|one, other| one.0.total_cmp(&other.0));
     let (mut right, mut clean, mut fixed) = (0.0, 0.0, 0.0);
     for tied in scored.chunk_by(|one, other| one.0.total_cmp(&other.0).is_eq()) {

@@ -5,7 +5,8 @@ fn a_signal_raises_only_where_it_has_earned_it() {
     let check = |fixed: u64, commits: u64, base: (u64, u64), expected: bool| {
         let counts = BTreeMap::from([(SignalName::FixedLines, table::Base { fixed, commits })]);
         #[expect(clippy::cast_precision_loss, reason = "small counts")]
-        let by_size = BTreeMap::from([(SignalName::FixedLines, base.0 as f64 * commits as f64 / (base.1.max(1) as f64))]);
+        let by_size =
+            BTreeMap::from([(SignalName::FixedLines, base.0 as f64 * commits as f64 / (base.1.max(1) as f64))]);
         let table = SignalTable { base: table::Base { fixed: base.0, commits: base.1 }, counts, by_size };
         assert_eq!(table.row(SignalName::FixedLines, &[]).raises, expected, "{fixed} of {commits}, base {base:?}");
     };

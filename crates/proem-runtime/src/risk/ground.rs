@@ -152,12 +152,7 @@ impl GroundReader {
         (Sample { commits, of }, rows.patched)
     }
 
-    fn rows(
-        &self,
-        history: &History,
-        drawn: &[DrawnCommit],
-        classifier: PathClassifier<'_>,
-    ) -> SampleRows {
+    fn rows(&self, history: &History, drawn: &[DrawnCommit], classifier: PathClassifier<'_>) -> SampleRows {
         let mut all = lock(&self.rows);
         if let Some(rows) = all.iter().find(|known| known.attributes == *classifier.attributes) {
             return rows.clone();

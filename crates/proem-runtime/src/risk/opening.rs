@@ -113,9 +113,6 @@ impl Assessor {
     }
 }
 
-/// So many commits may have no telling line.
-const FEW: usize = 50;
-
 struct AssessorReading<'r> {
     git: &'r GitProgram,
     repository: &'r Repository,
@@ -155,11 +152,6 @@ impl AssessorReading<'_> {
         let ids: Vec<ObjectId> = ids.into_iter().collect();
         (self.progress)(AssessorProgress::Sample(ids.len()));
         let drawn = read_drawn_commits(self.git, self.repository, &ids, self.options.cache.as_deref());
-        let has_no_lines = |drawn: &DrawnCommit| drawn.files.iter().all(|file| file.prints.added.is_empty());
-        if drawn.as_ref().is_ok_and(|drawn| drawn.len() > FEW && drawn.iter().all(has_no_lines)) {
-            let note = "the lines of past commits could not be read in time, so signals have no figures of this repository";
-            about.notes.push(note.to_owned());
-        }
         drawn
             .map_err(|error| {
                 let note = format!("past commits can't be scored, so the score has no percentile: {error}");

@@ -128,18 +128,20 @@ pub(super) fn advice_sentence(advice: &Advice) -> ReportSentence {
 /// The place of a change among the repository's latest, with what such places have been worth. Nothing without a rank.
 pub(super) fn rank_sentence(assessment: &Assessment) -> Option<String> {
     let rank = assessment.score.rank?;
-    let place = format!(
-        "riskier than {} % of this repository's last {} changes",
-        percent_words(rank.percentile),
-        rank.among
-    );
+    let place =
+        format!("riskier than {} % of this repository's last {} changes", percent_words(rank.percentile), rank.among);
     let Some(worth) = assessment.found.worth else {
-        return Some(format!("{place}; what that is worth here is unknown: too few past changes needed a fix"));
+        return Some(format!("{place}; what that is worth here is unknown"));
     };
     let share = |base: proem_risk::signal::Base| base.share().filter(|share| *share > 0.0);
     let like = worth.like_this.and_then(|like| Some((like, like.share()?, share(worth.base)?)));
     let times = like.map(|(like, own, base)| {
-        format!("; {} of {} such changes needed a fix, {:.1} times the usual share", like.fixed, like.commits, own / base)
+        format!(
+            "; {} of {} such changes needed a fix, {:.1} times the usual share",
+            like.fixed,
+            like.commits,
+            own / base
+        )
     });
     let (auc, lines) = (worth.auc, worth.auc_lines);
     Some(format!("{place}{} (AUC {auc:.2}, lines added {lines:.2})", times.unwrap_or_default()))

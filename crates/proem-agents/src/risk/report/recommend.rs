@@ -70,7 +70,9 @@ pub(super) fn recommend(change: &Change, assessment: &Assessment, only: Option<u
         Some(()).filter(|()| only.is_none()).and_then(|()| history_advice(assessment)),
     ];
     let mut advice: Vec<ReportSentence> = Vec::new();
-    for words in of_findings.chain(of_signal(Signal::High)).chain(own.into_iter().flatten()).chain(of_signal(Signal::Medium)) {
+    for words in
+        of_findings.chain(of_signal(Signal::High)).chain(own.into_iter().flatten()).chain(of_signal(Signal::Medium))
+    {
         if !advice.contains(&words) {
             advice.push(words);
         }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use proem_risk::assess::{Assessment, ChangeScore, FileAssessment, Investigate, Partner};
 use proem_risk::change::{Change, ChangeKind, ChangedFile, FileKind, FileStatus, LineCounts};
-use proem_risk::history::ObjectId;
 use proem_risk::finding::{Advice, Finding};
+use proem_risk::history::ObjectId;
 use proem_risk::identity::Person;
 use proem_risk::level::{Level, LevelReason, LevelRules};
 use proem_risk::metric::{
@@ -212,14 +212,25 @@ fn findings_advise_first_each_with_its_command_and_signals_only_where_they_decid
     assert_eq!(exact(&report.recommendations), ["make sure that it stays fixed; see git show abc"]);
     assert_eq!(report.findings[0].path, "a.rs");
     let rank = report.rank.unwrap();
-    assert!(rank.starts_with("riskier than 97.4 % of this repository's last 480 changes; what that is worth here is"), "{rank}");
+    assert!(
+        rank.starts_with("riskier than 97.4 % of this repository's last 480 changes; what that is worth here is"),
+        "{rank}"
+    );
 }
 
 #[test]
 fn the_score_is_answered_by_a_split_only_if_size_makes_it() {
     for (top, added, expected) in [
-        (Feature::La, 100, vec!["split the change (200 added lines in 2 files); begin with b.rs; see git show --stat aaaaaaaaaaaa"]),
-        (Feature::Nf, 100, vec!["split the change (200 added lines in 2 files); begin with b.rs; see git show --stat aaaaaaaaaaaa"]),
+        (
+            Feature::La,
+            100,
+            vec!["split the change (200 added lines in 2 files); begin with b.rs; see git show --stat aaaaaaaaaaaa"],
+        ),
+        (
+            Feature::Nf,
+            100,
+            vec!["split the change (200 added lines in 2 files); begin with b.rs; see git show --stat aaaaaaaaaaaa"],
+        ),
         (Feature::Exp, 100, vec![]),
         // A small change is read at once.
         (Feature::La, 99, vec![]),
@@ -239,7 +250,10 @@ fn tests_are_not_split_off() {
     made.change.files[2].lines = Some(LineCounts { added: 900, removed: 0 });
     made.change.files[2].class.role = FileRole::Test;
     let report = RiskReport::new(&made.change, &made.assessment, None, about());
-    assert_eq!(exact(&report.recommendations), ["split the change (300 added lines in 2 files); begin with b.rs; see git show --stat aaaaaaaaaaaa"]);
+    assert_eq!(
+        exact(&report.recommendations),
+        ["split the change (300 added lines in 2 files); begin with b.rs; see git show --stat aaaaaaaaaaaa"]
+    );
     made.change.files[1].class.role = FileRole::Test;
     let report = RiskReport::new(&made.change, &made.assessment, None, about());
     assert_eq!(exact(&report.recommendations), [""; 0]);
@@ -291,8 +305,13 @@ fn sensitive_files_are_reviewed_by_who_answers_for_them() {
     made.assessment.files[0].class.sensitive = Some(Sensitive::Security);
     made.assessment.reasons = vec![LevelReason::Sensitive { file: 0 }];
     let report = RiskReport::new(&made.change, &made.assessment, None, about());
-    assert_eq!(exact(&report.recommendations), ["have keys.rs reviewed by somebody responsible for security: it can do harm in one line; see git show --stat \
-          aaaaaaaaaaaa"]);
+    assert_eq!(
+        exact(&report.recommendations),
+        [
+            "have keys.rs reviewed by somebody responsible for security: it can do harm in one line; see git show --stat \
+          aaaaaaaaaaaa"
+        ]
+    );
     assert!(report.reasoning.exact().starts_with("MEDIUM: "), "{:?}", report.reasoning);
     assert!(report.reasons[0].names("keys.rs"));
 }

@@ -51,7 +51,10 @@ fn signals_table(base: Base, rows: &[SignalRow]) -> String {
         ),
         None => "No past change is old enough to tell whether it needed a fix.\n\n".to_owned(),
     };
-    let head = format!("{:WORDS$} {:>14} {:SHARE$} {:>6} {:>7}  raises", "a change that …", "needed a fix", "  share", "× base", "× size");
+    let head = format!(
+        "{:WORDS$} {:>14} {:SHARE$} {:>6} {:>7}  raises",
+        "a change that …", "needed a fix", "  share", "× base", "× size"
+    );
     out.push_str(&format!("{}\n", ui::style_text(ui::DIM, &head)));
     for row in rows {
         out.push_str(&signal_line(row));

@@ -57,7 +57,10 @@ fn lines_of_a_fix_are_found_again_with_the_fix_and_its_age() {
     let assessment = world.assess(Depth::TierOne);
     let found = only(&assessment, SignalName::FixedLines);
     let words = text(&found.evidence);
-    assert!(words.starts_with("‹a.py› loses 1 line of the fix ") && words.ends_with(", made 40 days before: ‹Fix overdraft›"));
+    assert!(
+        words.starts_with("‹a.py› loses 1 line of the fix ")
+            && words.ends_with(", made 40 days before: ‹Fix overdraft›")
+    );
     assert_eq!((found.line, found.count, found.days), (Some(5), 1, Some(40)));
     assert!(found.advice.as_ref().unwrap().command.as_ref().unwrap().starts_with("git show 0000"));
     // Moving it inside the file, or a line that somebody wrote since, is no such thing.
@@ -66,20 +69,31 @@ fn lines_of_a_fix_are_found_again_with_the_fix_and_its_age() {
     moved.changes("a.py", &[FIXED], &[FIXED]);
     assert!(!has(&moved.assess(Depth::TierOne), SignalName::FixedLines));
     let mut rewritten = world.clone();
-    rewritten.commit(5, "bob", &["a.py"]).with_lines(&[FIXED], &[]).commit(4, "bob", &["a.py"]).with_lines(&[], &[FIXED]);
+    rewritten
+        .commit(5, "bob", &["a.py"])
+        .with_lines(&[FIXED], &[])
+        .commit(4, "bob", &["a.py"])
+        .with_lines(&[], &[FIXED]);
     assert!(!has(&rewritten.assess(Depth::TierOne), SignalName::FixedLines));
 }
 
 #[test]
 fn reverted_code_that_comes_back_is_found() {
-    let lines = ["cache_of_answers = load_answers_of_yesterday()", "cache_of_answers.refresh_in_background()", "return cache_of_answers.get(question)"];
+    let lines = [
+        "cache_of_answers = load_answers_of_yesterday()",
+        "cache_of_answers.refresh_in_background()",
+        "return cache_of_answers.get(question)",
+    ];
     let mut world = World::new(&["a.py"]);
     world.commit(90, "bob", &["a.py"]).with_lines(&[], &lines);
     world.says(80, "bob", &["a.py"], ("Revert \"Cache answers\"", Mends::Revert)).with_lines(&lines, &[]);
     world.changes("a.py", &[], &lines);
     let assessment = world.assess(Depth::TierOne);
     let words = text(&only(&assessment, SignalName::RevertedLines).evidence);
-    assert!(words.contains("gets 3 lines back that ") && words.ends_with("80 days before: ‹Revert \"Cache answers\"›"), "{words}");
+    assert!(
+        words.contains("gets 3 lines back that ") && words.ends_with("80 days before: ‹Revert \"Cache answers\"›"),
+        "{words}"
+    );
 }
 
 #[test]
@@ -89,7 +103,10 @@ fn a_change_without_its_usual_tests_is_told_so() {
         world.commit(100 - day, "bob", &["a.py", "test_a.py"]);
     });
     let words = text(&only(&world.assess(Depth::TierOne), SignalName::WithoutTests).evidence);
-    assert_eq!(words, "no test changes here, but tests changed with ‹a.py› 10 of the last 10 times, most often ‹test_a.py›");
+    assert_eq!(
+        words,
+        "no test changes here, but tests changed with ‹a.py› 10 of the last 10 times, most often ‹test_a.py›"
+    );
     let with = World { listed: world.listed.clone(), ..World::new(&["a.py", "test_b.py"]) };
     let with = World { change: proem_risk::change::Change { base: world.change.base, ..with.change.clone() }, ..with };
     assert!(!has(&with.assess(Depth::TierOne), SignalName::WithoutTests));
@@ -103,7 +120,10 @@ fn a_file_that_nobody_active_knows_is_named() {
     });
     world.commit(20, "ann", &["b.py"]);
     let words = text(&only(&world.assess(Depth::TierOne), SignalName::Strangers).evidence);
-    assert_eq!(words, "nobody who knows ‹a.py› is active: the last author of its 3 commits committed 2 years before for the last time");
+    assert_eq!(
+        words,
+        "nobody who knows ‹a.py› is active: the last author of its 3 commits committed 2 years before for the last time"
+    );
     // Somebody who wrote it is still here, if elsewhere; or is the author by another address.
     let mut active = world.clone();
     active.commit(10, "gone", &["b.py"]);

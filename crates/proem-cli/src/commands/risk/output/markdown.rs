@@ -115,7 +115,7 @@ fn risk_comment_head(report: &RiskReport) -> String {
         out.push_str(&format!("\nRank: {}\n", escape_markup(rank)));
     }
     push_folded_list(&mut out, "Why", &report.reasons.iter().map(markdown_sentence).collect::<Vec<_>>());
-    if report.mode == AssessmentMode::Investigated {
+    if report.mode == AssessmentMode::Investigated || report.rank.is_none() {
         push_folded_list(&mut out, "Evidence", &report.key_evidence.iter().map(markdown_sentence).collect::<Vec<_>>());
     }
     push_folded_list(&mut out, "To do", &report.recommendations.iter().map(markdown_sentence).collect::<Vec<_>>());

@@ -67,7 +67,7 @@ pub(super) fn risk_screen(report: &RiskReport, width: usize) -> String {
         page.text("rank", rank, 2);
     }
     page.texts("why", other_reasons(report).take(REASONS).map(short_screen_sentence), 1);
-    if report.mode == AssessmentMode::Investigated {
+    if report.mode == AssessmentMode::Investigated || report.rank.is_none() {
         page.texts("evidence", report.key_evidence.iter().take(MOST).map(short_screen_sentence), 2);
     }
     page.texts("to do", report.recommendations.iter().take(MOST).map(short_screen_sentence), 2);

@@ -248,7 +248,9 @@ fn found(path: &str, other: &str, subject: &str) -> Found {
     let partner = finding(
         SignalName::MissingPartner,
         missing.and(" 17 of the last 18 times"),
-        Sentence::ours("change ").then(other).and(" too, or say why not: the two changed together 17 of the last 18 times"),
+        Sentence::ours("change ")
+            .then(other)
+            .and(" too, or say why not: the two changed together 17 of the last 18 times"),
         None,
     );
     let earned = vec![fixed.worth.clone()];
