@@ -159,9 +159,9 @@ const OPERATIONS: [(Operation, Counting, &[&str]); 7] = [
         &[
             "#[ignore",
             "pytest.skip",
-            "mark.skip",
-            "mark.xfail",
-            "unittest.skip",
+            "mark.skip(",
+            "mark.xfail(",
+            "unittest.skip(",
             "t.Skip",
             "@Ignore",
             "@Disabled",

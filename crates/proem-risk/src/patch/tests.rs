@@ -77,6 +77,8 @@ fn prints_are_those_of_telling_lines_whatever_their_space() {
         &["return compute_total(a, b);", "}", "// a long comment line here"],
     );
     assert_eq!(one.prints(), LinePrints::default(), "the line only moved, a brace and a comment tell nothing");
+    let prose = patch("a.py", &["Call a prompt function, passing the full prompt on"], &[]);
+    assert_eq!(prose.prints(), LinePrints::default(), "prose of a docstring");
     let two = patch("a.c", &[], &["if (total > limit_of(account)) reject();"]);
     assert_eq!(two.prints().added.len(), 1);
 }
@@ -137,5 +139,6 @@ fn operations_are_told_by_words_of_code() {
     check(&["if err != nil {"], &["if err != nil && retry {"], &[]);
     check(&["assert_eq!(one, two);"], &[], &[Operation::Assertions]);
     check(&[], &["#[ignore]"], &[Operation::SkippedTest]);
+    check(&[], &["@pytest.mark.skipif(WIN, reason=why)"], &[]);
     check(&[], &["cursor.execute(\"DROP TABLE users\")"], &[Operation::StoredData]);
 }

@@ -5,12 +5,14 @@ use alloc::vec::Vec;
 /// The fewest letters and digits of a line that is recognised: `return false;` stands in every file.
 const TELLING: usize = 14;
 
-/// Whether a line is telling: long enough to be recognised, and no comment or import.
+/// Whether a line is telling: long enough to be recognised, with a sign of code, and no comment or import. The prose of
+/// a docstring has no such sign.
 pub(crate) fn is_telling(line: &[u8]) -> bool {
     let text = line.trim_ascii();
     let solid = text.iter().filter(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()).count();
     let imports: [&[u8]; 6] = [b"import ", b"from ", b"use ", b"#include", b"using ", b"require("];
-    solid >= TELLING && !has_comment_mark(text) && !imports.iter().any(|start| text.starts_with(start))
+    let has_sign = text.iter().any(|byte| b"=(){}[];".contains(byte));
+    solid >= TELLING && has_sign && !has_comment_mark(text) && !imports.iter().any(|start| text.starts_with(start))
 }
 
 /// The print of a line: 64 bits of FNV-1a (Fowler, Noll and Vo 1991) over its text without space at its ends. Runs of
