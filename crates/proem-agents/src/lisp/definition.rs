@@ -11,7 +11,7 @@ use proem_text::{Audience, Label, Source};
 /// An agent, as its file defines it.
 #[derive(Debug, Clone)]
 pub struct AgentDefinition {
-    /// Its name.
+    /// As `proem run` names it: a path in the book, without the file's ending.
     pub name: String,
     /// Its mission. `{{name}}` represents an input.
     pub mission: String,
@@ -94,7 +94,7 @@ pub struct ToolDefinition {
     pub kind: ToolKind,
 }
 
-/// The terms of a parameter.
+/// The type, label and default of an agent's parameter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ParameterTerms {
     /// The trusted input whose members are the values that it may have.
@@ -244,7 +244,7 @@ impl AgentDefinition {
         limits
     }
 
-    /// The label of an input.
+    /// The label that a value for this input gets.
     #[must_use]
     pub fn input_label(&self, name: &str) -> Label {
         let label =
