@@ -34,9 +34,11 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
+use crate::finding::{self, Found};
 use crate::level::{Level, LevelReason, LevelRules};
 use crate::metric::{Metric, MetricName, PercentileRank, Signal};
 use crate::metrics::{AssessmentFacts, CoChange, Survey, co_change_of, decides_level};
+use crate::patch::{Operation, operation_sites};
 use crate::path::{Framework, PathClass};
 use crate::score::{RiskModel, RiskScore};
 
@@ -75,6 +77,9 @@ pub struct Assessment {
     /// How many more of them there are.
     #[serde(default, skip_serializing_if = "is_zero_count")]
     pub more_partners: u32,
+    /// What is specific of the change, and what that has been worth.
+    #[serde(default, skip_serializing_if = "Found::is_empty")]
+    pub found: Found,
     /// Whether the rules want an investigation, and why not if they don't.
     pub investigate: Investigate,
     /// The unknown facts, in our words: gaps of the history, the tree and the change.
@@ -179,12 +184,14 @@ pub fn assess_change(facts: &AssessmentFacts<'_>, model: &RiskModel, depth: Dept
         crate::Error::new(crate::ErrorKind::OutOfRange, format!("a change of {files} files can't be assessed"))
     })?;
     let (mut measured, mut together) = (Vec::new(), Vec::new());
+    let (score, metrics) = scoring::score_change(facts, model);
+    let is_ranked = facts.rules == LevelRules::Rank && score.signal != Signal::Unknown;
     for index in 0..number {
         let (file, co_change) = tier_one(&survey, index);
-        measured.extend(file);
+        measured.extend(file.map(|file| if is_ranked { without_calm_sensitivity(facts, file) } else { file }));
         together.push((index, co_change));
     }
-    let (score, metrics) = scoring::score_change(facts, model);
+    let found = finding::change_findings(facts, model, score.rank.map(|rank| rank.percentile));
     let (partners, more_partners) = partners::missing_partners(&survey, &together);
     let mut assessment = Assessment {
         level: Level::Low,
@@ -196,6 +203,7 @@ pub fn assess_change(facts: &AssessmentFacts<'_>, model: &RiskModel, depth: Dept
         files: measured,
         partners,
         more_partners,
+        found,
         investigate: Investigate::NothingThatRuns,
         gaps: assessment_gaps(facts),
         calibration_error: model.expected_calibration_error(),
@@ -222,6 +230,22 @@ pub fn assess_change(facts: &AssessmentFacts<'_>, model: &RiskModel, depth: Dept
 
 const fn is_zero_count(number: &u32) -> bool {
     *number == 0
+}
+
+/// A sensitive file as an ordinary one where its lines are known and none of them changes who may do what: the place
+/// alone has not meant a fix more often in any of the measured repositories, so the rank decides.
+fn without_calm_sensitivity(facts: &AssessmentFacts<'_>, mut file: FileAssessment) -> FileAssessment {
+    let changed = usize::try_from(file.index).ok().and_then(|index| facts.change.files.get(index));
+    let patch = changed.and_then(|changed| facts.change.patches.iter().find(|patch| patch.path == changed.path));
+    let is_edit = file.status == crate::change::FileStatus::Modified;
+    let is_calm = patch.is_some_and(|patch| {
+        let mut sites = operation_sites(patch).into_iter();
+        !patch.is_cut && !sites.any(|site| site.operation == Operation::Permissions)
+    });
+    if is_edit && is_calm {
+        file.class.sensitive = None;
+    }
+    file
 }
 
 /// A file with its Tier 1 metrics, and what it changed with.

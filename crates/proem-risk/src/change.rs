@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::ObjectId;
 use crate::identity::Person;
+use crate::patch::FilePatch;
 use crate::path::{PathClass, RepoPath};
 
 /// The source of a change.
@@ -48,6 +49,8 @@ pub struct Change {
     /// Names that appear in changed lines, for looking up similar incidents: distinct, at most 200. From
     /// outside.
     pub identifiers: Vec<String>,
+    /// The changed lines of files that somebody wrote, as far as they could be read. From outside.
+    pub patches: Vec<FilePatch>,
     /// The gaps, in our words.
     pub gaps: Vec<String>,
 }

@@ -12,8 +12,10 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
+use crate::finding::QuietPart;
 use crate::metric::{MetricName, Signal};
 use crate::path::FileRole;
+use crate::signal::SignalName;
 
 /// How risky a change or a file is. Unknown is above LOW, so that nothing takes one for the other, and below MEDIUM,
 /// since it raises nothing.
@@ -107,6 +109,21 @@ pub enum LevelReason {
     NothingKnown,
     /// There is no place among past commits, so the signals decide.
     Unranked,
+    /// Signals that have earned it in this repository, or in the clones of the shipped figures.
+    Earned {
+        /// Which.
+        signals: Vec<SignalName>,
+    },
+    /// It deletes or renames a file that others import.
+    BreaksImporters {
+        /// Which of the change's files.
+        file: u32,
+    },
+    /// Nothing in it runs differently.
+    Quiet {
+        /// What it consists of.
+        parts: Vec<QuietPart>,
+    },
     /// Only files changed that don't run, such as documentation and lock files.
     NothingRuns {
         /// The roles of the other changes, each once.
@@ -125,9 +142,10 @@ impl LevelReason {
     pub fn in_words(&self) -> String {
         match self {
             Self::Score { percentile } => {
-                // Rounded down, as beside the evidence: 99.6 % are not 100.
-                let percent = libm::floor(*percentile);
-                format!("its score is above that of {percent} % of the repository's latest commits")
+                format!(
+                    "its score is above that of {} % of the repository's latest commits",
+                    percent_words(*percentile)
+                )
             }
             Self::Tier { high: 0, .. } => "no signal is HIGH".to_string(),
             Self::Tier { high: 1, names } => format!("one signal is HIGH: {}", list_metric_names(names)),
@@ -139,6 +157,16 @@ impl LevelReason {
             Self::Unranked => {
                 "its percentile among past commits is unknown, so its signals decide the level".to_string()
             }
+            Self::Earned { signals } => {
+                let words: Vec<&str> = signals.iter().map(|signal| signal.in_words()).collect();
+                format!("it {}, which has meant a fix more often than usual", join_with_and(&words))
+            }
+            Self::BreaksImporters { .. } => "others import a file that it deletes or renames".to_string(),
+            Self::Quiet { parts } => {
+                let words: Vec<&str> = parts.iter().map(|part| part.in_words()).collect();
+                let verb = if matches!(parts.as_slice(), [QuietPart::Documentation]) { "changes" } else { "change" };
+                format!("only {} {verb}", join_with_and(&words))
+            }
             Self::NothingRuns { roles } => {
                 let words: Vec<&str> = roles.iter().map(|role| changing(*role)).collect();
                 format!("only {} {}", join_with_and(&words), verb(roles))
@@ -146,6 +174,13 @@ impl LevelReason {
             Self::Raised { from } => format!("a model raised it from {} and cited evidence", from.as_str()),
         }
     }
+}
+
+/// A percentile as it decides: rounded down to hundredths, so that 94.996 is not 95.
+#[must_use]
+pub fn percent_words(percentile: f64) -> String {
+    let words = format!("{:.2}", libm::floor(percentile * 100.0) / 100.0);
+    words.trim_end_matches('0').trim_end_matches('.').to_string()
 }
 
 fn list_metric_names(names: &[MetricName]) -> String {
@@ -193,7 +228,7 @@ mod tests {
         let check = |reason: LevelReason, words: &str| assert_eq!(reason.in_words(), words);
         check(
             LevelReason::Score { percentile: 96.4 },
-            "its score is above that of 96 % of the repository's latest commits",
+            "its score is above that of 96.4 % of the repository's latest commits",
         );
         check(LevelReason::Tier { high: 0, names: Vec::new() }, "no signal is HIGH");
         check(LevelReason::Tier { high: 1, names: vec![MetricName::CoChange] }, "one signal is HIGH: co-change");

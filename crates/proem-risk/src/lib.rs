@@ -4,8 +4,10 @@
 //!
 //! One change walks through it like this: [`history`] is what git said, read by the caller and put in order by
 //! [`history::HistoryBuilder`]. [`identity`] says who is who. [`path`] what a file is. [`change`] is what is assessed,
+//! [`patch`] its lines,
 //! [`tree`] the files around it with their import [`graph`], [`incident`] what went wrong before, [`coverage`] what
-//! tests reach. [`metrics`] turns these into [`metric::Metric`]s, [`score`] into one probability, and
+//! tests reach. [`metrics`] turns these into [`metric::Metric`]s, [`score`] into one probability,
+//! [`finding`] into what is specific of the change, [`signal`] into what such findings have been worth, and
 //! [`assess`](fn@assess::assess_change) into a [`level::Level`] with its reasons.
 //!
 //! Invariants: no git, file, clock or model in here. The same facts give the same bits; what is unknown is
@@ -19,6 +21,7 @@ pub mod assess;
 pub mod change;
 pub mod coverage;
 pub mod error;
+pub mod finding;
 pub mod graph;
 pub mod history;
 mod id;
@@ -27,9 +30,11 @@ pub mod incident;
 pub mod level;
 pub mod metric;
 pub mod metrics;
+pub mod patch;
 pub mod path;
 pub mod sample;
 pub mod score;
+pub mod signal;
 pub mod tree;
 
 pub use error::{Error, ErrorKind};

@@ -16,10 +16,11 @@ mod test_ratio;
 mod words;
 
 pub(crate) use self::co_change::{CoChange, is_partner_imported, missing_usual_partners};
-pub(crate) use self::survey::Survey;
+pub(crate) use self::survey::{Survey, time_of};
 
 use crate::change::{Change, FileKind};
 use crate::coverage::Coverage;
+use crate::finding::FindingFacts;
 use crate::history::Past;
 use crate::incident::Corpus;
 use crate::level::{LevelRules, Thresholds};
@@ -65,6 +66,8 @@ pub struct AssessmentFacts<'f> {
     pub rules: LevelRules,
     /// How far co-change and ownership look back, in days: [`WINDOW_DAYS`] unless somebody wants another.
     pub window_days: u32,
+    /// What findings are made from beside.
+    pub finding: FindingFacts<'f>,
 }
 
 /// Measures one metric of a file of the change, by its place in [`Change::files`]. `None` for a metric that files of

@@ -17,7 +17,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 /// A path inside a repository: any bytes, parts separated by `/`.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RepoPath(Vec<u8>);
 
 impl RepoPath {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::change::LineCounts;
 use crate::history::{Commit, CommitIndex, ObjectId, Past};
+use crate::patch::LinePrints;
 use crate::score::ChangeFeatures;
 
 /// The most commits that a change's score is compared with.
@@ -81,6 +82,8 @@ pub struct DrawnFile {
     pub lines: Option<LineCounts>,
     /// Lines before. `None` if unknown.
     pub before: Option<u32>,
+    /// The prints of its changed lines. Empty where they can't be read.
+    pub prints: LinePrints,
 }
 
 /// A commit of a sample with its features.

@@ -27,6 +27,7 @@ use std::time::Duration;
 use proem_risk::change::{Change, ChangeKind, ChangedFile, FileKind, FileStatus, LineCounts};
 use proem_risk::history::ObjectId;
 use proem_risk::identity::{Mailmap, Person};
+use proem_risk::patch::{FilePatch, PatchItem, PatchReader};
 use proem_risk::path::{GitAttributes, PathClass, PathRules, RepoPath, classify_path};
 
 use crate::{
@@ -123,7 +124,7 @@ pub fn read_change(
         untracked = work_tree::untracked_files(&session, repository, limits.untracked, &mut found.gaps)?;
         moves::pair_moved_files(&session, &mut found, &mut untracked);
     }
-    let (names, pinned) = names_and_pins(&session, &comparison, classifier, limits, &mut found);
+    let ChangedText { names, pinned, patches } = changed_text(&session, &comparison, classifier, limits, &mut found);
     let ChangeListing { entries, mut lines, blobs, mut gaps } = found;
     let before = blobs.count_lines(&session, entries.iter().filter_map(RawDiffEntry::counted_before));
     let before = before.unwrap_or_else(|error| {
@@ -155,6 +156,7 @@ pub fn read_change(
         subject,
         files,
         identifiers: names,
+        patches,
         gaps,
     })
 }
@@ -246,32 +248,92 @@ fn changed_file(
     ChangedFile { path, before: from, status, kind, class, lines, lines_before, lines_after }
 }
 
-/// The names in changed lines of files that somebody wrote, and the pipelines of which only versions change.
-fn names_and_pins(
+/// What the changed lines tell.
+#[derive(Default)]
+struct ChangedText {
+    /// The names in them.
+    names: Vec<String>,
+    /// The pipelines of which only versions change.
+    pinned: BTreeSet<RepoPath>,
+    /// The lines. None of them if they are too many.
+    patches: Vec<FilePatch>,
+}
+
+/// The changed lines of files that somebody wrote.
+fn changed_text(
     session: &Session<'_>,
     comparison: &Comparison,
     classifier: PathClassifier<'_>,
     limits: &ChangeLimits,
     found: &mut ChangeListing,
-) -> (Vec<String>, BTreeSet<RepoPath>) {
+) -> ChangedText {
     let ChangeListing { entries, blobs, gaps, .. } = found;
     // Git fetches nothing here, so a patch fails as a whole where one content is missing.
     if blobs.any_missing() {
         gaps.push("names in changed lines could not be read: some contents are not in this clone".to_owned());
-        return (Vec::new(), BTreeSet::new());
+        return ChangedText::default();
     }
     // To git a file that was moved behind its back is gone.
     let moved: BTreeSet<&RepoPath> = entries.iter().filter_map(|entry| entry.from.as_ref()).collect();
-    let mut names = identifiers::PatchIdentifiers::new(limits.patch, limits.identifiers, |path: &RepoPath| {
-        !moved.contains(path) && identifiers::is_written(&classifier.class(path))
+    let is_wanted = |path: &RepoPath| !moved.contains(path) && identifiers::is_written(&classifier.class(path));
+    let mut names = identifiers::PatchIdentifiers::new(limits.patch, limits.identifiers, is_wanted);
+    let mut lines = PatchLines { left: limits.patch, reader: PatchReader::default(), files: Vec::new() };
+    let read = comparison.patch(session, &mut |piece| {
+        let wants_more = names.take(piece);
+        lines.take(piece, &is_wanted) || wants_more
     });
-    match comparison.patch(session, &mut names) {
-        Ok(()) => names.into_found(),
+    let (names, pinned) = names.into_found();
+    match read {
+        Ok(()) => {
+            let patches = lines.end(&is_wanted).unwrap_or_else(|| {
+                gaps.push(format!("changed lines beyond {} MiB are not looked at", limits.patch >> 20));
+                Vec::new()
+            });
+            ChangedText { names, pinned, patches }
+        }
         Err(error) => {
             gaps.push(format!("names in changed lines could not be read: {error}"));
             // Names of a part are names. Of a pipeline that was seen in part nobody knows what else changes.
-            (names.into_found().0, BTreeSet::new())
+            ChangedText { names, ..ChangedText::default() }
         }
+    }
+}
+
+/// Collects the changed lines of wanted files, up to a bound.
+struct PatchLines {
+    /// How many more bytes are looked at.
+    left: usize,
+    reader: PatchReader,
+    files: Vec<FilePatch>,
+}
+
+impl PatchLines {
+    /// Takes the next piece. False once there were too many.
+    fn take(&mut self, piece: &[u8], is_wanted: &dyn Fn(&RepoPath) -> bool) -> bool {
+        self.left = self.left.saturating_sub(piece.len());
+        if self.left > 0 {
+            let items = self.reader.take(piece);
+            self.keep(items, is_wanted);
+        }
+        self.left > 0
+    }
+
+    fn keep(&mut self, items: Vec<PatchItem>, is_wanted: &dyn Fn(&RepoPath) -> bool) {
+        let file = |item| match item {
+            PatchItem::File(file) => Some(file),
+            PatchItem::Line(_) => None,
+        };
+        self.files.extend(items.into_iter().filter_map(file).filter(|file| is_wanted(&file.path)));
+    }
+
+    /// The files. `None` if there were too many lines: a part of a change is another change.
+    fn end(mut self, is_wanted: &dyn Fn(&RepoPath) -> bool) -> Option<Vec<FilePatch>> {
+        if self.left == 0 {
+            return None;
+        }
+        let rest = std::mem::take(&mut self.reader).end();
+        self.keep(rest, is_wanted);
+        Some(self.files)
     }
 }
 

@@ -7,6 +7,7 @@
 //! Nothing of the repository runs, and none of its files configures how it is judged: rules, thresholds
 //! and the model are the caller's, attributes and the mailmap come from the base of a change.
 
+mod before;
 mod ground;
 mod measures;
 mod opening;
@@ -19,6 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use proem_agents::risk::investigation::NeighbourFiles;
 use proem_risk::assess::{Assessment, Depth, assess_change};
 use proem_risk::change::Change;
+use proem_risk::finding::FindingFacts;
 use proem_risk::graph::NeighbourLimits;
 use proem_risk::history::{History, Past, UncountedCommits};
 use proem_risk::incident::{Corpus, MOST_INCIDENTS, MendIncidents};
@@ -27,7 +29,9 @@ use proem_risk::metric::{Metric, MetricName};
 use proem_risk::metrics::{AssessmentFacts, measure_metric};
 use proem_risk::path::{FileRole, PathRules};
 use proem_risk::score::RiskModel;
+use proem_risk::signal::{Base, Lessons, REMEMBERED, SignalRow, TrainedSignal};
 
+use self::before::BeforeChange;
 use self::ground::{AssessmentGround, ChangeKey, GroundReader};
 use self::opening::past_of;
 use crate::Error;
@@ -51,6 +55,8 @@ pub struct Assessor {
     incidents: Option<Arc<Corpus>>,
     /// The incidents read from those.
     mended: Mutex<MendIncidents>,
+    /// The shipped figures of signals.
+    trained: Vec<TrainedSignal>,
     about: AssessorAccount,
 }
 
@@ -75,6 +81,8 @@ pub struct ChangeView<'a> {
     past: Past<'a>,
     ground: Arc<AssessmentGround>,
     incidents: Arc<Corpus>,
+    lessons: Lessons,
+    before: BeforeChange,
 }
 
 impl Assessor {
@@ -105,7 +113,11 @@ impl Assessor {
             }
         };
         let ground = self.grounds.of(&ChangeKey::from(change), &past, &self.rules, &|_, _| ())?;
-        Ok(ChangeView { assessor: self, change, past, ground, incidents })
+        let patched: Vec<_> = ground.patched.iter().filter(|one| past.contains(one.commit)).collect();
+        let newest = patched.get(patched.len().saturating_sub(REMEMBERED)..).unwrap_or_default();
+        let lessons = Lessons::learn(&past, newest, &ground.known, self.window_days);
+        let before = BeforeChange::read(&self.grounds, change, &self.rules)?;
+        Ok(ChangeView { assessor: self, change, past, ground, incidents, lessons, before })
     }
 
     fn ground(&self, stand: &ChangeKey, told: &dyn Fn(usize, usize)) -> Result<Arc<AssessmentGround>, Error> {
@@ -155,7 +167,8 @@ impl ChangeView<'_> {
     pub fn assess_by(&self, rules: LevelRules, depth: Depth) -> Result<Assessment, Error> {
         let facts = AssessmentFacts { rules, ..self.facts() };
         let mut assessment = assess_change(&facts, &self.assessor.model, depth).map_err(Error::Assessment)?;
-        assessment.gaps.extend(self.assessor.about.notes.iter().chain(&self.ground.notes).cloned());
+        let notes = [&self.assessor.about.notes, &self.ground.notes, &self.before.notes];
+        assessment.gaps.extend(notes.into_iter().flatten().cloned());
         let cut = self.incidents.cut();
         if cut.incidents > 0 {
             assessment
@@ -190,6 +203,13 @@ impl ChangeView<'_> {
         })
     }
 
+    /// What each signal has been worth in the past of the change, and the base rate.
+    #[must_use]
+    pub fn signals(&self) -> (Base, Vec<SignalRow>) {
+        let table = &self.lessons.table;
+        (table.base, table.rows(&self.assessor.trained))
+    }
+
     fn facts(&self) -> AssessmentFacts<'_> {
         AssessmentFacts {
             change: self.change,
@@ -201,6 +221,13 @@ impl ChangeView<'_> {
             thresholds: &self.assessor.thresholds,
             rules: self.assessor.level_rules,
             window_days: self.assessor.window_days,
+            finding: FindingFacts {
+                lessons: Some(&self.lessons),
+                known: Some(&self.ground.known),
+                base: self.before.tree.as_ref(),
+                called: &self.before.called,
+                trained: &self.assessor.trained,
+            },
         }
     }
 }

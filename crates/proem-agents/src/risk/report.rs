@@ -6,6 +6,7 @@
 
 mod change;
 mod file;
+mod finding;
 mod metric;
 mod recommend;
 mod schema;
@@ -14,6 +15,7 @@ mod words;
 
 pub use self::change::ChangeOut;
 pub use self::file::FileOut;
+pub use self::finding::{FindingOut, SignalOut, WorthOut};
 pub use self::metric::{
     ContributionOut, ExcludedOut, FractionOut, IntervalOut, MetricOut, PartnerOut, RankOut, ScoreOut,
 };
@@ -49,6 +51,14 @@ pub struct RiskReport {
     pub model_confidence: Option<f64>,
     /// How the assessment came about.
     pub mode: AssessmentMode,
+    /// What is specific and true of this change, the most telling first.
+    pub findings: Vec<FindingOut>,
+    /// Its place among the repository's latest changes, in a sentence with what that has been worth. Null without one.
+    pub rank: Option<String>,
+    /// What the score has been worth in this repository. Null with too little of the past.
+    pub worth: Option<WorthOut>,
+    /// The signals that it has and that earned it: past changes with each needed a fix more often than usual.
+    pub earned: Vec<SignalOut>,
     /// The most important pieces of evidence, at most five: three by the rules, or what a model cited.
     pub key_evidence: Vec<ReportSentence>,
     /// Recommendations, most important first, at most three. None at `LOW`.
@@ -95,9 +105,9 @@ pub struct RiskReport {
 pub enum AssessmentMode {
     /// A model investigated and summed up. The level is the rules', or higher.
     Investigated,
-    /// A model was there, and the rules needed none.
+    /// No model was asked: there is none, or the rules needed none.
     Rules,
-    /// There was no model, or its summary was unusable: the same score and evidence, by the rules.
+    /// A model was asked and gave no usable summary: the same score and evidence, by the rules.
     Degraded,
 }
 
@@ -260,6 +270,10 @@ impl RiskReport {
             confidence: assessment.confidence.map(six_decimal_places),
             model_confidence: synthesis.map(|synthesis| six_decimal_places(synthesis.model_confidence)),
             mode,
+            findings: assessment.found.findings.iter().map(|one| FindingOut::new(assessment, one)).collect(),
+            rank: finding::rank_sentence(assessment),
+            worth: assessment.found.worth.map(WorthOut::from),
+            earned: assessment.found.earned.iter().map(SignalOut::from).collect(),
             key_evidence: key_evidence(change, assessment, synthesis),
             recommendations: recommendations(change, assessment, synthesis),
             reasoning: report_reasoning(assessment.level, &reasons_of(change, assessment), synthesis),
@@ -282,12 +296,12 @@ impl RiskReport {
     }
 }
 
-/// Without a summary, the mode says whether one was wanted and possible.
+/// Without a summary, the mode says whether a model was asked for one.
 fn mode(assessment: &Assessment, synthesis: Option<&Synthesis>, model: Option<&str>) -> AssessmentMode {
     match (synthesis, model, assessment.investigate) {
         (Some(_), _, _) => AssessmentMode::Investigated,
-        (None, Some(_), Investigate::NothingHigh | Investigate::NothingThatRuns) => AssessmentMode::Rules,
-        (None, _, _) => AssessmentMode::Degraded,
+        (None, Some(_), Investigate::Yes) => AssessmentMode::Degraded,
+        (None, ..) => AssessmentMode::Rules,
     }
 }
 
@@ -349,7 +363,7 @@ fn report_reasons(assessment: &Assessment, reasons: &[LevelReason]) -> Vec<Repor
             let words = own(*file).unwrap_or(reason).in_words();
             ReportSentence::default().path(changed_path(assessment, *file)).and(": ").and(words)
         }
-        LevelReason::Sensitive { file } => {
+        LevelReason::Sensitive { file } | LevelReason::BreaksImporters { file } => {
             ReportSentence::ours(reason.in_words()).and(": ").path(changed_path(assessment, *file))
         }
         _ => ReportSentence::ours(reason.in_words()),

@@ -9,6 +9,7 @@ use proem_guard::show::terminal_str;
 use proem_risk::assess::{Assessment, Depth};
 use proem_risk::change::Change;
 use proem_risk::history::{ObjectId, UncountedCommits};
+use proem_risk::signal::{Base, SignalRow};
 use proem_runtime::Environment;
 use proem_runtime::change::{self, ChangeLimits, ResolvedChange, Spec};
 use proem_runtime::git::{GitProgram, Repository, discover_repository_around};
@@ -141,6 +142,16 @@ impl AssessedRepository {
     /// If what it is on can't be read.
     pub(super) fn look_at(&self, index: usize) -> Option<Result<ChangeView<'_>, Error>> {
         self.change(index).map(|(change, _)| self.assessor.look(change).map_err(Error::from))
+    }
+
+    /// What each signal has been worth in the past of the newest change, and how many past changes needed a fix. `None`
+    /// without a change.
+    ///
+    /// # Errors
+    ///
+    /// If what the change is on can't be read.
+    pub fn signals(&self) -> Result<Option<(Base, Vec<SignalRow>)>, Error> {
+        self.look_at(0).map(|view| Ok(view?.signals())).transpose()
     }
 
     /// Assesses every change, several at once. Messages go to `notes`, also on failure.

@@ -7,6 +7,7 @@
 pub(crate) mod args;
 mod feedback;
 mod output;
+mod signals;
 
 use std::process::ExitCode;
 
@@ -29,8 +30,10 @@ use crate::failure::CommandFailure;
 use crate::ui;
 
 pub(super) fn run_risk(args: &Risk) -> Result<ExitCode, CommandFailure> {
-    if let Some(RiskCommand::Feedback(args)) = &args.command {
-        return feedback::run_risk_feedback(args);
+    match &args.command {
+        Some(RiskCommand::Feedback(args)) => return feedback::run_risk_feedback(args),
+        Some(RiskCommand::Signals(args)) => return signals::run_risk_signals(args),
+        None => {}
     }
     let places = crate::user_places()?;
     let mut project = OpenProject::open(&args.root, &places, BookReading::Trusted)?;

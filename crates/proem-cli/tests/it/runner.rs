@@ -252,6 +252,8 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["risk", "--since", "2000-01-01"], Report),
         (&["risk", "--since", "2000-01-01", "--markdown"], Report),
         (&["risk", task], Report),
+        (&["risk", "signals"], Report),
+        (&["risk", "signals", "--json"], Json),
         (&["risk", "feedback", "--report"], Report),
         (&["risk", "feedback", "--report", "--json"], Json),
         (&["risk", "feedback", "RISK", "--false-positive", task], Report),

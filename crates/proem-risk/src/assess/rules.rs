@@ -9,6 +9,7 @@ use crate::level::{Level, LevelReason, LevelRules};
 use crate::metric::{MetricName, Signal, Tier};
 use crate::metrics::decides_level;
 use crate::path::FileRole;
+use crate::signal::SignalName;
 
 /// The level by how many signals are HIGH.
 const fn by_count(high: usize) -> Level {
@@ -120,6 +121,41 @@ fn level_with_reasons(assessment: &Assessment) -> (Level, Vec<LevelReason>) {
     if !anything_runs(assessment) {
         return (Level::Low, nothing_runs(assessment));
     }
+    if let (LevelRules::Rank, quiet @ [_, ..]) = (assessment.rules, assessment.found.quiet.as_slice()) {
+        return (Level::Low, alloc::vec![LevelReason::Quiet { parts: quiet.to_vec() }]);
+    }
+    let (level, mut reasons) = level_of_rank_and_files(assessment);
+    let (raised, why) = raised_by_findings(assessment, level);
+    if raised > level {
+        reasons.splice(0..0, why);
+    }
+    (raised.max(level), reasons)
+}
+
+/// From how many signals that earned it on a change is HIGH.
+const EARNED_HIGH: usize = 3;
+
+/// The level that findings raise a ranked change to: MEDIUM by one signal that has earned it or by what others import,
+/// HIGH by three such signals, or by two of a change that is not LOW without them.
+fn raised_by_findings(assessment: &Assessment, level: Level) -> (Level, Vec<LevelReason>) {
+    if LevelBasis::of(assessment) != LevelBasis::Kind {
+        return (level, Vec::new());
+    }
+    let signals: Vec<SignalName> = assessment.found.earned.iter().map(|row| row.signal).collect();
+    let breaks = assessment.found.findings.iter().find(|finding| finding.signal == SignalName::BrokenImporters);
+    let strong = signals.len().saturating_add(usize::from(level >= Level::Medium));
+    let raised = match (signals.as_slice(), breaks) {
+        ([_, _, ..], _) if strong >= EARNED_HIGH => Level::High,
+        ([_, ..], _) | (_, Some(_)) => Level::Medium,
+        ([], None) => level,
+    };
+    let breaks = breaks.map(|finding| LevelReason::BreaksImporters { file: finding.file });
+    let earned = (!signals.is_empty()).then_some(LevelReason::Earned { signals });
+    (raised, earned.into_iter().chain(breaks).collect())
+}
+
+/// The level by the rank, sensitive files and, without a rank, the worst file.
+fn level_of_rank_and_files(assessment: &Assessment) -> (Level, Vec<LevelReason>) {
     let by_score = Level::of(assessment.score.signal).filter(|_| assessment.rules != LevelRules::Seed);
     let is_known = |file: &&FileAssessment| decides(file) && file.level != Level::Unknown;
     // The files are in order, so the first is the worst.
@@ -160,7 +196,8 @@ fn anything_runs(assessment: &Assessment) -> bool {
 }
 
 fn investigate(assessment: &Assessment) -> Investigate {
-    if !anything_runs(assessment) {
+    let is_quiet = assessment.rules == LevelRules::Rank && !assessment.found.quiet.is_empty();
+    if is_quiet || !anything_runs(assessment) {
         return Investigate::NothingThatRuns;
     }
     let mut deciding = assessment.files.iter().filter(|file| decides(file));

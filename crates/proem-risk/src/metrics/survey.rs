@@ -197,7 +197,7 @@ impl<'f> Survey<'f> {
 
 /// When a change was made: as the history has it, where dates that can't be true are corrected, and not before the
 /// commit that it is on, whatever a clock said.
-pub(super) fn time_of(past: &Past<'_>, change: &Change) -> i64 {
+pub(crate) fn time_of(past: &Past<'_>, change: &Change) -> i64 {
     let history = past.history();
     let of = |id: &ObjectId| history.find(id).and_then(|index| history.commit(index)).map(|commit| commit.at);
     let own = change.id.as_ref().and_then(of).unwrap_or(change.at);

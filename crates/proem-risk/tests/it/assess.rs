@@ -4,6 +4,7 @@
 
 mod co_change;
 mod coupling;
+mod findings;
 mod incidents;
 mod kamei;
 mod laws;

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use proem_risk::change::{FileStatus, LineCounts};
 use proem_risk::history::ObjectId;
 
-use super::identifiers::PatchIdentifiers;
 use super::listing::{self, RawDiff, RawDiffEntry};
 use super::{Blobs, ChangeListing, ResolvedChange, work_tree};
 use crate::{
@@ -123,16 +122,18 @@ impl Comparison {
         listing::parse_raw_diff(&answer.stdout, self.command())
     }
 
-    /// Hands the changed lines over, until enough names are found.
-    pub(super) fn patch(&self, session: &Session<'_>, names: &mut PatchIdentifiers<'_>) -> Result<(), Error> {
+    /// Hands the changed lines over, until `take` has enough and returns false.
+    pub(super) fn patch(&self, session: &Session<'_>, take: &mut dyn FnMut(&[u8]) -> bool) -> Result<(), Error> {
         let mut args = ["--src-prefix=a/", "--dst-prefix=b/", "--no-indent-heuristic"].map(str::to_owned).to_vec();
         // A patch is cut at line feeds, and without `-z` git quotes a path that has one.
         args.extend(self.args("--unified=0").into_iter().filter(|arg| arg != "-z"));
+        let mut is_enough = false;
         let result = session.stream(&[self.command()], &refs(&args), Vec::new(), &mut |piece| {
-            if names.take(piece) { Ok(()) } else { Err(Error::TooMuchOutput { command: "diff", cap: 0 }) }
+            is_enough = !take(piece);
+            if is_enough { Err(Error::TooMuchOutput { command: "diff", cap: 0 }) } else { Ok(()) }
         });
         // Then the error is the one above, which only ends git.
-        if names.is_full() { Ok(()) } else { result }
+        if is_enough { Ok(()) } else { result }
     }
 
     const fn command(&self) -> &'static str {

@@ -67,7 +67,7 @@ impl<'r> PatchIdentifiers<'r> {
     }
 
     /// Whether nothing more is looked at.
-    pub(super) fn is_full(&self) -> bool {
+    fn is_full(&self) -> bool {
         self.left == 0 || self.found.len() >= self.most
     }
 

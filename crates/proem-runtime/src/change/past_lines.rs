@@ -9,6 +9,7 @@ use std::path::Path;
 
 use proem_risk::change::{FileKind, FileStatus, LineCounts};
 use proem_risk::history::ObjectId;
+use proem_risk::patch::{LinePrints, PatchItem, PatchReader};
 use proem_risk::path::RepoPath;
 use proem_risk::sample::{DrawnCommit, DrawnFile};
 use sha2::{Digest as _, Sha256};
@@ -24,7 +25,7 @@ use crate::{
 };
 
 /// The form of what is kept.
-const FORM: &[u8] = b"proem drawn 1\n";
+const FORM: &[u8] = b"proem drawn 2\n";
 
 /// How much of what is kept is a checksum, in bytes.
 const SUM: usize = 32;
@@ -84,6 +85,13 @@ fn read_commit_files(session: &Session<'_>, ids: &[ObjectId]) -> Result<(Files, 
     // One missing blob would fail the comparison of all, so commits that lack one are not compared.
     let here: Vec<ObjectId> = ids.iter().filter(|id| listed.get(id).is_none_or(|all| is_here(all))).copied().collect();
     let mut lines = count_commit_lines(session, &here)?;
+    let is_narrow = |id: &&ObjectId| listed.get(*id).is_none_or(|entries| entries.len() <= PRINTED);
+    let narrow: Vec<ObjectId> = here.iter().filter(is_narrow).copied().collect();
+    // Without prints, signals have no figures of their own here. The score needs none, so it does not fail with them.
+    let (mut prints, are_printed) = match commit_prints(session, &narrow) {
+        Ok(prints) => (prints, true),
+        Err(_) => (BTreeMap::new(), false),
+    };
     let before = listed.iter().filter(|(id, _)| lines.contains_key(id)).flat_map(|(_, entries)| entries);
     let before = blobs.count_lines(session, before.filter_map(RawDiffEntry::counted_before))?;
     let (mut whole, mut partial) = (Files::new(), Files::new());
@@ -91,12 +99,14 @@ fn read_commit_files(session: &Session<'_>, ids: &[ObjectId]) -> Result<(Files, 
         let entries = listed.get(id).map(Vec::as_slice).unwrap_or_default();
         let is_whole = is_here(entries);
         let mut counted = lines.remove(id).unwrap_or_default();
+        let mut printed = prints.remove(id).unwrap_or_default();
         let file = |entry: &RawDiffEntry| {
             let lines = counted.remove(entry.path.as_bytes()).flatten().filter(|_| is_whole);
-            drawn_file(entry, lines.filter(|_| entry.kind() == FileKind::Regular), &before)
+            let prints = printed.remove(&entry.path).unwrap_or_default();
+            DrawnFile { prints, ..drawn_file(entry, lines.filter(|_| entry.kind() == FileKind::Regular), &before) }
         };
         let files = entries.iter().map(file).collect();
-        if is_whole {
+        if is_whole && are_printed {
             whole.insert(*id, files)
         } else {
             partial.insert(*id, files)
@@ -112,14 +122,53 @@ fn drawn_file(entry: &RawDiffEntry, lines: Option<LineCounts>, before: &BTreeMap
         (_, Some(_)) => entry.old.as_ref().and_then(|old| before.get(old).copied().flatten()),
         (_, None) => None,
     };
-    DrawnFile { path: entry.from.clone().unwrap_or_else(|| entry.path.clone()), lines, before: known }
+    let path = entry.from.clone().unwrap_or_else(|| entry.path.clone());
+    DrawnFile { path, lines, before: known, prints: LinePrints::default() }
 }
 
-const OPTIONS: [&str; 11] = [
+/// The most files of a commit whose lines are printed: wider ones are sweeps, and their patches can take minutes.
+const PRINTED: usize = 100;
+
+/// The prints of each commit's changed lines, by path. The answer is huge, so it is read as it comes.
+fn commit_prints(
+    session: &Session<'_>,
+    ids: &[ObjectId],
+) -> Result<BTreeMap<ObjectId, BTreeMap<RepoPath, LinePrints>>, Error> {
+    let mut printed: BTreeMap<ObjectId, BTreeMap<RepoPath, LinePrints>> = BTreeMap::new();
+    if ids.is_empty() {
+        return Ok(printed);
+    }
+    let mut current = None;
+    let mut keep = |items: Vec<PatchItem>| {
+        for item in items {
+            match (item, current) {
+                (PatchItem::Line(line), _) => current = ObjectId::parse(&line).or(current),
+                (PatchItem::File(file), Some(id)) => {
+                    let prints = file.prints();
+                    printed.entry(id).or_default().insert(file.path, prints);
+                }
+                (PatchItem::File(_), None) => {}
+            }
+        }
+    };
+    let mut reader = PatchReader::default();
+    let form = ["--unified=0", "--src-prefix=a/", "--dst-prefix=b/", "--ignore-submodules=all"];
+    session.stream(&OPTIONS, &form, commit_lines_input(ids), &mut |piece| {
+        keep(reader.take(piece));
+        Ok(())
+    })?;
+    keep(reader.end());
+    Ok(printed)
+}
+
+fn commit_lines_input(ids: &[ObjectId]) -> Vec<u8> {
+    ids.iter().flat_map(|id| format!("{id}\n").into_bytes()).collect()
+}
+
+const OPTIONS: [&str; 10] = [
     "diff-tree",
     "--stdin",
     "-r",
-    "-z",
     "-M100%",
     "--root",
     "--no-abbrev",
@@ -133,8 +182,7 @@ fn ask_diff_tree(session: &Session<'_>, form: &str, ids: &[ObjectId]) -> Result<
     if ids.is_empty() {
         return Ok(Vec::new());
     }
-    let input = ids.iter().flat_map(|id| format!("{id}\n").into_bytes()).collect();
-    session.answer(&OPTIONS, &[form, "--ignore-submodules=none"], input)
+    session.answer(&OPTIONS, &["-z", form, "--ignore-submodules=none"], commit_lines_input(ids))
 }
 
 const UNREADABLE: Error = Error::GitAnswer { command: "diff-tree" };
@@ -215,6 +263,7 @@ fn keep_commit_lines(folder: &Path, name: &str, ids: &[ObjectId], known: &Files)
             let numbers = [lines.map(|lines| lines[0]), lines.map(|lines| lines[1]), file.before];
             // No count is the greatest number, which represents one that is unknown.
             numbers.iter().for_each(|number| payload.extend_from_slice(&number.unwrap_or(u32::MAX).to_le_bytes()));
+            push_prints(&mut payload, &file.prints);
         }
     }
     let mut bytes = FORM.to_vec();
@@ -231,6 +280,16 @@ fn push_number(out: &mut Vec<u8>, number: usize) {
 fn push_sized_text(out: &mut Vec<u8>, bytes: &[u8]) {
     push_number(out, bytes.len());
     out.extend_from_slice(bytes);
+}
+
+fn push_prints(out: &mut Vec<u8>, prints: &LinePrints) {
+    push_number(out, usize::from(prints.operations));
+    out.extend_from_slice(&prints.checks.to_le_bytes());
+    push_number(out, usize::from(prints.is_quiet));
+    for side in [&prints.added, &prints.removed] {
+        push_number(out, side.len());
+        side.iter().for_each(|print| out.extend_from_slice(&print.to_le_bytes()));
+    }
 }
 
 struct ByteCursor<'b>(&'b [u8]);
@@ -254,6 +313,22 @@ impl<'b> ByteCursor<'b> {
         let mut known = || self.number().map(|number| (number != u32::MAX).then_some(number));
         let (added, removed, before) = (known()?, known()?, known()?);
         let lines = added.zip(removed).map(|(added, removed)| LineCounts { added, removed });
-        Some(DrawnFile { path, lines, before })
+        let prints = self.prints()?;
+        Some(DrawnFile { path, lines, before, prints })
+    }
+
+    fn prints(&mut self) -> Option<LinePrints> {
+        let operations = u16::try_from(self.number()?).ok()?;
+        let checks = self.number()?.cast_signed();
+        let is_quiet = self.number()? == 1;
+        let (added, removed) = (self.side()?, self.side()?);
+        Some(LinePrints { added, removed, operations, checks, is_quiet })
+    }
+
+    fn side(&mut self) -> Option<Vec<u64>> {
+        let length = usize::try_from(self.number()?).ok()?.checked_mul(size_of::<u64>())?;
+        let (side, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(side.as_chunks().0.iter().map(|print| u64::from_le_bytes(*print)).collect())
     }
 }

@@ -8,16 +8,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use proem_risk::change::{Change, ChangeKind};
 use proem_risk::coverage::Coverage;
-use proem_risk::history::{History, ObjectId, Past};
+use proem_risk::history::{History, ObjectId, Past, Touch};
 use proem_risk::metrics::kamei::{counts_in_kamei, sample_features};
 use proem_risk::path::{FileRole, Framework, GitAttributes, PathRules, RepoPath};
-use proem_risk::sample::{DrawnCommit, MOST, Sample, SampledCommit, newest_commits};
+use proem_risk::sample::{DrawnCommit, DrawnFile, MOST, Sample, SampledCommit, newest_commits};
+use proem_risk::signal::{KnownFiles, PatchedCommit, PatchedFile, REMEMBERED};
 use proem_risk::tree::{FileTree, Imports, TreeFile};
 
 use crate::Error;
 use crate::change::{PathClassifier, ResolvedChange, attributes_at};
 use crate::git::{GitProgram, Repository};
 use crate::structure::{SourceGap, Structure, StructureFile, StructureReader, TreeState};
+
+/// The importers beyond which the seed calls coupling HIGH.
+const COUPLED: u32 = 10;
 
 /// How many grounds are held, so that whoever looks at a change again needn't read them again.
 const HELD: usize = 8;
@@ -49,12 +53,23 @@ pub(super) struct AssessmentGround {
     pub(super) tree: Option<FileTree>,
     pub(super) coverage: Option<Coverage>,
     pub(super) sample: Sample,
+    /// Past commits with their lines, oldest first, for every change of the command.
+    pub(super) patched: Arc<Vec<PatchedCommit>>,
+    /// The files of those commits, and the coupled ones of the tree.
+    pub(super) known: KnownFiles,
     /// The gaps, in our words.
     pub(super) notes: Vec<String>,
 }
 
 /// Commits of samples with their features, which depend on the attributes that tell their paths' classes.
-type SampleRows = (GitAttributes, Arc<BTreeMap<ObjectId, SampledCommit>>);
+#[derive(Debug, Clone)]
+struct SampleRows {
+    attributes: GitAttributes,
+    sampled: Arc<BTreeMap<ObjectId, SampledCommit>>,
+    /// Those in which nothing runs differently.
+    quiet: Arc<BTreeSet<ObjectId>>,
+    patched: Arc<Vec<PatchedCommit>>,
+}
 
 /// Reads the grounds of the changes of one repository, and holds the last few.
 #[derive(Debug)]
@@ -99,11 +114,12 @@ impl GroundReader {
         let attributes = attributes_at(&self.git, &self.repository, stand.base.as_ref())?;
         let mut notes = Vec::new();
         let classifier = PathClassifier { attributes: &attributes, rules };
-        let sample = self.sample(past, classifier, &mut notes);
+        let (sample, patched) = self.sample(past, classifier, &mut notes);
         let tree = self.tree(stand, classifier, told, &mut notes);
+        let known = known_files(past, &patched, tree.as_ref());
         let coverage = self.coverage.as_ref();
         let coverage = coverage.map(|report| tree.as_ref().map_or_else(|| report.clone(), |tree| report.placed(tree)));
-        let ground = Arc::new(AssessmentGround { tree, coverage, sample, notes });
+        let ground = Arc::new(AssessmentGround { tree, coverage, sample, patched, known, notes });
         let mut held = lock(&self.held);
         held.push_back((stand.clone(), Arc::clone(&ground)));
         if held.len() > HELD {
@@ -112,35 +128,54 @@ impl GroundReader {
         Ok(ground)
     }
 
-    fn sample(&self, past: &Past<'_>, classifier: PathClassifier<'_>, notes: &mut Vec<String>) -> Sample {
+    fn sample(
+        &self,
+        past: &Past<'_>,
+        classifier: PathClassifier<'_>,
+        notes: &mut Vec<String>,
+    ) -> (Sample, Arc<Vec<PatchedCommit>>) {
         let of = u32::try_from(past.commits().count()).unwrap_or(u32::MAX);
-        let Some(drawn) = &self.drawn else { return Sample { commits: Vec::new(), of } };
+        let Some(drawn) = &self.drawn else { return (Sample { commits: Vec::new(), of }, Arc::default()) };
         let wanted = picked_commits(past);
         let rows = self.rows(past.history(), drawn, classifier);
         // All or nothing: a part of the draw is a sample of something else.
         let known: BTreeSet<&ObjectId> = drawn.iter().map(|drawn| &drawn.id).collect();
         if !wanted.iter().all(|id| known.contains(id)) {
             notes.push("the change was not compared with past commits, so the score has no percentile".to_owned());
-            return Sample { commits: Vec::new(), of };
+            return (Sample { commits: Vec::new(), of }, Arc::default());
         }
-        Sample { commits: wanted.iter().filter_map(|id| rows.get(id).cloned()).collect(), of }
+        // Among releases and tests alone most changes of code would stand high.
+        let runs = wanted.iter().filter(|id| !rows.quiet.contains(id));
+        let sampled: Vec<&SampledCommit> = runs.filter_map(|id| rows.sampled.get(id)).collect();
+        let newest = sampled.get(sampled.len().saturating_sub(MOST)..).unwrap_or_default();
+        let commits = newest.iter().copied().cloned().collect();
+        (Sample { commits, of }, rows.patched)
     }
 
-    fn rows(
-        &self,
-        history: &History,
-        drawn: &[DrawnCommit],
-        classifier: PathClassifier<'_>,
-    ) -> Arc<BTreeMap<ObjectId, SampledCommit>> {
+    fn rows(&self, history: &History, drawn: &[DrawnCommit], classifier: PathClassifier<'_>) -> SampleRows {
         let mut all = lock(&self.rows);
-        if let Some((_, rows)) = all.iter().find(|(known, _)| known == classifier.attributes) {
-            return Arc::clone(rows);
+        if let Some(rows) = all.iter().find(|known| known.attributes == *classifier.attributes) {
+            return rows.clone();
         }
         let is_counted = |path: &RepoPath| counts_in_kamei(classifier.class(path).role);
         let id = |(index, sampled)| Some((history.commit(index)?.id, sampled));
-        let rows: Arc<BTreeMap<_, _>> =
-            Arc::new(sample_features(history, drawn, &is_counted).into_iter().filter_map(id).collect());
-        all.push((classifier.attributes.clone(), Arc::clone(&rows)));
+        let sampled: BTreeMap<ObjectId, SampledCommit> =
+            sample_features(history, drawn, &is_counted).into_iter().filter_map(id).collect();
+        let patched = drawn.iter().filter_map(|drawn| {
+            let features = sampled.get(&drawn.id).map(|sampled| sampled.features);
+            Some(PatchedCommit { features, ..patched_commit(history, drawn, classifier)? })
+        });
+        let mut patched: Vec<PatchedCommit> = patched.collect();
+        patched.sort_by_key(|patched| patched.commit);
+        let quiet = patched.iter().filter(|patched| patched.is_quiet());
+        let quiet = quiet.filter_map(|patched| Some(history.commit(patched.commit)?.id)).collect();
+        let rows = SampleRows {
+            quiet: Arc::new(quiet),
+            attributes: classifier.attributes.clone(),
+            sampled: Arc::new(sampled),
+            patched: Arc::new(patched),
+        };
+        all.push(rows.clone());
         rows
     }
 
@@ -157,6 +192,32 @@ impl GroundReader {
             (ChangeKind::WorkTree, _) | (_, None) => TreeState::WorkTree,
             (_, Some(commit)) => TreeState::Commit(commit),
         };
+        self.tree_at(at, classifier, told, notes)
+    }
+
+    /// The files before a change.
+    ///
+    /// # Errors
+    ///
+    /// If git can't tell the attributes of the base.
+    pub(super) fn base_tree(
+        &self,
+        base: &ObjectId,
+        rules: &PathRules,
+        notes: &mut Vec<String>,
+    ) -> Result<Option<FileTree>, Error> {
+        let attributes = attributes_at(&self.git, &self.repository, Some(base))?;
+        let classifier = PathClassifier { attributes: &attributes, rules };
+        Ok(self.tree_at(TreeState::Commit(&base.to_string()), classifier, &|_, _| (), notes))
+    }
+
+    fn tree_at(
+        &self,
+        at: TreeState<'_>,
+        classifier: PathClassifier<'_>,
+        told: &dyn Fn(usize, usize),
+        notes: &mut Vec<String>,
+    ) -> Option<FileTree> {
         match self.structures.read(at, told) {
             Ok(structure) => Some(as_tree(structure, classifier)),
             Err(error) => {
@@ -170,7 +231,43 @@ impl GroundReader {
 /// The past commits that a change on `past` is compared with, oldest first.
 pub(super) fn picked_commits(past: &Past<'_>) -> Vec<ObjectId> {
     let id = |at| past.history().commit(at).map(|commit| commit.id);
-    newest_commits(past, MOST).into_iter().filter_map(id).collect()
+    newest_commits(past, REMEMBERED).into_iter().filter_map(id).collect()
+}
+
+/// A drawn commit with its files as the history knows them.
+fn patched_commit(history: &History, drawn: &DrawnCommit, classifier: PathClassifier<'_>) -> Option<PatchedCommit> {
+    let commit = history.find(&drawn.id)?;
+    let touches = history.touches(commit);
+    let file = |drawn: &DrawnFile| {
+        let is_it = |touch: &&Touch| {
+            *history.path(touch.path) == drawn.path || touch.from.is_some_and(|from| *history.path(from) == drawn.path)
+        };
+        let touch = touches.iter().find(is_it)?;
+        let class = classifier.class(history.path(touch.path));
+        Some(PatchedFile {
+            file: touch.file,
+            role: class.role,
+            is_sensitive: class.sensitive.is_some(),
+            status: touch.status,
+            prints: drawn.prints.clone(),
+        })
+    };
+    Some(PatchedCommit { commit, features: None, files: drawn.files.iter().filter_map(file).collect() })
+}
+
+/// The roles of the files of past commits, and the files of the tree that the seed's threshold calls coupled.
+fn known_files(past: &Past<'_>, patched: &[PatchedCommit], tree: Option<&FileTree>) -> KnownFiles {
+    let roles = patched.iter().flat_map(|patched| &patched.files).map(|file| (file.file, file.role)).collect();
+    let coupled = tree.into_iter().flat_map(|tree| {
+        let is_product = |index: u32| {
+            let file = usize::try_from(index).ok().and_then(|index| tree.files.get(index));
+            file.is_some_and(|file| matches!(file.class.role, FileRole::Code | FileRole::Configuration))
+        };
+        let numbered = (0_u32..).zip(&tree.files);
+        let many = numbered.filter(move |(index, _)| tree.graph.fan_in(*index, is_product).weighted() > COUPLED);
+        many.filter_map(|(_, file)| past.file(&file.path))
+    });
+    KnownFiles { roles, coupled: coupled.collect() }
 }
 
 /// A value behind a lock is whole whenever a thread ends.

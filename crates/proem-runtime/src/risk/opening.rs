@@ -11,6 +11,7 @@ use proem_risk::level::{LevelRules, Thresholds};
 use proem_risk::path::PathRules;
 use proem_risk::sample::DrawnCommit;
 use proem_risk::score::RiskModel;
+use proem_risk::signal::TrainedSignal;
 
 use super::ground::{ChangeKey, GroundReader, picked_commits};
 use super::{Assessor, AssessorAccount};
@@ -100,6 +101,7 @@ impl Assessor {
             window_days: options.window_days,
             incidents: options.incidents.map(|incidents| Arc::new(Corpus::new(incidents))),
             mended: Mutex::new(MendIncidents::default()),
+            trained: TrainedSignal::shipped().map_err(Error::Assessment)?,
             about,
         };
         // The others have most of their sources in common with it.

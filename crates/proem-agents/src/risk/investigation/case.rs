@@ -122,6 +122,7 @@ fn state_of_scene(scene: CaseScene) -> Result<InvestigationState, String> {
         files: Vec::new(),
         partners: Vec::new(),
         more_partners: 0,
+        found: proem_risk::finding::Found::default(),
         investigate: Investigate::NothingHigh,
         gaps: Vec::new(),
         calibration_error: 0.0,

@@ -1,19 +1,25 @@
 //! The rules' recommendations for a change.
 //!
-//! Every advice names something: a file, a person, a partner, an incident. There is none without a name.
+//! The advice of findings comes first, each with its reason and the command that shows it. Signals advise only where they
+//! set the level. Every advice names something: a file, a person, a partner, an incident. With nothing to name, there is
+//! no advice.
 
 use proem_risk::assess::{Assessment, FileAssessment};
 use proem_risk::change::{Change, ChangedFile};
-use proem_risk::level::LevelReason;
+use proem_risk::level::{LevelReason, LevelRules};
 use proem_risk::metric::{Metric, MetricName, Sentence, SentencePart, Signal};
 use proem_risk::path::{FileRole, Sensitive};
 use proem_risk::score::Feature;
 
+use super::finding::advice_sentence;
 use super::{ReportPhrase, ReportSentence};
 use crate::words::number_of;
 
 /// The most that is advised.
 pub(super) const MOST: usize = 3;
+
+/// From how many further importers on nobody runs the tests of each.
+const SUITE: usize = 12;
 
 /// The fewest added lines that are worth splitting: below it a reviewer reads the change at once.
 const SPLIT_FROM: u64 = 200;
@@ -47,8 +53,11 @@ const RULES: [(MetricName, RecommendationRule); 5] = [
 /// change.
 pub(super) fn recommend(change: &Change, assessment: &Assessment, only: Option<u32>) -> Vec<ReportSentence> {
     let files = || assessment.files.iter().filter(|file| only.is_none_or(|index| file.index == index));
+    let signals_decide = assessment.rules != LevelRules::Rank || assessment.score.signal == Signal::Unknown;
+    let findings = assessment.found.findings.iter().filter(|one| only.is_none_or(|index| one.file == index));
+    let of_findings = findings.filter_map(|one| one.advice.as_ref()).map(advice_sentence);
     let of_signal = |signal: Signal| {
-        RULES.iter().filter_map(move |(name, rule)| {
+        RULES.iter().filter(move |_| signals_decide).filter_map(move |(name, rule)| {
             files().find_map(|file| {
                 let metric = file.metrics.iter().find(|metric| metric.name == *name && metric.signal == signal)?;
                 rule(&RuleSubject { change, assessment, file, metric })
@@ -56,12 +65,14 @@ pub(super) fn recommend(change: &Change, assessment: &Assessment, only: Option<u
         })
     };
     let own = [
-        files().find_map(sensitive_advice),
+        files().find_map(|file| sensitive_advice(change, file)),
         Some(()).filter(|()| only.is_none()).and_then(|()| split_advice(change, assessment)),
         Some(()).filter(|()| only.is_none()).and_then(|()| history_advice(assessment)),
     ];
     let mut advice: Vec<ReportSentence> = Vec::new();
-    for words in of_signal(Signal::High).chain(own.into_iter().flatten()).chain(of_signal(Signal::Medium)) {
+    for words in
+        of_findings.chain(of_signal(Signal::High)).chain(own.into_iter().flatten()).chain(of_signal(Signal::Medium))
+    {
         if !advice.contains(&words) {
             advice.push(words);
         }
@@ -81,8 +92,11 @@ fn incident_advice(scene: &RuleSubject<'_>) -> Option<ReportSentence> {
         SentencePart::Message(text) => Some(text.as_str()),
         _ => None,
     })?;
-    let words =
-        ReportSentence::ours("read how this was fixed, and add a test against a regression in ").path(&scene.file.path);
+    let words = match scene.file.class.role {
+        FileRole::Code => ReportSentence::ours("read how this was fixed, and add a test against a regression in "),
+        _ => ReportSentence::ours("read how this was fixed before you change "),
+    };
+    let words = words.path(&scene.file.path);
     Some(words.and(": ").then(ReportPhrase::Message(title.to_owned())))
 }
 
@@ -121,7 +135,12 @@ fn importers(scene: &RuleSubject<'_>) -> Option<ReportSentence> {
     let words = match scene.metric.beside(1) {
         0 => words.and(", which imports "),
         1 => words.and(" and the other file that imports "),
-        others => words.and(format!(" and the other {others} files that import ")),
+        others @ ..SUITE => words.and(format!(" and the other {others} files that import ")),
+        // So many are all of them.
+        others => {
+            let all = others.saturating_add(1);
+            return Some(ReportSentence::ours(format!("run all tests: {all} files import ")).path(&scene.file.path));
+        }
     };
     Some(words.path(&scene.file.path))
 }
@@ -140,12 +159,14 @@ fn test_advice(scene: &RuleSubject<'_>) -> Option<ReportSentence> {
 }
 
 /// A sensitive file is reviewed by whoever answers for it.
-fn sensitive_advice(file: &FileAssessment) -> Option<ReportSentence> {
+fn sensitive_advice(change: &Change, file: &FileAssessment) -> Option<ReportSentence> {
     let what = match file.class.sensitive? {
         Sensitive::Security => "security",
         Sensitive::Production => "production",
     };
-    Some(ReportSentence::ours("have ").path(&file.path).and(format!(" reviewed by somebody responsible for {what}")))
+    let words = ReportSentence::ours("have ").path(&file.path);
+    let words = words.and(format!(" reviewed by somebody responsible for {what}: it can do harm in one line"));
+    Some(with_command(words, change))
 }
 
 /// A large change of several files whose score comes from its size is split.
@@ -163,7 +184,16 @@ fn split_advice(change: &Change, assessment: &Assessment) -> Option<ReportSenten
     let largest = read.iter().max_by_key(|file| file.lines.map(|lines| lines.added))?;
     let (files, lines) = (number_of(read.len(), "file"), number_of(added, "added line"));
     let words = ReportSentence::ours(format!("split the change ({lines} in {files}); begin with "));
-    Some(words.path(largest.path.to_text()))
+    Some(with_command(words.path(largest.path.to_text()), change))
+}
+
+/// An advice with the command that shows the files of the change.
+fn with_command(words: ReportSentence, change: &Change) -> ReportSentence {
+    let command = match change.id {
+        Some(id) => format!("git show --stat {:.12}", id.to_string()),
+        None => "git diff --stat HEAD".to_owned(),
+    };
+    words.and("; see ").then(ReportPhrase::Foreign(command))
 }
 
 /// If nothing could be measured for want of history, the advice is to fetch the history.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use proem_risk::assess::{Assessment, ChangeScore, FileAssessment, Investigate, Partner};
 use proem_risk::change::{Change, ChangeKind, ChangedFile, FileKind, FileStatus, LineCounts};
+use proem_risk::finding::{Advice, Finding};
 use proem_risk::history::ObjectId;
 use proem_risk::identity::Person;
 use proem_risk::level::{Level, LevelReason, LevelRules};
@@ -12,6 +13,8 @@ use proem_risk::metric::{
 };
 use proem_risk::path::{FileRole, PathClass, RepoPath, Sensitive};
 use proem_risk::score::{Contribution, Feature, RiskScore};
+
+use proem_risk::signal::{SignalName, SignalTable};
 
 use super::*;
 use crate::risk::investigation::{HopAction, HopChooser};
@@ -56,6 +59,7 @@ fn made(level: Level, files: &[(&str, Vec<Metric>)]) -> Made {
         subject: "Speed it up".to_owned(),
         files: files.iter().map(|(path, _)| changed(path)).collect(),
         identifiers: Vec::new(),
+        patches: Vec::new(),
         gaps: Vec::new(),
     };
     let assessment = Assessment {
@@ -68,6 +72,7 @@ fn made(level: Level, files: &[(&str, Vec<Metric>)]) -> Made {
         files: files.iter().enumerate().map(assessed).collect(),
         partners: Vec::new(),
         more_partners: 0,
+        found: proem_risk::finding::Found::default(),
         investigate: Investigate::Yes,
         gaps: Vec::new(),
         calibration_error: 0.05,
@@ -171,10 +176,61 @@ fn there_is_no_advice_about_nothing() {
 }
 
 #[test]
+fn advice_against_a_regression_is_for_code_and_many_importers_are_one_suite() {
+    let mut pipeline = made(Level::High, &[(".github/workflows/ci.yml", vec![high(MetricName::IncidentSimilarity)])]);
+    pipeline.assessment.files[0].class.role = FileRole::Configuration;
+    let report = RiskReport::new(&pipeline.change, &pipeline.assessment, None, about());
+    let expected = "read how this was fixed before you change .github/workflows/ci.yml: 17 Time-out after the check";
+    assert_eq!(exact(&report.recommendations), [expected]);
+    let many = Metric { total: Some(139), ..high(MetricName::Coupling) };
+    let many = made(Level::High, &[("src/server.h", vec![many])]);
+    let report = RiskReport::new(&many.change, &many.assessment, None, about());
+    assert_eq!(exact(&report.recommendations), ["run all tests: 139 files import src/server.h"]);
+}
+
+#[test]
+fn findings_advise_first_each_with_its_command_and_signals_only_where_they_decide() {
+    let mut made = with_score(made(Level::High, &[("a.rs", vec![high(MetricName::Coupling)])]), Feature::Exp);
+    let row = SignalTable::default().row(SignalName::FixedLines, &[]);
+    made.assessment.found.findings = vec![Finding {
+        signal: SignalName::FixedLines,
+        file: 0,
+        is_in_sensitive_file: false,
+        line: Some(5),
+        of: None,
+        count: 2,
+        commit: Some("abc".to_owned()),
+        days: Some(40),
+        evidence: Sentence::default().then(path("a.rs")).and(" loses 2 lines of a fix"),
+        advice: Some(Advice {
+            sentence: Sentence::ours("make sure that it stays fixed"),
+            command: Some("git show abc".to_owned()),
+        }),
+        worth: row,
+    }];
+    let report = RiskReport::new(&made.change, &made.assessment, None, about());
+    assert_eq!(exact(&report.recommendations), ["make sure that it stays fixed; see git show abc"]);
+    assert_eq!(report.findings[0].path, "a.rs");
+    let rank = report.rank.unwrap();
+    assert!(
+        rank.starts_with("riskier than 97.4 % of this repository's last 480 changes; what that is worth here is"),
+        "{rank}"
+    );
+}
+
+#[test]
 fn the_score_is_answered_by_a_split_only_if_size_makes_it() {
     for (top, added, expected) in [
-        (Feature::La, 100, vec!["split the change (200 added lines in 2 files); begin with b.rs"]),
-        (Feature::Nf, 100, vec!["split the change (200 added lines in 2 files); begin with b.rs"]),
+        (
+            Feature::La,
+            100,
+            vec!["split the change (200 added lines in 2 files); begin with b.rs; see git show --stat aaaaaaaaaaaa"],
+        ),
+        (
+            Feature::Nf,
+            100,
+            vec!["split the change (200 added lines in 2 files); begin with b.rs; see git show --stat aaaaaaaaaaaa"],
+        ),
         (Feature::Exp, 100, vec![]),
         // A small change is read at once.
         (Feature::La, 99, vec![]),
@@ -194,7 +250,10 @@ fn tests_are_not_split_off() {
     made.change.files[2].lines = Some(LineCounts { added: 900, removed: 0 });
     made.change.files[2].class.role = FileRole::Test;
     let report = RiskReport::new(&made.change, &made.assessment, None, about());
-    assert_eq!(exact(&report.recommendations), ["split the change (300 added lines in 2 files); begin with b.rs"]);
+    assert_eq!(
+        exact(&report.recommendations),
+        ["split the change (300 added lines in 2 files); begin with b.rs; see git show --stat aaaaaaaaaaaa"]
+    );
     made.change.files[1].class.role = FileRole::Test;
     let report = RiskReport::new(&made.change, &made.assessment, None, about());
     assert_eq!(exact(&report.recommendations), [""; 0]);
@@ -246,7 +305,13 @@ fn sensitive_files_are_reviewed_by_who_answers_for_them() {
     made.assessment.files[0].class.sensitive = Some(Sensitive::Security);
     made.assessment.reasons = vec![LevelReason::Sensitive { file: 0 }];
     let report = RiskReport::new(&made.change, &made.assessment, None, about());
-    assert_eq!(exact(&report.recommendations), ["have keys.rs reviewed by somebody responsible for security"]);
+    assert_eq!(
+        exact(&report.recommendations),
+        [
+            "have keys.rs reviewed by somebody responsible for security: it can do harm in one line; see git show --stat \
+          aaaaaaaaaaaa"
+        ]
+    );
     assert!(report.reasoning.exact().starts_with("MEDIUM: "), "{:?}", report.reasoning);
     assert!(report.reasons[0].names("keys.rs"));
 }
@@ -270,7 +335,7 @@ fn strong_evidence_comes_first_and_each_metric_before_its_second() {
     let report = RiskReport::new(&scored.change, &scored.assessment, None, about());
     assert_eq!(
         report.key_evidence[0].exact(),
-        "24 lines added and 6 removed in 2 files: scored above 97 % of 480 past commits, mostly by lines added"
+        "24 lines added and 6 removed in 2 files: scored above 97.4 % of 480 past commits, mostly by lines added"
     );
     assert_eq!(report.key_evidence.len(), 3);
 }
@@ -313,8 +378,9 @@ fn the_mode_says_whether_a_model_was_there_wanted_and_of_use() {
             assert_eq!(report.mode, expected, "{investigate:?} {model:?}");
             report
         };
-    check(Investigate::Yes, None, None, AssessmentMode::Degraded);
-    check(Investigate::NothingHigh, None, None, AssessmentMode::Degraded);
+    // Nobody was asked, so nothing failed.
+    check(Investigate::Yes, None, None, AssessmentMode::Rules);
+    check(Investigate::NothingHigh, None, None, AssessmentMode::Rules);
     check(Investigate::NothingHigh, Some("m"), None, AssessmentMode::Rules);
     check(Investigate::NothingThatRuns, Some("m"), None, AssessmentMode::Rules);
     check(Investigate::Yes, Some("m"), None, AssessmentMode::Degraded);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use proem_risk::assess::{Assessment, FileAssessment, Investigate};
 use proem_risk::change::Change;
-use proem_risk::level::LevelReason;
+use proem_risk::level::{LevelReason, percent_words};
 use proem_risk::metric::{Metric, MetricName, Signal};
 
 use super::ReportSentence;
@@ -98,7 +98,7 @@ pub(super) fn score_sentence(change: &Change, assessment: &Assessment) -> Report
     let decides = matches!(assessment.score.signal, Signal::High | Signal::Medium);
     let mostly =
         if weighty.is_empty() || !decides { String::new() } else { format!(", mostly by {}", weighty.join(" and ")) };
-    let percent = rank.percentile.floor();
+    let percent = percent_words(rank.percentile);
     ReportSentence::ours(format!("{size}: scored above {percent} % of {} past commits{mostly}", rank.among))
 }
 

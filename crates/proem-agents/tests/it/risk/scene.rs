@@ -95,6 +95,7 @@ pub(crate) fn subject(message: &str, files: &[(&str, Vec<Metric>)]) -> Subject {
         files: Vec::new(),
         partners: Vec::new(),
         more_partners: 0,
+        found: proem_risk::finding::Found::default(),
         investigate: Investigate::NothingThatRuns,
         gaps: Vec::new(),
         calibration_error: 0.05,

@@ -110,6 +110,7 @@ mod tests {
             files: vec![file],
             partners: Vec::new(),
             more_partners: 0,
+            found: proem_risk::finding::Found::default(),
             investigate: Investigate::Yes,
             gaps: Vec::new(),
             calibration_error: 0.05,

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
 use proem_agents::risk::feedback::Meter;
 use proem_app::project::unix_seconds;
+use proem_app::records::learning::Adapting;
 use proem_app::records::writing::RecordChoice;
 use proem_app::risk::options::HistoryCaching;
 use proem_app::risk::options::{EvidenceOptions, InvestigationOptions, RiskOptions, WantedChanges};
@@ -26,7 +27,8 @@ Examples:
   proem risk main..feature --each       # every commit of it on its own
   proem risk --since 30d                # recent commits, the riskiest first
   proem risk --staged --fail-on high    # for hooks: exit code 1 at HIGH
-  proem risk feedback last --caught"
+  proem risk feedback last --caught
+  proem risk signals                    # what each signal has been worth here"
 );
 
 #[derive(Debug, Parser)]
@@ -253,6 +255,64 @@ pub(crate) enum RiskCommand {
     /// Record whether an assessment was right, and derive thresholds from that
     #[command(after_help = FEEDBACK_EXAMPLES)]
     Feedback(Feedback),
+    /// Show what each signal has been worth in this repository: how often changes with it needed a fix
+    #[command(after_help = SIGNALS_EXAMPLES)]
+    Signals(Signals),
+}
+
+const SIGNALS_EXAMPLES: &str = "\
+Examples:
+  proem risk signals                    # of the commits before HEAD
+  proem risk signals v2.0 --json        # before a tag";
+
+#[derive(Debug, Parser)]
+pub(crate) struct Signals {
+    /// The commit whose past is looked at
+    #[arg(value_name = "REV", default_value = "HEAD")]
+    pub(crate) revision: String,
+    /// Follow only the first parent of merges through the history
+    #[arg(long)]
+    pub(crate) first_parent: bool,
+    /// Read the whole history again, and write no cache
+    #[arg(long)]
+    pub(crate) no_cache: bool,
+    /// A folder in the repository
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl Signals {
+    /// The change whose past is looked at; nobody is asked about it.
+    pub(crate) fn options(&self) -> RiskOptions {
+        let second = NonZeroU32::MIN;
+        RiskOptions {
+            root: self.root.clone(),
+            changes: WantedChanges::Several(vec![Spec::Rev(self.revision.clone())]),
+            evidence: EvidenceOptions {
+                rules: LevelRules::Rank,
+                incidents: None,
+                coverage: None,
+                first_parent: self.first_parent,
+                window_months: 12,
+                caching: if self.no_cache { HistoryCaching::Off } else { HistoryCaching::On },
+            },
+            investigation: InvestigationOptions {
+                unasked: Some("only signals are measured".to_owned()),
+                model: None,
+                provider: None,
+                seconds: second,
+                hop_seconds: second,
+                record: None,
+                replay: None,
+            },
+            adapting: Adapting::default(),
+            record: RecordChoice::No,
+            concurrency: NonZeroUsize::MIN,
+        }
+    }
 }
 
 #[derive(Debug, Parser)]

@@ -3,6 +3,7 @@
 use proem_risk::change::LineCounts;
 use proem_risk::history::{HistoryGaps, Mends};
 use proem_risk::metrics::kamei::{features_of_change, sample_features};
+use proem_risk::patch::LinePrints;
 use proem_risk::path::RepoPath;
 use proem_risk::sample::{DrawnCommit, DrawnFile};
 use proem_risk::score::ChangeFeatures;
@@ -107,6 +108,7 @@ fn a_drawn_commit_has_the_metrics_of_its_time() {
             path: RepoPath::new(path),
             lines: Some(LineCounts { added: 3, removed: 1 }),
             before: Some(9),
+            prints: LinePrints::default(),
         }],
     };
     let all =

@@ -2,6 +2,7 @@
 
 use proem_risk::assess::{Assessment, Depth, Investigate};
 use proem_risk::change::LineCounts;
+use proem_risk::finding::QuietPart;
 use proem_risk::level::{Level, LevelReason, LevelRules};
 use proem_risk::metric::{Metric, MetricName, Sentence, Signal};
 use proem_risk::path::FileRole;
@@ -150,9 +151,12 @@ fn documentation_and_generated_files_are_low_and_not_investigated() {
     assert_eq!(assessment.reasons, [LevelReason::NothingRuns { roles }]);
     assert!(assessment.files.iter().all(|file| file.metrics.is_empty()));
     check(&[], Level::Low, Investigate::NothingThatRuns);
-    // Tests run: without a score nothing is known of a change of tests alone.
-    let assessment = check(&["test_a.py"], Level::Unknown, Investigate::Yes);
-    assert_eq!(assessment.reasons, [LevelReason::NothingKnown]);
+    // What ships does not run differently if tests alone change.
+    let assessment = check(&["test_a.py", "b.md"], Level::Low, Investigate::NothingThatRuns);
+    let parts = vec![QuietPart::Tests, QuietPart::Documentation];
+    assert_eq!(assessment.reasons, [LevelReason::Quiet { parts }]);
+    let seed = World { rules: LevelRules::Seed, ..World::new(&["test_a.py"]) }.assess(Depth::TierTwo);
+    assert_eq!((seed.level, seed.reasons), (Level::Medium, vec![LevelReason::AllUnknown]));
     // A sensitive file is looked at, whatever its kind.
     check(&["auth.md"], Level::Medium, Investigate::Yes);
 }
@@ -160,7 +164,7 @@ fn documentation_and_generated_files_are_low_and_not_investigated() {
 #[test]
 fn the_score_has_a_level_by_its_place() {
     let check = |lines: u32, sampled: u32, expected: Signal| {
-        let mut world = World::new(&["test_a.py"]);
+        let mut world = World::new(&["a.yml"]);
         world.sampled(sampled);
         world.change.author = None;
         world.change.files[0].lines = Some(LineCounts { added: lines, removed: 1 });

@@ -1,18 +1,25 @@
 //! A repository made up for a test: commits by their age in days, files by their paths.
 
+use std::collections::BTreeMap;
+
 use proem_risk::assess::{Assessment, Depth, assess_change};
 use proem_risk::change::{Change, ChangeKind, ChangedFile, FileKind, FileStatus, LineCounts};
 use proem_risk::coverage::Coverage;
+use proem_risk::finding::{CalledFunction, FindingFacts};
 use proem_risk::graph::{Edge, EdgeKind, Graph};
-use proem_risk::history::{History, HistoryBuilder, HistoryGaps, ListedCommit, ListedTouch, Mends, ObjectId};
+use proem_risk::history::{
+    History, HistoryBuilder, HistoryGaps, ListedCommit, ListedTouch, Mends, ObjectId, Past, Touch,
+};
 use proem_risk::identity::Person;
 use proem_risk::incident::{Corpus, Incident};
 use proem_risk::level::{LevelRules, Thresholds};
 use proem_risk::metric::{Metric, MetricName, Sentence, SentencePart};
 use proem_risk::metrics::{AssessmentFacts, WINDOW_DAYS, measure_metric};
+use proem_risk::patch::{FilePatch, Hunk};
 use proem_risk::path::{FileRole, Language, PathClass, RepoPath, Sensitive};
 use proem_risk::sample::{Sample, SampledCommit};
 use proem_risk::score::{ChangeFeatures, RiskModel};
+use proem_risk::signal::{KnownFiles, Lessons, PatchedCommit, PatchedFile};
 use proem_risk::tree::{FileTree, Imports, TreeFile};
 
 pub(crate) const DAY: i64 = 86_400;
@@ -31,6 +38,18 @@ pub(crate) struct World {
     pub(crate) coverage: Option<String>,
     pub(crate) has_tree: bool,
     pub(crate) rules: LevelRules,
+    /// The lines of commits, by their number: taken away and added.
+    pub(crate) lines: BTreeMap<usize, (Vec<String>, Vec<String>)>,
+    /// The files before the change.
+    pub(crate) base: Option<Box<World>>,
+    pub(crate) called: Vec<CalledFunction>,
+}
+
+/// A patch of one hunk.
+fn patch(path: &str, removed: &[String], added: &[String]) -> FilePatch {
+    let bytes = |lines: &[String]| lines.iter().map(|line| line.clone().into_bytes()).collect();
+    let hunk = Hunk { old_start: 5, removed: bytes(removed), new_start: 7, added: bytes(added) };
+    FilePatch { path: RepoPath::new(path), hunks: vec![hunk], is_cut: false }
 }
 
 pub(crate) fn id(number: usize) -> ObjectId {
@@ -93,6 +112,7 @@ impl World {
                 subject: String::new(),
                 files: Vec::new(),
                 identifiers: Vec::new(),
+                patches: Vec::new(),
                 gaps: Vec::new(),
             },
             files: Vec::new(),
@@ -103,6 +123,9 @@ impl World {
             coverage: None,
             has_tree: true,
             rules: LevelRules::Rank,
+            lines: BTreeMap::new(),
+            base: None,
+            called: Vec::new(),
         };
         for path in paths {
             world.change.files.push(ChangedFile {
@@ -196,12 +219,54 @@ impl World {
         FileTree { files, graph, gaps: Vec::new() }
     }
 
+    /// What the commits of the history teach, each with these lines taken away and added in the files that it touches.
+    fn lessons(&self, past: &Past<'_>, known: &KnownFiles) -> Lessons {
+        let numbered = (0_usize..).zip(&self.listed);
+        let patched = numbered.filter_map(|(number, listed)| {
+            let commit = past.history().find(&listed.id)?;
+            let lines = self.lines.get(&number);
+            let file = |touch: &Touch| {
+                let path = past.history().path(touch.path).to_text();
+                let class = class(&path);
+                PatchedFile {
+                    file: touch.file,
+                    role: class.role,
+                    is_sensitive: class.sensitive.is_some(),
+                    status: touch.status,
+                    prints: lines.map(|(removed, added)| patch(&path, removed, added).prints()).unwrap_or_default(),
+                }
+            };
+            let files = past.history().touches(commit).iter().map(file).collect();
+            Some(PatchedCommit { commit, features: Some(features(10.0)), files })
+        });
+        let patched: Vec<PatchedCommit> = patched.collect();
+        Lessons::learn(past, &patched.iter().collect::<Vec<_>>(), known, WINDOW_DAYS)
+    }
+
+    /// Gives the newest commit of the history its lines: taken away and added.
+    pub(crate) fn with_lines(&mut self, removed: &[&str], added: &[&str]) -> &mut Self {
+        let texts = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect();
+        self.lines.insert(self.listed.len() - 1, (texts(removed), texts(added)));
+        self
+    }
+
+    /// Gives a file of the change its lines.
+    pub(crate) fn changes(&mut self, path: &str, removed: &[&str], added: &[&str]) -> &mut Self {
+        let texts = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<Vec<String>>();
+        self.change.patches.push(patch(path, &texts(removed), &texts(added)));
+        self
+    }
+
     /// Calls `look` with the facts.
     pub(crate) fn look<T>(&self, look: impl FnOnce(&AssessmentFacts<'_>) -> T) -> T {
         let (history, tree) = (self.history(), self.tree());
         let tip = self.listed.last().and_then(|listed| history.find(&listed.id));
         let past = tip.map_or_else(|| history.nothing(), |tip| history.past(tip));
         let coverage = self.coverage.as_ref().map(|text| Coverage::read(text.as_bytes()).unwrap());
+        let paths = self.listed.iter().flat_map(|listed| &listed.touches).map(|touch| &touch.path);
+        let role = |path: &RepoPath| Some((past.file(path)?, class(&path.to_text()).role));
+        let known = KnownFiles { roles: paths.filter_map(role).collect(), ..KnownFiles::default() };
+        let lessons = self.lessons(&past, &known);
         look(&AssessmentFacts {
             change: &self.change,
             past: &past,
@@ -212,6 +277,13 @@ impl World {
             thresholds: &Thresholds::shipped().unwrap(),
             rules: self.rules,
             window_days: WINDOW_DAYS,
+            finding: FindingFacts {
+                lessons: Some(&lessons),
+                known: Some(&known),
+                base: self.base.as_deref().map(World::tree).as_ref(),
+                called: &self.called,
+                trained: &[],
+            },
         })
     }
 

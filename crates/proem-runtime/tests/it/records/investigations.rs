@@ -124,6 +124,7 @@ fn subject() -> Subject {
         files: vec![file],
         partners: Vec::new(),
         more_partners: 0,
+        found: proem_risk::finding::Found::default(),
         investigate: Investigate::NothingThatRuns,
         gaps: Vec::new(),
         calibration_error: 0.05,

@@ -1,6 +1,6 @@
 //! All there is to say of a change, for a person.
 
-use proem_agents::risk::report::{FileOut, HopOut, MetricOut, RiskReport, ScoreOut};
+use proem_agents::risk::report::{FileOut, HopOut, MetricOut, RiskReport, ScoreOut, SignalOut};
 use proem_risk::metric::Signal;
 
 use super::lines::{
@@ -21,6 +21,7 @@ const FILES: usize = 50;
 /// The one screen, and then everything.
 pub(super) fn explained_report(report: &RiskReport, width: usize) -> String {
     let mut out = terminal::risk_screen(report, width);
+    push_findings(report, width, &mut out);
     push_score(&report.score, &mut out);
     push_report_heading(&mut out, "the change");
     push_metrics(&report.metrics, width, &mut out);
@@ -64,6 +65,30 @@ fn our_words_and_foreign(ours: &str, outside: &str) -> String {
 
 fn outside_of(path: &str) -> String {
     our_words_and_foreign(" of ", path)
+}
+
+/// All findings, each with what such have been worth.
+fn push_findings(report: &RiskReport, width: usize, out: &mut String) {
+    if report.findings.is_empty() {
+        return;
+    }
+    push_report_heading(out, "findings");
+    for finding in &report.findings {
+        push_indented(out, &flowing(&finding.evidence), width);
+        push_indented(out, &format!("  {}: {}", finding.signal, signal_worth(&finding.worth)), width);
+    }
+}
+
+/// What a signal has been worth, in a line.
+pub(in crate::commands::risk) fn signal_worth(worth: &SignalOut) -> String {
+    let of = format!("{} of {}", worth.needed_a_fix.numerator, worth.needed_a_fix.denominator);
+    let ratio = worth.ratio.map(|ratio| format!(", {ratio:.1} times the base rate")).unwrap_or_default();
+    match (worth.source.as_str(), worth.needed_a_fix.denominator) {
+        ("unmeasured", _) => "not measured: it needs the files of each past commit".to_owned(),
+        (_, 0) => "no past commit had it".to_owned(),
+        ("clones", _) => format!("{of} such commits of other projects needed a fix{ratio}"),
+        _ => format!("{of} such commits needed a fix here{ratio}"),
+    }
 }
 
 /// The score with what each metric adds to it.

@@ -3,7 +3,8 @@
 //! Everything from outside is in a code span: there, no platform makes a link, a mention, a reference to an issue or
 //! HTML of it.
 
-use proem_agents::risk::report::{FileOut, ReportPhrase, ReportSentence, RiskReport};
+use proem_agents::risk::report::{AssessmentMode, FileOut, ReportPhrase, ReportSentence, RiskReport};
+use proem_guard::show;
 
 use super::lines::{false_alarms, fraction_parts, metric_value, metric_words};
 use super::terminal;
@@ -14,8 +15,8 @@ use proem_app::words::two_decimals;
 pub(super) const MARK: &str = "<!-- proem-risk -->";
 /// The most files in the details.
 const FILES: usize = 30;
-/// The most partners.
-const PARTNERS: usize = 5;
+/// The most findings.
+const FINDINGS: usize = 5;
 /// The most bytes. GitHub takes 65,536 characters.
 const MOST: usize = 60_000;
 
@@ -83,21 +84,27 @@ fn risk_comment_head(report: &RiskReport) -> String {
         out.push_str(&format!(", {}", code_span(&change.subject)));
     }
     out.push_str(&format!("; {}\n", escape_markup(&terminal::sure(report))));
+    push_folded_list(&mut out, "Findings", &finding_items(report));
+    if let Some(rank) = report.rank.as_ref().filter(|_| terminal::ranks(report)) {
+        out.push_str(&format!("\nRank: {}\n", escape_markup(rank)));
+    }
     push_folded_list(&mut out, "Why", &report.reasons.iter().map(markdown_sentence).collect::<Vec<_>>());
-    push_folded_list(&mut out, "Evidence", &report.key_evidence.iter().map(markdown_sentence).collect::<Vec<_>>());
-    let partners = report.missing_partners.iter().take(PARTNERS).map(|partner| {
-        let imported = if partner.imported == Some(false) { ", with no import between them" } else { "" };
-        format!(
-            "{} changed in {} of {} commits of {}{imported}",
-            code_span(&partner.path),
-            partner.together.numerator,
-            partner.together.denominator,
-            code_span(&partner.of)
-        )
-    });
-    push_folded_list(&mut out, "Files that usually change too, but did not", &partners.collect::<Vec<_>>());
+    if report.mode == AssessmentMode::Investigated || report.rank.is_none() {
+        push_folded_list(&mut out, "Evidence", &report.key_evidence.iter().map(markdown_sentence).collect::<Vec<_>>());
+    }
     push_folded_list(&mut out, "To do", &report.recommendations.iter().map(markdown_sentence).collect::<Vec<_>>());
     out
+}
+
+/// The most telling findings, as many as fit a screen.
+fn finding_items(report: &RiskReport) -> Vec<String> {
+    let mut items: Vec<String> =
+        report.findings.iter().take(FINDINGS).map(|finding| markdown_sentence(&finding.evidence)).collect();
+    let more = report.findings.len().saturating_sub(items.len());
+    if more > 0 {
+        items.push(format!("and {more} more"));
+    }
+    items
 }
 
 /// The part that folds away.

@@ -3,7 +3,7 @@
 use anstyle::Style;
 use jiff::tz::TimeZone;
 use proem_agents::risk::investigation::HopChooser;
-use proem_agents::risk::report::{AssessmentMode, RiskReport};
+use proem_agents::risk::report::{AssessmentMode, FindingOut, ReportSentence, RiskReport};
 use proem_engine::run::Time;
 use proem_risk::level::Level;
 
@@ -20,7 +20,9 @@ const LABEL: usize = 10;
 const AUTHOR: usize = 32;
 /// The most reasons.
 const REASONS: usize = 3;
-/// The most pieces of evidence, missing partners and pieces of advice.
+/// The most findings.
+const FINDINGS: usize = 5;
+/// The most pieces of evidence and of advice.
 const MOST: usize = 3;
 
 pub(super) const fn level_colour(level: Level) -> Style {
@@ -60,9 +62,14 @@ impl LabelledPage {
 /// A report on one screen.
 pub(super) fn risk_screen(report: &RiskReport, width: usize) -> String {
     let mut page = LabelledPage { out: risk_screen_head(report, width), width };
-    page.texts("why", report.reasons.iter().take(REASONS).map(short_screen_sentence), 1);
-    page.texts("evidence", report.key_evidence.iter().take(MOST).map(short_screen_sentence), 2);
-    page.texts("missing", missing_partner_lines(report), 1);
+    page.texts("findings", finding_lines(report), 3);
+    if let Some(rank) = report.rank.as_ref().filter(|_| ranks(report)) {
+        page.text("rank", rank, 2);
+    }
+    page.texts("why", other_reasons(report).take(REASONS).map(short_screen_sentence), 1);
+    if report.mode == AssessmentMode::Investigated || report.rank.is_none() {
+        page.texts("evidence", report.key_evidence.iter().take(MOST).map(short_screen_sentence), 2);
+    }
     page.texts("to do", report.recommendations.iter().take(MOST).map(short_screen_sentence), 2);
     page.text("sure", &sure(report), 2);
     let unknown = unknown_line(report, width.saturating_sub(LABEL));
@@ -128,14 +135,27 @@ pub(super) fn utc_date(at: i64) -> String {
     when::iso_date(Time(at.saturating_mul(1_000)), &TimeZone::UTC)
 }
 
-/// The most usual partners that are missing.
-fn missing_partner_lines(report: &RiskReport) -> Vec<String> {
-    let mut lines: Vec<String> = report.missing_partners.iter().take(MOST).map(partner_words).collect();
-    let more = report.missing_partners_total.saturating_sub(lines.len() as u64);
+/// The most telling findings.
+fn finding_lines(report: &RiskReport) -> Vec<String> {
+    let sentence = |finding: &FindingOut| short_screen_sentence(&finding.evidence);
+    let mut lines: Vec<String> = report.findings.iter().take(FINDINGS).map(sentence).collect();
+    let more = report.findings.len().saturating_sub(lines.len());
     if let Some(last) = lines.last_mut().filter(|_| more > 0) {
-        last.push_str(&format!(" (and {more} more)"));
+        last.push_str(&format!(" (and {more} more findings: --explain)"));
     }
     lines
+}
+
+/// Whether the rank says something of the level: not where nothing runs differently.
+pub(super) fn ranks(report: &RiskReport) -> bool {
+    let is_score = |reason: &ReportSentence| reason.exact().starts_with("its score is");
+    report.risk_level > Level::Low || report.reasons.is_empty() || report.reasons.iter().any(is_score)
+}
+
+/// The reasons beside the rank, which has a line of its own.
+fn other_reasons(report: &RiskReport) -> impl Iterator<Item = &ReportSentence> {
+    let has_rank = report.rank.is_some();
+    report.reasons.iter().filter(move |reason| !has_rank || !reason.exact().starts_with("its score is"))
 }
 
 pub(super) fn partner_words(partner: &proem_agents::risk::report::PartnerOut) -> String {
@@ -165,11 +185,8 @@ pub(super) fn sure(report: &RiskReport) -> String {
             let early = early.map(|hop| format!("; hop {} ended early: {}", hop.hop.hop, screen_safe(&hop.hop.result)));
             format!("INVESTIGATED by a model, {}{}", count_with_noun(hops, "hop"), early.unwrap_or_default())
         }
-        AssessmentMode::Rules => "by the rules; no model was needed".to_owned(),
-        AssessmentMode::Degraded if report.spent.is_some() => {
-            "by the rules; the model gave no usable summary".to_owned()
-        }
-        AssessmentMode::Degraded => "by the rules".to_owned(),
+        AssessmentMode::Rules => "by the rules".to_owned(),
+        AssessmentMode::Degraded => "by the rules; the model gave no usable summary".to_owned(),
     };
     format!("{confidence}{model}; {mode}")
 }

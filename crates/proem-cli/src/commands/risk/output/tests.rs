@@ -8,6 +8,7 @@ use proem_agents::risk::investigation::{Hop, HopAction, HopChooser, Investigatio
 use proem_agents::risk::report::{HistoryRead, InvestigationUsage, PromptUsed, Rate, ReportContext, RiskReport};
 use proem_risk::assess::{Assessment, ChangeScore, FileAssessment, Investigate, Partner};
 use proem_risk::change::{Change, ChangeKind, ChangedFile, FileKind, FileStatus, LineCounts};
+use proem_risk::finding::{Advice, Finding, Found};
 use proem_risk::history::ObjectId;
 use proem_risk::identity::Person;
 use proem_risk::level::{Level, LevelReason, LevelRules};
@@ -16,6 +17,7 @@ use proem_risk::metric::{
 };
 use proem_risk::path::{FileRole, Language, PathClass, RepoPath, Sensitive};
 use proem_risk::score::{Contribution, Feature, RiskScore};
+use proem_risk::signal::{Base, RowSource, SignalName, SignalRow, Worth};
 use schemars::schema_for;
 use serde_json::Value as Json;
 
@@ -53,6 +55,7 @@ fn change(paths: &[&str], subject: &str) -> Change {
         subject: subject.to_owned(),
         files: paths.iter().map(|path| changed(path, Some(LineCounts { added: 52, removed: 4 }))).collect(),
         identifiers: Vec::new(),
+        patches: Vec::new(),
         gaps: Vec::new(),
     }
 }
@@ -176,6 +179,7 @@ fn assessment(level: Level, files: Vec<FileAssessment>) -> Assessment {
         files,
         partners: Vec::new(),
         more_partners: 0,
+        found: proem_risk::finding::Found::default(),
         investigate: Investigate::Yes,
         gaps: Vec::new(),
         calibration_error: 0.03,
@@ -207,6 +211,54 @@ fn partners(path: &str) -> Vec<Partner> {
     vec![of(path, Some(false)), of("src/roles.rs", Some(true)), of("docs/auth.md", None), of("src/fourth.rs", None)]
 }
 
+/// Findings with what such have been worth, and the worth of the score.
+fn found(path: &str, other: &str, subject: &str) -> Found {
+    let path = || SentencePart::Path(path.to_owned());
+    let message = || SentencePart::Message(subject.to_owned());
+    let finding = |signal: SignalName, evidence: Sentence, advice: Sentence, command: Option<&str>| Finding {
+        signal,
+        file: 0,
+        is_in_sensitive_file: false,
+        line: Some(12),
+        of: None,
+        count: 3,
+        commit: None,
+        days: Some(40),
+        evidence,
+        advice: Some(Advice { sentence: advice, command: command.map(str::to_owned) }),
+        worth: SignalRow {
+            signal,
+            with: Base { fixed: 16, commits: 43 },
+            between: Some(ConfidenceInterval { low: 0.24, high: 0.52 }),
+            ratio: Some(3.1),
+            ratio_by_size: Some(1.7),
+            source: RowSource::Here,
+            raises: true,
+        },
+    };
+    let lines = Sentence::default().then(path()).and(" loses 3 lines of the fix 0a1b2c3d4e5f, made 40 days before: ");
+    let fixed = finding(
+        SignalName::FixedLines,
+        lines.then(message()),
+        Sentence::ours("make sure that what this fixed stays fixed: ").then(message()),
+        Some("git show 0a1b2c3d4e5f"),
+    );
+    let other = SentencePart::Path(other.to_owned());
+    let missing = Sentence::default().then(other.clone()).and(" is missing: it changed with ").then(path());
+    let partner = finding(
+        SignalName::MissingPartner,
+        missing.and(" 17 of the last 18 times"),
+        Sentence::ours("change ")
+            .then(other)
+            .and(" too, or say why not: the two changed together 17 of the last 18 times"),
+        None,
+    );
+    let earned = vec![fixed.worth.clone()];
+    let (base, like_this) = (Base { fixed: 80, commits: 664 }, Some(Base { fixed: 16, commits: 33 }));
+    let worth = Some(Worth { base, like_this, auc: 0.81, auc_lines: 0.8 });
+    Found { findings: vec![fixed, partner], earned, worth, quiet: Vec::new() }
+}
+
 /// A risky change that the rules assessed.
 fn degraded() -> RiskReport {
     let change = change(&["src/auth.rs", "src/lib.rs"], "Speed the check up");
@@ -222,6 +274,7 @@ fn degraded() -> RiskReport {
     let files = vec![file(0, "src/auth.rs", Level::High, risky), file(1, "src/lib.rs", Level::Low, calm)];
     let mut assessment = assessment(Level::High, files);
     assessment.partners = partners("src/session.rs");
+    assessment.found = found("src/auth.rs", "src/session.rs", "Fix the time-out of the check");
     assessment.gaps = vec!["imports of 3 files could not be read: no parser for their language".to_owned()];
     RiskReport::new(
         &change,
@@ -281,6 +334,7 @@ fn hostile() -> RiskReport {
         vec![file(0, HOSTILE, Level::High, risky(HOSTILE, HOSTILE, HOSTILE)), file(1, "b.rs", Level::Low, Vec::new())];
     let mut assessment = assessment(Level::High, files);
     assessment.partners = partners(HOSTILE);
+    assessment.found = found(HOSTILE, HOSTILE, HOSTILE);
     RiskReport::new(&change, &assessment, None, about())
 }
 

@@ -1,0 +1,74 @@
+//! Lines that were fixed or reverted before.
+
+use alloc::format;
+use alloc::string::ToString as _;
+use alloc::vec::Vec;
+
+use super::scene::{EarlierLines, SceneFile, fixed_lines, reverted_lines};
+use super::{Advice, Raw, Search, count_of, days_before, patch_of};
+use crate::metric::{Sentence, SentencePart};
+use crate::metrics::decides_level;
+use crate::patch::{Hunk, line_print};
+use crate::signal::{LineMemory, SignalName};
+
+pub(super) fn earlier_findings(search: Search<'_>, memory: &LineMemory) -> Vec<Raw> {
+    let counted = search.scene.files.iter().filter(|file| decides_level(file.role));
+    let of = |file: &SceneFile<'_>| {
+        let fixed = fixed_lines(file, memory).and_then(|lines| fixed_finding(search, file, &lines));
+        let reverted = reverted_lines(file, memory).and_then(|lines| reverted_finding(search, file, &lines));
+        [reverted, fixed]
+    };
+    counted.flat_map(of).flatten().collect()
+}
+
+fn fixed_finding(search: Search<'_>, file: &SceneFile<'_>, lines: &EarlierLines) -> Option<Raw> {
+    let (commit, days) = search.commit(lines.origin.commit)?;
+    let first = first_line(search, file, &lines.prints, |hunk| (&hunk.removed, hunk.old_start));
+    let number = count_of(lines.prints.len(), "line");
+    let evidence = Sentence::default()
+        .then(SentencePart::Path(search.path(file.index)))
+        .and(format!(" loses {number} of the fix {commit}, made {}: ", days_before(days)))
+        .then(subject(search, lines));
+    let advice = Advice {
+        sentence: Sentence::ours("make sure that what this fixed stays fixed: ").then(subject(search, lines)),
+        command: Some(format!("git show {commit}")),
+    };
+    let raw = Raw::new(SignalName::FixedLines, file.index, evidence);
+    Some(Raw { line: first, count: lines.prints.len(), commit: Some((commit, days)), advice: Some(advice), ..raw })
+}
+
+fn reverted_finding(search: Search<'_>, file: &SceneFile<'_>, lines: &EarlierLines) -> Option<Raw> {
+    let (commit, days) = search.commit(lines.origin.commit)?;
+    let first = first_line(search, file, &lines.prints, |hunk| (&hunk.added, hunk.new_start));
+    let number = count_of(lines.prints.len(), "line");
+    let evidence = Sentence::default()
+        .then(SentencePart::Path(search.path(file.index)))
+        .and(format!(" gets {number} back that {commit} reverted {}: ", days_before(days)))
+        .then(subject(search, lines));
+    let advice = Advice {
+        sentence: Sentence::ours("check that the reason for the revert is gone: ").then(subject(search, lines)),
+        command: Some(format!("git show {commit}")),
+    };
+    let raw = Raw::new(SignalName::RevertedLines, file.index, evidence);
+    Some(Raw { line: first, count: lines.prints.len(), commit: Some((commit, days)), advice: Some(advice), ..raw })
+}
+
+fn subject(search: Search<'_>, lines: &EarlierLines) -> SentencePart {
+    SentencePart::Message(search.facts.past.history().subject(lines.origin.commit).to_string())
+}
+
+/// The number of the first of some lines.
+fn first_line(
+    search: Search<'_>,
+    file: &SceneFile<'_>,
+    prints: &[u64],
+    side: fn(&Hunk) -> (&Vec<Vec<u8>>, u32),
+) -> Option<u32> {
+    let changed = search.facts.change.files.get(usize::try_from(file.index).ok()?)?;
+    let hunks = &patch_of(search.facts.change, &changed.path)?.hunks;
+    let mut numbered = hunks.iter().flat_map(|hunk| {
+        let (lines, start) = side(hunk);
+        (start..).zip(lines)
+    });
+    numbered.find(|(_, line)| prints.contains(&line_print(line))).map(|(number, _)| number)
+}
