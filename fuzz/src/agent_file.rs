@@ -21,7 +21,7 @@ pub fn feed(text: &str) {
             assert!((1..=64).contains(&name.len()) && name.chars().all(is_name), "{name:?}");
             assert_eq!(agent.tool(&name.replace('-', "_")).map(|(found, _)| found), Some(name.as_str()));
             assert!(tool.power == ToolPower::Effectful || text.contains("effect") || text.contains("idempotent"));
-            assert!(!tool.label.sources().is_empty() || text.contains("trusted"), "{name}: its results are trusted");
+            assert!(!tool.label.is_trusted() || text.contains("trusted"), "{name}: its results are trusted");
             assert!((1..=3_600).contains(&tool.timeout_seconds) && tool.retries <= 10);
             if let ToolKind::Command(command) = &tool.kind {
                 assert!(command.argv.first().is_some_and(|program| !program.is_empty() && !program.contains('{')));

@@ -304,12 +304,16 @@ mod tests {
             machine.run(u64::MAX);
             machine.memory().clone()
         };
-        let memory = kept("(def n 1) (def m ctx/mail) (let [p ctx/pin] (defn f [x] (+ x p))) (def g {:list f})", &context);
+        let memory =
+            kept("(def n 1) (def m ctx/mail) (let [p ctx/pin] (defn f [x] (+ x p))) (def g {:list f})", &context);
         let text = print_source(&memory, &mut Meter::unlimited()).unwrap();
         let table = "\n[{:sources :many :audience :public}\n {:sources [\"ctx/mail\"] :audience :external}\n {:sources \
                      [\"ctx/pin\"] :audience :external}]";
         assert!(text.ends_with(table), "{text}");
-        assert!(text.starts_with("{:n 1 :m (if ctx/kept-label-1 [1 (if ctx/kept-label-2 \"x\" nil)] nil) :f "), "{text}");
+        assert!(
+            text.starts_with("{:n 1 :m (if ctx/kept-label-1 [1 (if ctx/kept-label-2 \"x\" nil)] nil) :f "),
+            "{text}"
+        );
         let read = read_memory(&text, &Limits::default()).unwrap();
         assert_eq!(print_source(&read, &mut Meter::unlimited()).unwrap(), text);
         let second = memory_of("(memory/put :out [n (f 1) ((:list g) 2)])", read);

@@ -118,7 +118,9 @@ impl<'t> ToolPerformer<'t> {
     async fn refuse(&self, effect: EffectId, call: &ToolUse, message: String) -> ToolOutcome {
         let outcome = ToolOutcome::Denied { message };
         if let Some(recording) = self.recording {
-            recording.refuse_tool(call, &ToolReport { effect, outcome: &outcome, took: Duration::ZERO, attempts: 0 }).await;
+            recording
+                .refuse_tool(call, &ToolReport { effect, outcome: &outcome, took: Duration::ZERO, attempts: 0 })
+                .await;
         }
         outcome
     }

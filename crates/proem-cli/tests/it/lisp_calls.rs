@@ -27,7 +27,8 @@ fn ask_fixture(oracle: &Oracle) -> Fixture {
     let fixture = fixture(oracle, "");
     let path = fixture.base.join("poster.agent.toml");
     let agent = std::fs::read_to_string(&path).unwrap();
-    std::fs::write(&path, agent.replace("name = \"poster\"", "name = \"poster\"\nsignature = \"(n :int) -> :any\"")).unwrap();
+    std::fs::write(&path, agent.replace("name = \"poster\"", "name = \"poster\"\nsignature = \"(n :int) -> :any\""))
+        .unwrap();
     fixture.write("input.json", "{\"n\": 7}");
     fixture.write("one.clj", "(tool/put {:n ctx/n})");
     fixture
@@ -43,7 +44,8 @@ fn effects_off_stops_every_tool_that_may_change_something_until_they_are_on_agai
         switch(&fixture, "off");
         let refused = fixture.proem(&RUN);
         assert_eq!(refused.code(), 1);
-        let why = "effects are off in this project, so only tools with `effect = false` are called; `proem effects on` lets";
+        let why =
+            "effects are off in this project, so only tools with `effect = false` are called; `proem effects on` lets";
         assert!(refused.stderr().contains(why), "{}", refused.stderr());
         assert_eq!(oracle.counts(), []);
         let shown = fixture.proem(&["runs", "show", "last"]);
@@ -95,7 +97,13 @@ fn calls_that_nobody_permitted_stand_in_the_tree_with_their_reason() {
     let refused = fixture.proem(&ONE);
     assert_eq!(refused.code(), 1, "{}", refused.stdout());
     let shown = fixture.proem(&["runs", "show", "last"]);
-    for part in ["1 tool call", "└─ 0 put  not made", "arguments  {\"n\":7}", "`n` from `ctx/n`", "why        nobody permitted it"] {
+    for part in [
+        "1 tool call",
+        "└─ 0 put  not made",
+        "arguments  {\"n\":7}",
+        "`n` from `ctx/n`",
+        "why        nobody permitted it",
+    ] {
         assert!(shown.answer().contains(part), "{part}: {}", shown.answer());
     }
     let json = fixture.proem(&["runs", "show", "last", "--json"]).json();

@@ -189,7 +189,7 @@ mod tests {
         let terms = CallTerms::default();
         let mut call = call(ToolPower::Idempotent, label(&[]), label(&[]));
         call.approval = question_hash(&Question::new("Call it?", ["yes"])).ok();
-        let request = |call, switch| {
+        let request = |call: &ToolUse, switch: EffectSwitch| {
             let (key, policy) = (EffectKey::of_bytes([0; 32]), PolicyHash([0; 32]));
             decide_call(&CallRequest { call, terms: &terms, records: CallRecords::Content, switch, key, policy })
         };

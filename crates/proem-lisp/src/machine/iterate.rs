@@ -26,9 +26,6 @@ impl Machine {
     ) -> Result<Option<FiberStop>, Fault> {
         let mut callee = self.callee(&frame.function, frame.sources.len());
         let spine = self.scope_flow(fiber);
-        if let (Callee::Keyword(key), Stop::Never, false) = (&callee, frame.stop, frame.waits) {
-            self.look_up_stored(&mut frame, key)?;
-        }
         loop {
             if frame.waits {
                 frame.waits = false;
@@ -98,26 +95,6 @@ impl Machine {
                 }
             }
         }
-    }
-
-    /// Looks a key up in stored elements, as the loop of [`Machine::run_each`] does it where no value has a label, up to
-    /// the first that isn't stored, the end of the fuel of the run or the next count. Apart from that loop, since this is
-    /// most of what many programs do.
-    fn look_up_stored(&mut self, frame: &mut EachFrame, key: &Value) -> Result<(), Fault> {
-        let EachFrame { sources, results, .. } = frame;
-        let [source] = sources.as_mut_slice() else { return Ok(()) };
-        let meter = &mut self.context.meter;
-        while !meter.is_paused()
-            && !meter.is_count_due()
-            && let Some(element) = source.next_stored()
-        {
-            meter.work(cost::ELEMENT)?;
-            let found = lookup(element, key, meter)?.unwrap_or_default();
-            meter.allocate(cost::SLOT.saturating_mul(2))?;
-            meter.collection(results.len().saturating_add(1))?;
-            results.push(found);
-        }
-        Ok(())
     }
 
     fn finish_each(&mut self, fiber: &mut Fiber, frame: EachFrame) -> Result<Option<FiberStop>, Fault> {

@@ -45,7 +45,8 @@ impl Resolver {
             // `(map :k rows)` is usual, so the keyword has to be one of the tool's parameters.
             Some(FormKind::Keyword(key)) if arguments.len().is_multiple_of(2) => {
                 let mut signatures = self.names.signatures.iter().filter(|(name, _)| **name == tool);
-                signatures.any(|(_, signature)| signature.parameters().any(|known| tool_key(known) == tool_key(key.as_str())))
+                signatures
+                    .any(|(_, signature)| signature.parameters().any(|known| tool_key(known) == tool_key(key.as_str())))
             }
             _ => false,
         };

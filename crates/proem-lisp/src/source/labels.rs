@@ -118,7 +118,8 @@ fn read_table(text: &str, span: Span) -> Result<Vec<Label>, Vec<Problem>> {
     let source = text.get(span.start..span.end).ok_or_else(none)?;
     let limits = Limits::default();
     let program = resolve_source(source, &Names::default(), &limits).map_err(|_| none())?;
-    let Outcome::Done(table @ Value::Vector(_)) = Machine::new(Arc::new(program), Inputs::default(), limits).run(u64::MAX)
+    let Outcome::Done(table @ Value::Vector(_)) =
+        Machine::new(Arc::new(program), Inputs::default(), limits).run(u64::MAX)
     else {
         return Err(none());
     };

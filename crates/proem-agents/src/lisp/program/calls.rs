@@ -46,7 +46,12 @@ impl ProgramMachine {
     }
 
     /// A call whose arguments the tool may not see. They are written with `[Hidden]` for each secret.
-    fn refused_call(&self, name: &str, tool: &ToolDefinition, (call, why): (&ToolCall, &str)) -> Result<ToolUse, String> {
+    fn refused_call(
+        &self,
+        name: &str,
+        tool: &ToolDefinition,
+        (call, why): (&ToolCall, &str),
+    ) -> Result<ToolUse, String> {
         let label = |parameter: &String| (parameter.clone(), argument_label(call, parameter));
         let labels = ToolLabels {
             arguments: call.labels.keys().map(label).collect(),
