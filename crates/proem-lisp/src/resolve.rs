@@ -317,6 +317,7 @@ impl Resolver {
         if let Some(tool) = name.as_str().strip_prefix("tool/") {
             self.call_tool(tool, arguments, span);
         } else if let Some(builtin) = builtins::id_of(name.as_str()) {
+            self.check_meant(name.as_str(), arguments, span);
             self.call_builtin(builtin, arguments, span);
         } else if suggest::missing_feature(name.as_str()).is_some() && !self.names.memory.contains(name.as_str()) {
             // Its parts have a meaning only with it, so they aren't looked at.

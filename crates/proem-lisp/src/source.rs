@@ -4,10 +4,12 @@
 //! a file that people can read, and functions in it survive the process. A name that the memory's functions hide
 //! from those that were made before is in the `let` as well.
 
+mod labels;
+
+use self::labels::{LabelTable, MARK_END, label_inputs, unmarked_form};
 use crate::{
     builtins,
     code::Closure,
-    context::Inputs,
     error::{Fault, Problem, Reason},
     form::{FormId, FormKind, Forms},
     limits::{Limits, Meter, cost},
@@ -24,13 +26,13 @@ use proem_text::Span;
 ///
 /// # Errors
 ///
-/// The value has no end, is too large for the meter's limits, has a label, or holds a function whose text
-/// isn't all of it.
+/// The value has no end, is too large for the meter's limits, holds a secret, or a function whose text isn't all of it.
 pub fn print_source(value: &Value, meter: &mut Meter) -> Result<String, Fault> {
     let mut out = String::new();
     let hidden: BTreeSet<String> =
         Names::of_memory(value).functions.into_iter().filter(|name| is_builtin(name)).collect();
     let mut open = vec![Piece::Value(value.clone())];
+    let mut labels = LabelTable::default();
     while let Some(piece) = open.pop() {
         match piece {
             Piece::Text(text) => {
@@ -40,10 +42,17 @@ pub fn print_source(value: &Value, meter: &mut Meter) -> Result<String, Fault> {
             Piece::Written(text) => out.push_str(&text),
             Piece::Value(value) => match &value {
                 Value::Closure(closure) => push_closure(closure, &hidden, &mut open, meter)?,
+                Value::Labelled(labelled) => {
+                    let mark = labels.mark(labelled.flow())?;
+                    meter.new_text(mark.len())?;
+                    let inner = Piece::Value(labelled.value().clone());
+                    open.extend([Piece::Text(MARK_END), inner, Piece::Written(mark)]);
+                }
                 value => push_pieces(value, &mut out, &mut open, meter)?,
             },
         }
     }
+    out.push_str(&labels.text());
     Ok(out)
 }
 
@@ -87,9 +96,6 @@ fn push_pieces(value: &Value, out: &mut String, open: &mut Vec<Piece>, meter: &m
             pieces.push(Piece::Text(closing));
             open.extend(pieces.into_iter().rev());
             Ok(())
-        }
-        Value::Labelled(_) => {
-            Err(Fault::eval("it holds a value with a label, which a source can't say; keep such values out of it"))
         }
         value => print_into(out, value, Style::Readable, meter),
     }
@@ -152,12 +158,17 @@ pub fn read_memory(text: &str, limits: &Limits) -> Result<Value, Vec<Problem>> {
         return Err(reading.problems);
     }
     let problem = |message| vec![Problem::new(Reason::EvalError, Span::new(0, text.len()), message)];
-    let [map] = reading.top.as_slice() else { return Err(problem("a memory is a map")) };
+    let (map, table) = match reading.top.as_slice() {
+        [map] => (map, None),
+        [map, table] if matches!(reading.forms.kind(*table), FormKind::Vector(_)) => (map, Some(*table)),
+        _ => return Err(problem("a memory is a map")),
+    };
+    let inputs = label_inputs(text, &reading.forms, table)?;
     let mut names = Names { tools: Some(BTreeSet::new()), ..Names::default() };
-    for [key, value] in reading.forms.children(*map).as_chunks::<2>().0 {
+    for [key, value] in reading.forms.children(unmarked_form(&reading.forms, *map)).as_chunks::<2>().0 {
         if let FormKind::Keyword(name) | FormKind::Text(name) = reading.forms.kind(*key) {
             names.memory.insert(String::from(name.as_str()));
-            if is_function_form(&reading.forms, *value) {
+            if is_function_form(&reading.forms, unmarked_form(&reading.forms, *value)) {
                 names.functions.insert(String::from(name.as_str()));
             }
         }
@@ -165,9 +176,9 @@ pub fn read_memory(text: &str, limits: &Limits) -> Result<Value, Vec<Problem>> {
     // In a vector, so that nothing in the map is taken for the result of a program.
     let source = format!("[{text}\n]");
     let program = resolve_source(&source, &names, limits).map_err(outside_vector)?;
-    match Machine::new(Arc::new(program), Inputs::default(), *limits).run(u64::MAX) {
-        Outcome::Done(value) => match value.elements().next() {
-            Some(map @ Value::Map(_)) => Ok(map.clone()),
+    match Machine::new(Arc::new(program), inputs, *limits).run(u64::MAX) {
+        Outcome::Done(value) => match value.unlabelled().elements().next() {
+            Some(map) if matches!(map.unlabelled(), Value::Map(_)) => Ok(map.clone()),
             _ => Err(problem("a memory is a map")),
         },
         Outcome::Error(problem) => Err(outside_vector(vec![problem])),
@@ -197,6 +208,8 @@ fn outside_vector(mut problems: Vec<Problem>) -> Vec<Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::context::Inputs;
+    use proem_text::{Audience, Label, Source};
 
     fn memory_of(source: &str, memory: Value) -> Machine {
         let limits = Limits::default();
@@ -273,6 +286,54 @@ mod tests {
         let limits = Limits { fuel: 2_000_000, ..Limits::default() };
         let fault = print_source(second.memory(), &mut Meter::new(limits)).unwrap_err();
         assert_eq!(fault.reason(), Reason::FuelExhausted);
+    }
+
+    #[test]
+    fn a_memory_keeps_the_labels_of_its_values_and_no_secret() {
+        let external = |name| Label::from_source(Source::parse(name).unwrap()).narrowed_to(Audience::External);
+        let mail = Value::vector(vec![Value::Int(1), Value::text("x").labelled(&external("ctx/mail"))]);
+        let context = Value::map([
+            (Value::text("mail"), mail.labelled(&Label::from_many())),
+            (Value::text("pin"), Value::Int(3).labelled(&external("ctx/pin"))),
+        ]);
+        let kept = |source: &str, context: &Value| {
+            let limits = Limits::default();
+            let program = resolve_source(source, &Names::default(), &limits).unwrap();
+            let inputs = Inputs { context: context.clone(), ..Inputs::default() };
+            let mut machine = Machine::new(Arc::new(program), inputs, limits);
+            machine.run(u64::MAX);
+            machine.memory().clone()
+        };
+        let memory =
+            kept("(def n 1) (def m ctx/mail) (let [p ctx/pin] (defn f [x] (+ x p))) (def g {:list f})", &context);
+        let text = print_source(&memory, &mut Meter::unlimited()).unwrap();
+        let table = "\n[{:sources :many :audience :public}\n {:sources [\"ctx/mail\"] :audience :external}\n {:sources \
+                     [\"ctx/pin\"] :audience :external}]";
+        assert!(text.ends_with(table), "{text}");
+        assert!(
+            text.starts_with("{:n 1 :m (if ctx/kept-label-1 [1 (if ctx/kept-label-2 \"x\" nil)] nil) :f "),
+            "{text}"
+        );
+        let read = read_memory(&text, &Limits::default()).unwrap();
+        assert_eq!(print_source(&read, &mut Meter::unlimited()).unwrap(), text);
+        let second = memory_of("(memory/put :out [n (f 1) ((:list g) 2)])", read);
+        let out = second.memory().field("out").unwrap();
+        assert_eq!(format!("{out:?} {}", out.label() == external("ctx/pin")), "[1 4 5] true");
+        // A table that is cut or missing takes no label off.
+        for (broken, why) in [
+            (text.replace("\n {:sources [\"ctx/pin\"] :audience :external}", ""), "`ctx/kept-label-3` has no label"),
+            (text.split_once("\n[").unwrap().0.to_owned(), "has no label"),
+            (text.replace("ctx/kept-label-2", "ctx/kept-label-0"), "`ctx/kept-label-0` has no label"),
+            (text.replace(":many", ":none"), "the table of its labels"),
+            (text.replace("ctx/pin\"]", "CTX PIN\"]"), "the table of its labels"),
+            (text.replace("\n[", "\n(call \"x\") ["), "a memory is a map"),
+        ] {
+            let problems = read_memory(&broken, &Limits::default()).unwrap_err();
+            assert!(problems.iter().any(|problem| problem.diagnostic.message.contains(why)), "{why}: {problems:?}");
+        }
+        let secret = Value::map([(Value::text("mail"), Value::Int(1).labelled(&Label::trusted().made_secret()))]);
+        let fault = print_source(&kept("(def m [ctx/mail])", &secret), &mut Meter::unlimited()).unwrap_err();
+        assert_eq!(fault.message(), "it holds a secret, and a memory is text that others may read");
     }
 
     #[test]

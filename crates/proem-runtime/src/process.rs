@@ -10,6 +10,7 @@
 
 mod group;
 mod memory;
+mod strays;
 
 pub(crate) use self::group::{GroupBounds, GroupFailure, run_group};
 pub(crate) use self::memory::confine;

@@ -14,7 +14,7 @@ mod set;
 use std::time::Duration;
 
 use proem_engine::effect::PolicyHash;
-use proem_engine::policy::{CallRecords, CallRequest, CallRuling, Permit, call_key, decide_call};
+use proem_engine::policy::{CallRecords, CallRequest, CallRuling, EffectSwitch, Permit, call_key, decide_call};
 use proem_engine::run::{Effect, EffectId, EffectResult, ToolOutcome, ToolPower, ToolUse};
 use tokio::sync::{Mutex, Semaphore};
 use tokio::time::Instant;
@@ -76,18 +76,22 @@ impl<'t> ToolPerformer<'t> {
             if stop.is_cancelled() {
                 return ToolOutcome::Failed { message: "the run was given up".to_owned() };
             }
-            return match self.permit(tool, effect, call) {
+            return match self.permit(tool, (effect, call), EffectSwitch::On) {
                 Ok(permit) => self.attempts(tool, permit, (effect, call), stop).await,
-                Err(outcome) => outcome,
+                Err(why) => self.refuse(effect, call, why).await,
             };
         }
         let _turn = self.order.lock().await;
         if stop.is_cancelled() {
             return ToolOutcome::Denied { message: "the run was given up before".to_owned() };
         }
-        let permit = match self.permit(tool, effect, call) {
+        let switch = match self.recording {
+            Some(recording) => recording.effect_switch().await,
+            None => EffectSwitch::On,
+        };
+        let permit = match self.permit(tool, (effect, call), switch) {
             Ok(permit) => permit,
-            Err(outcome) => return outcome,
+            Err(why) => return self.refuse(effect, call, why).await,
         };
         let Some(recording) = self.recording else {
             return ToolOutcome::Denied { message: "nothing is recorded".to_owned() };
@@ -98,13 +102,30 @@ impl<'t> ToolPerformer<'t> {
         self.attempts(tool, permit, (effect, call), stop).await
     }
 
-    /// Whether the call may be made at this moment.
-    fn permit(&self, tool: &ReadyTool, effect: EffectId, call: &ToolUse) -> Result<Permit, ToolOutcome> {
+    /// Records that a call is not made.
+    async fn refuse(&self, effect: EffectId, call: &ToolUse, message: String) -> ToolOutcome {
+        let outcome = ToolOutcome::Denied { message };
+        if let Some(recording) = self.recording {
+            recording
+                .refuse_tool(call, &ToolReport { effect, outcome: &outcome, took: Duration::ZERO, attempts: 0 })
+                .await;
+        }
+        outcome
+    }
+
+    /// The permit to make the call at this moment. In words, why there is none.
+    fn permit(
+        &self,
+        tool: &ReadyTool,
+        (effect, call): (EffectId, &ToolUse),
+        switch: EffectSwitch,
+    ) -> Result<Permit, String> {
         let run = self.recording.map_or("", |recording| recording.id().0.as_str());
         let request = CallRequest {
             call,
             terms: &tool.definition.terms,
             records: self.records(),
+            switch,
             key: call_key(run, call, effect),
             policy: self.policy,
         };
@@ -112,9 +133,9 @@ impl<'t> ToolPerformer<'t> {
             CallRuling::Permit(permit) => Ok(permit),
             CallRuling::Ask(reasons) => {
                 let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
-                Err(ToolOutcome::Denied { message: format!("nobody permitted it: {}", reasons.join("; ")) })
+                Err(format!("nobody permitted it: {}", reasons.join("; ")))
             }
-            CallRuling::Refusal(reason) => Err(ToolOutcome::Denied { message: reason.to_string() }),
+            CallRuling::Refusal(reason) => Err(reason.to_string()),
         }
     }
 

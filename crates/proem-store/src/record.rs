@@ -29,7 +29,7 @@ pub use self::review::{
     NewQuarantine, QuarantineId, QuarantineReview, QuarantineState,
 };
 pub use self::run::{Evaluation, NewRun, NewStep, Numbers, Replayable, RunOutcome, Snapshot};
-pub use self::tool::{NewToolCall, ToolCallState, ToolEnd, ToolIntent};
+pub use self::tool::{NewToolCall, ToolCallState, ToolEnd, ToolIntent, ToolRefusal};
 pub use self::triage::{
     ArtefactEdit, CycleFinish, HandledSignal, NewArtefactVersion, NewSignal, NewTriageProject, SignalIntake,
     SignalJudgement, SignalStanding, WHOLE_BACKLOG,

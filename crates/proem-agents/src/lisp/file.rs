@@ -7,12 +7,11 @@ use std::sync::Arc;
 
 use proem_engine::Error;
 use proem_engine::toml_reader::{PlacedValue, TableSyntax, TomlReader, read_tables, too_long};
-use proem_lisp::documentation::entry;
 use proem_lisp::{Limits, Signature};
 use proem_text::Span;
 use toml::de::DeTable;
 
-use super::definition::{AgentDefinition, LIMITS, PromptLimits, TurnLimits, fold_name};
+use super::definition::{AgentDefinition, LIMITS, PromptLimits, TurnLimits};
 
 /// The schema of an agent's file.
 pub const AGENT_SCHEMA: &str = include_str!("../../data/agent.schema.json");
@@ -206,8 +205,6 @@ impl AgentReader<'_> {
         if name.is_empty() || name.len() > NAME_CHARACTERS || !name.chars().all(is_letter) {
             let rule = format!("use 1 to {NAME_CHARACTERS} letters, digits, `_` and `-`");
             self.reader.problem(format!("`{}` is no name of a tool; {rule}", name.escape_debug()), place);
-        } else if entry(&fold_name(name).replace('_', "-")).is_some() || entry(name).is_some() {
-            self.reader.problem(format!("`{name}` is part of the language; give the tool another name"), place);
         }
     }
 }

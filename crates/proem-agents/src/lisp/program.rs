@@ -250,10 +250,14 @@ fn labelled_inputs(terms: &ProgramTerms) -> Value {
     label_secret_fields(Value::map(labelled))
 }
 
-/// The memory. A file of it keeps no labels, so it may hold anything that an earlier program held.
+/// The memory, its names included. Its file has the labels that were kept, but others may have written into it since.
 fn labelled_memory(memory: &Value) -> Value {
     let label = Label::from_source(source("memory", "kept"));
-    Value::map(memory.entries().map(|(key, value)| (key.clone(), value.clone().labelled(&label))))
+    let entries = memory.unlabelled().entries();
+    let entries = entries.map(|(key, value)| (key.clone(), value.clone().labelled(&label)));
+    let is_empty = memory.unlabelled().entries().next().is_none();
+    let spine = if is_empty { memory.own_label() } else { memory.own_label().join(&label) };
+    Value::map(entries).labelled(&spine)
 }
 
 fn out_of_step(message: &str) -> Error {

@@ -113,7 +113,6 @@ mcp = "server"
     for (problem, place) in [
         ("unknown key `sginature`", ":3:1"),
         ("there is no type `:strin`", ":4:19"),
-        ("`map` is part of the language", ":7:8"),
         ("`{b}` is no parameter of the signature", ":12:8"),
         ("`c` is no parameter of the tool `get-x`", ":16:12"),
         ("`No Source` is no source", ":16:29"),

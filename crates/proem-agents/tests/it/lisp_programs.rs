@@ -90,8 +90,13 @@ fn go(program: &str, script: &Script<'_>) -> Course {
                 let mut names = Vec::new();
                 for (id, effect) in effects {
                     let Effect::Tool { call } = effect else { panic!("{effect:?}") };
-                    names.push(format!("{}{}{}", id.0, call.tool, call.arguments));
-                    results.push((id, EffectResult::Tool { outcome: outcomes.next().unwrap().clone() }));
+                    // The gate refuses what was refused before.
+                    let (mark, outcome) = match &call.refusal {
+                        Some(message) => ("refused ", ToolOutcome::Denied { message: message.clone() }),
+                        None => ("", outcomes.next().unwrap().clone()),
+                    };
+                    names.push(format!("{mark}{}{}{}", id.0, call.tool, call.arguments));
+                    results.push((id, EffectResult::Tool { outcome }));
                     calls.push(*call);
                 }
                 steps.push(names.join(" "));
@@ -169,7 +174,7 @@ fn what_a_tool_found_may_trigger_a_declared_call_to_somebody_of_a_trusted_list_a
 fn an_address_of_a_mail_reaches_no_tool_without_a_person() {
     let program = "(tool/send {:to ctx/mail})";
     let course = go(program, &Script { outcomes: &[], choices: &[None] });
-    assert_eq!(course.steps, ["asks 1"]);
+    assert_eq!(course.steps, ["asks 1", r#"refused 0send{"to":"eve@example.org"}"#], "the record has it");
     let (reason, message) = problem(&course);
     assert_eq!(reason, Reason::FlowDenied);
     assert!(
@@ -246,7 +251,8 @@ fn a_secret_result_goes_to_a_declared_parameter_alone() {
     assert_eq!(value(&passed), "1");
     let leaked = go(&format!("(tool/search {{:day (:_key {keep})}})"), &Script { outcomes: &[secret], choices: &[] });
     let (reason, message) = problem(&leaked);
-    assert_eq!((reason, leaked.steps.len()), (Reason::FlowDenied, 1));
+    assert_eq!((reason, leaked.steps.len()), (Reason::FlowDenied, 2));
+    assert_eq!(leaked.steps[1], r#"refused 1search{"day":"[Hidden]"}"#, "the record has it, without the secret");
     assert!(!message.contains("hunter2"), "{message}");
 }
 

@@ -183,6 +183,31 @@ impl MemoryFile {
         }
     }
 
+    /// Opens the file of a memory that a program began with. A file that has another memory by now is not written over.
+    ///
+    /// # Errors
+    ///
+    /// As [`MemoryFile::open`], or if another program has changed the memory.
+    pub fn reopen(path: &Path, limits: &Limits, before: &Value) -> Result<Self, Error> {
+        let (file, memory) = Self::open(path, limits)?;
+        let text = |memory| {
+            print_source(memory, &mut Meter::new(*limits)).map_err(|fault| Error::negative(fault.message().to_owned()))
+        };
+        if text(&memory)? != text(before)? {
+            let shown = show::terminal_str(&path.display().to_string()).into_string();
+            return Err(Error::negative(format!(
+                "the memory is not kept: another program has changed `{shown}` since this run began; start it again"
+            )));
+        }
+        Ok(file)
+    }
+
+    /// The file's own path, whatever it was called.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        self.folder.join(&self.name)
+    }
+
     fn read(&self) -> Result<Option<Vec<u8>>, Error> {
         match files::read_regular(&self.folder.join(&self.name), self.limits.source_bytes)? {
             None => Ok(None),
@@ -205,7 +230,8 @@ impl MemoryFile {
         let text =
             print_source(memory, &mut Meter::new(self.limits)).map_err(|fault| unkept(fault.message().to_owned()))?;
         let bytes = format!("{text}\n").into_bytes();
-        if self.before.as_ref() == Some(&bytes) || (self.before.is_none() && memory.entries().next().is_none()) {
+        let is_empty = memory.unlabelled().entries().next().is_none();
+        if self.before.as_ref() == Some(&bytes) || (self.before.is_none() && is_empty) {
             return Ok(());
         }
         if let Err(problems) = read_memory(&text, &self.limits) {

@@ -4,7 +4,7 @@
 //! made from is in its record, so that a replay needs nothing else. A replay calls nothing.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use proem_agents::lisp::{
@@ -35,7 +35,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::agent::{LoadedAgent, load_agent, ready_tools};
-use super::files::read_memory_text;
+use super::files::{MemoryFile, read_memory_text};
 use super::{CheckedProgram, DelimiterRepair, LispSession, LispSource};
 use crate::agents::basis::RecordedTexts;
 use crate::agents::running::drive_unrecorded;
@@ -53,6 +53,8 @@ pub const KIND: &str = "program";
 const PROGRAM: &str = "program.clj";
 const INPUT: &str = "input.json";
 const MEMORY: &str = "memory.clj";
+/// The setting with the path of the file that keeps the memory.
+const MEMORY_FILE: &str = "memory";
 /// The folder of what tools answer with.
 const RESULTS: &str = "results/";
 
@@ -137,6 +139,15 @@ impl ProgramJob {
             "versions": Versions::TODAY,
         });
         Ok(Self { agent, tools, secrets, terms, files, settings, inputs, prompt, has_hidden })
+    }
+
+    /// Names the file that keeps the memory, so that a run which is resumed can write it.
+    #[must_use]
+    pub fn with_memory_file(mut self, file: Option<&MemoryFile>) -> Self {
+        if let (Some(file), Some(settings)) = (file, self.settings.as_object_mut()) {
+            settings.insert(MEMORY_FILE.to_owned(), json!(file.path()));
+        }
+        self
     }
 
     fn start<'s>(&'s self, id: RunId, policy: &'s str) -> Start<'s> {
@@ -348,6 +359,17 @@ impl ResumedProgram {
         let agent = load_agent(project, &path)?;
         let job = ProgramJob::new(project, agent, &recorded.session, &recorded.checked)?;
         Ok(Self { recorded, job, detail })
+    }
+
+    /// The file that the run was to keep its memory in, if it still has the memory that the run began with.
+    ///
+    /// # Errors
+    ///
+    /// As [`MemoryFile::reopen`].
+    pub fn memory_file(&self) -> Result<Option<MemoryFile>, Error> {
+        let Some(path) = self.detail.settings.get(MEMORY_FILE).and_then(Json::as_str) else { return Ok(None) };
+        let session = &self.recorded.session;
+        MemoryFile::reopen(Path::new(path), &session.limits, &session.memory).map(Some)
     }
 
     /// Goes on to the run's end, under its own id or apart. `ask` puts its questions to a person.

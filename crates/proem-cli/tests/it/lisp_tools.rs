@@ -12,13 +12,13 @@ use crate::fixture::{Fixture, Run};
 use crate::guide;
 
 /// A server that counts how often each number came, and under which keys.
-struct Oracle {
+pub(crate) struct Oracle {
     server: ScriptedServer,
     seen: Arc<Mutex<BTreeMap<u64, Vec<String>>>>,
 }
 
 impl Oracle {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let seen: Arc<Mutex<BTreeMap<u64, Vec<String>>>> = Arc::default();
         let counted = Arc::clone(&seen);
         let server = ScriptedServer::answering(move |request| {
@@ -31,7 +31,7 @@ impl Oracle {
     }
 
     /// How often each number came and how many keys it had.
-    fn counts(&self) -> Vec<(usize, usize)> {
+    pub(crate) fn counts(&self) -> Vec<(usize, usize)> {
         let seen = self.seen.lock().unwrap();
         let keys = |keys: &Vec<String>| keys.iter().collect::<std::collections::BTreeSet<_>>().len();
         seen.values().map(|times| (times.len(), keys(times))).collect()
@@ -39,13 +39,13 @@ impl Oracle {
 }
 
 /// Twenty calls, five at once.
-const TWENTY: &str =
+pub(crate) const TWENTY: &str =
     "(reduce + 0 (mapcat (fn [round] (pmap (fn [n] (tool/put {:n (+ (* 5 round) n)})) (range 5))) (range 4)))";
 /// Their sum.
-const SUM: &str = "1900\n";
+pub(crate) const SUM: &str = "1900\n";
 
 /// A fixture with an agent outside its folder, so that it needs no trust, whose tool posts to the oracle.
-fn fixture(oracle: &Oracle, flags: &str) -> Fixture {
+pub(crate) fn fixture(oracle: &Oracle, flags: &str) -> Fixture {
     let fixture = Fixture::folder();
     let agent = format!(
         "version = 1\nname = \"poster\"\n[tools.put]\nsignature = \"(n :int) -> :int\"\ndescription = \"Post a number\"\n\
@@ -57,12 +57,17 @@ fn fixture(oracle: &Oracle, flags: &str) -> Fixture {
     fixture
 }
 
-const RUN: [&str; 5] = ["lisp", "run", "twenty.clj", "--agent", "../poster.agent.toml"];
+pub(crate) const RUN: [&str; 5] = ["lisp", "run", "twenty.clj", "--agent", "../poster.agent.toml"];
 
 /// Runs the program with a place at which it is killed. Whether it was.
 fn killed(fixture: &Fixture, place: &str) -> bool {
+    killed_at(fixture, &RUN, place)
+}
+
+/// Runs a command with a place at which it is killed. Whether it was.
+pub(crate) fn killed_at(fixture: &Fixture, args: &[&str], place: &str) -> bool {
     let mut command = fixture.command(&fixture.binary);
-    command.args(RUN).env("PROEM_FAILPOINT", place).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.args(args).env("PROEM_FAILPOINT", place).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().unwrap().signal().is_some()
 }
 

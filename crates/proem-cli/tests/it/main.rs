@@ -52,6 +52,8 @@ mod incident;
 mod init;
 mod learning;
 mod lisp;
+mod lisp_calls;
+mod lisp_kills;
 mod lisp_tools;
 mod local_models;
 mod older;

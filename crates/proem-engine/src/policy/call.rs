@@ -11,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 use crate::effect::{ActionHash, PolicyHash, key::EffectKey};
 use crate::run::{CallLabel, EffectId, ToolPower, ToolUse};
 
+use super::decision::EffectSwitch;
 use super::permit::Permit;
 
 /// The form of the hashed bytes. Raised when a byte changes.
@@ -46,6 +47,8 @@ pub struct CallRequest<'r> {
     pub terms: &'r CallTerms,
     /// Whether it is recorded.
     pub records: CallRecords,
+    /// Whether effects happen.
+    pub switch: EffectSwitch,
     /// The key by which it happens once.
     pub key: EffectKey,
     /// The hash of the definitions.
@@ -95,6 +98,10 @@ pub enum CallReason {
     Secret,
     /// It would have an effect that nobody could look up.
     NotRecorded,
+    /// It would have an effect, and somebody stopped all effects.
+    SwitchedOff,
+    /// It was refused before, for this reason.
+    Refused(String),
 }
 
 impl fmt::Display for CallReason {
@@ -109,16 +116,27 @@ impl fmt::Display for CallReason {
                 "without records of contents only tools with `effect = false` are called; set `records.keep` to \
                  \"content\"",
             ),
+            Self::SwitchedOff => f.write_str(
+                "effects are off in this project, so only tools with `effect = false` are called; `proem effects on` \
+                 lets effects happen again",
+            ),
+            Self::Refused(why) => f.write_str(why),
         }
     }
 }
 
 /// Decides about a call.
 ///
-/// A tool without effects is called whatever its arguments come from. Any other needs records, and for each of its
-/// arguments and for the call itself either a declared source or a person's yes.
+/// A tool without effects is called whatever its arguments come from. Any other needs records and effects that nobody
+/// has stopped, and for each of its arguments and for the call itself either a declared source or a person's yes.
 pub fn decide_call(request: &CallRequest<'_>) -> CallRuling {
     let CallRequest { call, terms, .. } = request;
+    if call.power != ToolPower::Free && request.switch != EffectSwitch::On {
+        return CallRuling::Refusal(CallReason::SwitchedOff);
+    }
+    if let Some(why) = &call.refusal {
+        return CallRuling::Refusal(CallReason::Refused(why.clone()));
+    }
     let labels = &call.labels;
     let is_secret = labels.decision.secret || labels.arguments.values().any(|label| label.secret);
     if is_secret && !terms.takes_secrets {
@@ -158,12 +176,33 @@ mod tests {
     fn call(power: ToolPower, argument: CallLabel, decision: CallLabel) -> ToolUse {
         let labels = ToolLabels { arguments: BTreeMap::from([("to".to_owned(), argument)]), decision };
         let (tool, arguments) = ("send".to_owned(), "{}".to_owned());
-        ToolUse { tool, arguments, power, labels, approval: None, repeats: None }
+        ToolUse { tool, arguments, power, labels, approval: None, repeats: None, refusal: None }
     }
 
     fn ruling(call: &ToolUse, terms: &CallTerms, records: CallRecords) -> CallRuling {
         let key = EffectKey::of_bytes([0; 32]);
-        decide_call(&CallRequest { call, terms, records, key, policy: PolicyHash([0; 32]) })
+        decide_call(&CallRequest { call, terms, records, switch: EffectSwitch::On, key, policy: PolicyHash([0; 32]) })
+    }
+
+    #[test]
+    fn a_stopped_effect_and_a_refused_call_get_no_permit_whatever_a_person_said() {
+        let terms = CallTerms::default();
+        let mut call = call(ToolPower::Idempotent, label(&[]), label(&[]));
+        call.approval = question_hash(&Question::new("Call it?", ["yes"])).ok();
+        let request = |call: &ToolUse, switch: EffectSwitch| {
+            let (key, policy) = (EffectKey::of_bytes([0; 32]), PolicyHash([0; 32]));
+            decide_call(&CallRequest { call, terms: &terms, records: CallRecords::Content, switch, key, policy })
+        };
+        for switch in [EffectSwitch::Off, EffectSwitch::Killed] {
+            assert_eq!(request(&call, switch), CallRuling::Refusal(CallReason::SwitchedOff));
+        }
+        let refusal = |why: &str| CallRuling::Refusal(CallReason::Refused(why.to_owned()));
+        call.refusal = Some("nobody permitted it".to_owned());
+        assert_eq!(request(&call, EffectSwitch::On), refusal("nobody permitted it"));
+        call.power = ToolPower::Free;
+        assert_eq!(request(&call, EffectSwitch::Killed), refusal("nobody permitted it"));
+        call.refusal = None;
+        assert!(matches!(request(&call, EffectSwitch::Killed), CallRuling::Permit(_)), "it has no effect");
     }
 
     #[test]

@@ -121,6 +121,9 @@ pub struct ToolUse {
     /// The effect of which this is another attempt: both have one key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats: Option<EffectId>,
+    /// Why it isn't made, if that was decided before: it passes the gate all the same, which refuses and records it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<String>,
 }
 
 /// The sources of a call's words.

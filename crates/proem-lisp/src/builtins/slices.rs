@@ -13,11 +13,8 @@ use crate::{
 use alloc::{format, sync::Arc, vec::Vec};
 
 pub(super) const ROWS: &[Row] = &[
-    native("ffirst", "coll", "The first element of the first element.", |context, args| {
-        let inner = first_of(args.take(0), &mut context.meter)?;
-        first_of(inner, &mut context.meter)
-    })
-    .examples(&[("(ffirst [[1] [2]])", "1")]),
+    lisp("ffirst", "coll", "The first element of the first element.", "(fn [coll] (first (first coll)))")
+        .examples(&[("(ffirst [[1] [2]])", "1")]),
     lisp("fnext", "coll", "The second element.", "(fn [coll] (first (next coll)))").examples(&[("(fnext [1 2])", "2")]),
     lisp("nfirst", "coll", "The first element without its own first one.", "(fn [coll] (next (first coll)))")
         .examples(&[("(nfirst [[1 2] [3]])", "(2)")]),
@@ -162,15 +159,8 @@ pub(super) const ROWS: &[Row] = &[
     lisp("tree-seq", "branch? children root", "All nodes of a tree, each before those below it.",
         "(fn [branch? children root] (loop [open (list root) out []] (if (empty? open) (seq out) (let [node (first open) below (if (branch? node) (children node) nil)] (recur (concat below (rest open)) (conj out node))))))")
         .examples(&[("(tree-seq sequential? seq [1 [2]])", "([1 [2]] 1 [2] 2)")]),
-    native("replace", "smap coll", "The elements, with those that are keys replaced by their values.", |context, args| {
-        let is_vector = matches!(args.get(1), Value::Vector(_));
-        let mut out = Items::default();
-        for element in elements_of(args.take(1), &mut context.meter)? {
-            let found = super::map::find_value(args.get(0), &element, "replace", &mut context.meter)?;
-            out.push(found.unwrap_or(element), &mut context.meter)?;
-        }
-        Ok(if is_vector { out.into_vector() } else { out.into_list() })
-    })
+    lisp("replace", "smap coll", "The elements, with those that are keys replaced by their values.",
+        "(fn [smap coll] (let [found (fn [x] (get smap x x))] (if (vector? coll) (mapv found coll) (map found coll))))")
     .examples(&[("(replace {1 :one} [1 2])", "[:one 2]")]),
     native("subvec", "v start end?", "The elements of a vector from start up to end.", subvec)
         .examples(&[("(subvec [1 2 3 4] 1 3)", "[2 3]")]),
@@ -183,10 +173,6 @@ pub(super) const ROWS: &[Row] = &[
     })
     .examples(&[("(bounded-count 3 (range))", "3")]),
 ];
-
-fn first_of(coll: Value, meter: &mut Meter) -> Result<Value, Fault> {
-    Ok(Cursor::over(coll, meter)?.next(meter)?.unwrap_or_default())
-}
 
 /// Pieces of `size` elements that start every `step`. `last` says what becomes of a shorter one.
 fn pieces(

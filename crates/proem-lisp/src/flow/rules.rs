@@ -99,8 +99,8 @@ pub(super) const RULES: &[(Rule, &str)] = &[
          Math/log10 Math/log1p Math/sin Math/cos Math/tan Math/asin Math/acos Math/atan Math/atan2 Math/sinh \
          Math/cosh Math/tanh Math/hypot Math/signum Math/toRadians Math/toDegrees Math/floorDiv Math/floorMod \
          parse-long parse-int parse-double parse-boolean zero? pos? neg? even? odd? pos-int? neg-int? nat-int? \
-         infinite? NaN? distinct? identical? set hash-set sorted-set path/checked range ffirst flatten distinct \
-         dedupe frequencies replace sum avg str pr-str print-str println-str prn-str name namespace keyword \
+         infinite? NaN? distinct? identical? set hash-set sorted-set path/checked range flatten distinct \
+         dedupe frequencies sum avg str pr-str print-str println-str prn-str name namespace keyword \
          symbol subs char str/upper-case str/lower-case str/capitalize str/trim str/triml str/trimr \
          str/trim-newline str/reverse str/blank? str/starts-with? str/ends-with? str/includes? str/index-of \
          str/last-index-of str/join str/split str/split-lines str/replace-text str/characters \

@@ -31,6 +31,33 @@ struct Argument {
 }
 
 impl Resolver {
+    /// The tool of this name, if there is one.
+    pub(super) fn tool_named(&self, name: &str) -> Option<&str> {
+        let tools = self.names.tools.iter().flatten();
+        tools.map(String::as_str).find(|tool| tool_key(tool) == tool_key(name))
+    }
+
+    /// Finds calls of a function that has a tool's name, with the arguments of a tool: either may be meant.
+    pub(super) fn check_meant(&mut self, name: &str, arguments: &[FormId], span: Span) {
+        let Some(tool) = self.tool_named(name).map(String::from) else { return };
+        let is_for_tool = match arguments.first().map(|first| self.forms.kind(*first)) {
+            Some(FormKind::Map(_)) => arguments.len() == 1,
+            // `(map :k rows)` is usual, so the keyword has to be one of the tool's parameters.
+            Some(FormKind::Keyword(key)) if arguments.len().is_multiple_of(2) => {
+                let mut signatures = self.names.signatures.iter().filter(|(name, _)| **name == tool);
+                signatures
+                    .any(|(_, signature)| signature.parameters().any(|known| tool_key(known) == tool_key(key.as_str())))
+            }
+            _ => false,
+        };
+        if !is_for_tool {
+            return;
+        }
+        let message = format!("`{name}` is a function, and this program has a tool `{tool}`: either may be meant");
+        let help = format!("write `(tool/{tool} …)` for the tool, and `(clojure.core/{name} …)` for the function");
+        self.problems.push(Problem::new(Reason::AnalysisError, span, message).help(help));
+    }
+
     /// Finds calls of tools that don't exist, and arguments of another shape than a tool's signature has.
     pub(super) fn check_tool(&mut self, id: BuiltinId, arguments: &[FormId]) {
         let Some(first) = arguments.first().filter(|_| builtins::row(id).is_some_and(|row| row.name == "call")) else {

@@ -183,6 +183,9 @@ impl Resolver {
         if name.ends_with('\'') {
             return problem.help(QUOTE_HELP);
         }
+        if let Some(tool) = self.tool_named(name) {
+            return problem.help(format!("`{tool}` is a tool: call it as `(tool/{tool} {{…}})`"));
+        }
         match self.nearest(name) {
             Some(nearest) => problem.help(format!("did you mean `{nearest}`?")),
             None => {

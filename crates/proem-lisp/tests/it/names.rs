@@ -1,7 +1,10 @@
 //! Names that definitions share with the language.
 
-use crate::support::{run, run_with};
-use proem_lisp::{Inputs, Limits, Value};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::support::{outcome_text, problem_text, run, run_with};
+use proem_lisp::{Inputs, Limits, Machine, Names, Signature, Value, resolve_source};
 
 /// The result of the last of several programs, each with the memory of those before.
 fn run_in_turn(sources: &[&str]) -> String {
@@ -76,4 +79,49 @@ fn a_definition_that_a_later_program_would_not_find_is_refused() {
     ] {
         assert!(run(source).starts_with(&format!("analysis_error: {what} (choose another name")), "{}", run(source));
     }
+}
+
+/// The result of a source with tools under names of the language.
+fn run_with_tools(source: &str) -> String {
+    let tools = ["find", "count", "keep", "when", "search-all"];
+    let signature = Arc::new(Signature::parse("(id :int?) -> :any", &Limits::default()).unwrap());
+    let names = Names {
+        tools: Some(tools.map(String::from).into_iter().collect::<BTreeSet<_>>()),
+        signatures: tools.map(|name| (name.to_owned(), Arc::clone(&signature))).into_iter().collect::<BTreeMap<_, _>>(),
+        ..Names::default()
+    };
+    match resolve_source(source, &names, &Limits::default()) {
+        Ok(program) => {
+            outcome_text(&Machine::new(Arc::new(program), Inputs::default(), Limits::default()).run(u64::MAX))
+        }
+        Err(problems) => problems.iter().map(problem_text).collect::<Vec<_>>().join("\n"),
+    }
+}
+
+#[test]
+fn a_tool_under_a_functions_name_is_called_with_its_namespace_and_the_function_without() {
+    for (source, expected) in [
+        ("(tool/find {:id 1})", "call 0:find{:id 1}"),
+        ("(tool/count :id 1)", "call 0:count{:id 1}"),
+        ("(tool/when {})", "call 0:when{}"),
+        ("(call \"keep\" {:id 1})", "call 0:keep{:id 1}"),
+        ("[(count [1 2]) (keep :a [{:a 1}]) (when true 1)]", "[2 (1) 1]"),
+        ("(let [m {:a 1}] (count m))", "1"),
+        ("(clojure.core/count {:id 1})", "1"),
+        ("(let [find (fn [x] [:mine x])] (find {:id 1}))", "[:mine {:id 1}]"),
+        ("(map count [[1] {}])", "(1 0)"),
+    ] {
+        assert_eq!(run_with_tools(source), expected, "{source}");
+    }
+    let meant = |name: &str| {
+        format!(
+            "analysis_error: `{name}` is a function, and this program has a tool `{name}`: either may be meant (write \
+             `(tool/{name} …)` for the tool, and `(clojure.core/{name} …)` for the function)"
+        )
+    };
+    assert_eq!(run_with_tools("(count {:id 1})"), meant("count"));
+    assert!(run_with_tools("(find {:id 1})").starts_with(&meant("find")));
+    assert_eq!(run_with_tools("(keep :id 1)"), meant("keep"));
+    let bare = run_with_tools("(search_all {:id 1})");
+    assert!(bare.contains("`search-all` is a tool: call it as `(tool/search-all {…})`"), "{bare}");
 }

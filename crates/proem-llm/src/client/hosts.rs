@@ -5,6 +5,7 @@
 //! refuses the name, whatever else it has.
 
 use core::fmt;
+use core::pin::Pin;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
@@ -193,15 +194,30 @@ pub fn check_addresses(
     Ok((!permitted.is_empty()).then_some(permitted))
 }
 
-/// Looks names up and gives only addresses that are permitted.
+/// The addresses of a name, once they are known.
+pub(super) type FoundAddresses = Pin<Box<dyn Future<Output = std::io::Result<Vec<SocketAddr>>> + Send>>;
+
+/// Looks a name up.
+pub(super) type LookUp = fn(String) -> FoundAddresses;
+
+/// Asks the system for the addresses of a name.
+pub(super) fn look_up_by_system(name: String) -> FoundAddresses {
+    Box::pin(async move { Ok(tokio::net::lookup_host((name.as_str(), 0)).await?.collect()) })
+}
+
+/// Looks names up and gives only addresses that are permitted. The connection takes one of them, so a name is looked up
+/// once for both.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ScopedResolver(pub(super) HostScope);
+pub(super) struct ScopedResolver {
+    pub(super) scope: HostScope,
+    pub(super) look_up: LookUp,
+}
 
 impl Resolve for ScopedResolver {
     fn resolve(&self, name: Name) -> Resolving {
-        let scope = self.0;
+        let Self { scope, look_up } = *self;
         Box::pin(async move {
-            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
+            let found = look_up(name.as_str().to_owned()).await?;
             let permitted = check_addresses(name.as_str(), found, scope)?.unwrap_or_default();
             let addresses: Addrs = Box::new(permitted.into_iter());
             Ok(addresses)

@@ -13,7 +13,7 @@ use reqwest::header::HeaderValue;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-use super::hosts::{HostRefusal, HostScope, ScopedResolver, check_url};
+use super::hosts::{HostRefusal, HostScope, LookUp, ScopedResolver, check_url, look_up_by_system};
 use super::{builder, cause, response_head, tls_problem};
 use crate::endpoint::{HostLocation, host_location};
 use crate::retry::whole_seconds;
@@ -130,6 +130,15 @@ pub enum HostStage {
 ///
 /// [`HostFailure`].
 pub async fn send_once(request: HostRequest<'_>, limits: &HostLimits) -> Result<HostAnswer, HostFailure> {
+    send_with_names(request, limits, look_up_by_system).await
+}
+
+/// As [`send_once`], with names that somebody else looks up.
+async fn send_with_names(
+    request: HostRequest<'_>,
+    limits: &HostLimits,
+    look_up: LookUp,
+) -> Result<HostAnswer, HostFailure> {
     let unsent = |message: String| HostFailure { stage: HostStage::Unsent, message };
     let url = check_url(request.url, request.scope).map_err(|refusal| unsent(refusal.to_string()))?;
     let host = shown_host(&url);
@@ -139,7 +148,7 @@ pub async fn send_once(request: HostRequest<'_>, limits: &HostLimits) -> Result<
         .no_proxy()
         .http1_only()
         .pool_max_idle_per_host(0)
-        .dns_resolver(Arc::new(ScopedResolver(request.scope)))
+        .dns_resolver(Arc::new(ScopedResolver { scope: request.scope, look_up }))
         .build()
         .map_err(|_| unsent("the system's certificates can't be read; install them (`ca-certificates`)".to_owned()))?;
     let method = match request.method {
@@ -225,4 +234,62 @@ fn host_failure(host: &str, error: &reqwest::Error, limits: &HostLimits) -> Host
         format!("`{host}` ended the connection without an answer")
     };
     HostFailure { stage, message }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// How often the name was looked up. Its address is another from the second time on.
+    static LOOKED_UP: AtomicUsize = AtomicUsize::new(0);
+
+    fn change_after_once(_name: String) -> super::super::hosts::FoundAddresses {
+        let last = if LOOKED_UP.fetch_add(1, Ordering::SeqCst) == 0 { 1 } else { 2 };
+        Box::pin(async move { Ok(vec![SocketAddr::from((Ipv4Addr::new(127, 0, 0, last), 0))]) })
+    }
+
+    fn private_behind_public(_name: String) -> super::super::hosts::FoundAddresses {
+        Box::pin(async { Ok(["93.184.216.34:0", "10.0.0.1:0"].map(|text| text.parse().unwrap()).to_vec()) })
+    }
+
+    fn this_machine(_name: String) -> super::super::hosts::FoundAddresses {
+        Box::pin(async { Ok(vec![SocketAddr::from((Ipv4Addr::LOCALHOST, 0))]) })
+    }
+
+    /// A server at one address of this machine that answers one request with its name.
+    fn server(listener: TcpListener, name: &'static str) -> std::thread::JoinHandle<()> {
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut request = [0; 4096];
+            assert!(stream.read(&mut request).unwrap() > 0);
+            write!(stream, "HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{name}", name.len()).unwrap();
+        })
+    }
+
+    async fn ask(port: u16, scope: HostScope, look_up: LookUp) -> Result<String, HostFailure> {
+        let url = format!("http://changes.example:{port}/x");
+        let (method, headers, body) = (HostMethod::Get, [], bytes::Bytes::new());
+        let request = HostRequest { method, url: &url, scope, headers: &headers, credential: None, body };
+        let answer = send_with_names(request, &HostLimits::default(), look_up).await?;
+        Ok(String::from_utf8(answer.body).unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_name_that_changes_its_address_between_check_and_use_leads_nowhere_else() {
+        let first = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = first.local_addr().unwrap().port();
+        let serving = server(first, "checked");
+        assert_eq!(ask(port, HostScope::Private, change_after_once).await.unwrap(), "checked");
+        assert_eq!(LOOKED_UP.load(Ordering::SeqCst), 1, "the connection takes the address that was checked");
+        serving.join().unwrap();
+        for look_up in [this_machine as LookUp, private_behind_public] {
+            let refused = ask(port, HostScope::Public, look_up).await.unwrap_err();
+            assert_eq!(refused.stage, HostStage::Unsent, "{refused:?}");
+            assert!(refused.message.contains("private host in your configuration"), "{refused:?}");
+        }
+    }
 }

@@ -2,7 +2,8 @@
 //!
 //! Invariants: the child leads a process group of its own, and the group is killed when the child has ended, wrote too
 //! much, ran out of time or is not wanted any more, so that its own children neither hold the caller up nor stay. A
-//! process that leaves the group on purpose (`setsid`) stays. Its output is not waited for.
+//! process that leaves the group on purpose (`setsid`) is found by a mark in its environment on Linux, and stays
+//! elsewhere. Its output is not waited for.
 
 use std::io::{self, Read};
 use std::process::{Child, Command, Stdio};
@@ -12,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
+use super::strays::GroupMark;
 use super::{ChildOutput, Deadline, ERROR_BYTES, Extent, PIECES, memory};
 
 /// How long it is waited between two looks at the child.
@@ -53,9 +55,10 @@ pub(crate) fn run_group(
 ) -> Result<ChildOutput, GroupFailure> {
     use std::os::unix::process::CommandExt as _;
     command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut group = Group(command.spawn().map_err(GroupFailure::Unstarted)?);
-    memory::confine(&group.0, bounds.memory).map_err(GroupFailure::Lost)?;
-    let streams = pump(&mut group.0, input).map_err(GroupFailure::Lost)?;
+    let mark = GroupMark::put_on(command);
+    let mut group = Group { leader: command.spawn().map_err(GroupFailure::Unstarted)?, mark };
+    memory::confine(&group.leader, bounds.memory).map_err(GroupFailure::Lost)?;
+    let streams = pump(&mut group.leader, input).map_err(GroupFailure::Lost)?;
     let mut output = ChildOutput { code: None, stdout: Vec::new(), extent: Extent::Whole, stderr: Vec::new() };
     let mut open = 2_u8;
     let mut ended: Option<Instant> = None;
@@ -79,7 +82,7 @@ pub(crate) fn run_group(
         if ended.is_none() && group.has_ended().map_err(GroupFailure::Lost)? {
             // Before it is waited for: until then nobody else can have its number.
             group.kill();
-            output.code = group.0.wait().map_err(GroupFailure::Lost)?.code();
+            output.code = group.leader.wait().map_err(GroupFailure::Lost)?.code();
             ended = Some(Instant::now());
         }
         match ended {
@@ -126,11 +129,14 @@ fn read_pieces(mut from: impl Read, to: &SyncSender<Streamed>, piece: impl Fn(Ve
 }
 
 /// A child that leads a group, which is killed and waited for when nobody is interested any more.
-struct Group(Child);
+struct Group {
+    leader: Child,
+    mark: GroupMark,
+}
 
 impl Group {
     fn id(&self) -> Option<Pid> {
-        i32::try_from(self.0.id()).ok().and_then(Pid::from_raw)
+        i32::try_from(self.leader.id()).ok().and_then(Pid::from_raw)
     }
 
     /// Whether the child has ended. It keeps its number.
@@ -145,16 +151,17 @@ impl Group {
             // It fails only when nobody is left.
             let _ = kill_process_group(id, Signal::KILL);
         }
+        self.mark.kill_marked();
     }
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
         // A child that was waited for has left its number to others.
-        if self.0.try_wait().is_ok_and(|status| status.is_none()) {
+        if self.leader.try_wait().is_ok_and(|status| status.is_none()) {
             self.kill();
             // It fails only when the child was waited for.
-            let _ = self.0.wait();
+            let _ = self.leader.wait();
         }
     }
 }
@@ -187,6 +194,37 @@ mod tests {
         let before = size();
         thread::sleep(Duration::from_millis(300));
         assert_eq!(size(), before, "it is killed with its group");
+    }
+
+    /// Whether a file that a script writes into again and again stays as it is.
+    fn rests(file: &std::path::Path) -> bool {
+        let size = || std::fs::metadata(file).map_or(0, |file| file.len());
+        let before = size();
+        thread::sleep(Duration::from_millis(300));
+        size() == before && before > 0
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_leaves_the_group_with_setsid_is_found_and_does_not_stay() {
+        for (name, end, millis) in [("ended", "sleep 0.3; echo done", 20_000), ("late", "sleep 100", 500)] {
+            let folder = tempfile::tempdir().unwrap();
+            let file = folder.path().join("alive");
+            // Twice, so that its parent is nobody of the group's either.
+            let stray = format!("while :; do date >> '{}'; sleep 0.05; done", file.display());
+            let script = format!("setsid sh -c \"setsid sh -c \\\"{stray}\\\" &\" >/dev/null 2>&1 </dev/null; {end}");
+            let ran = run(&script, millis, 100);
+            assert_eq!(ran.is_ok(), name == "ended", "{ran:?}");
+            assert!(rests(&file), "{name}: it stays");
+        }
+        // A process of the same user without the mark, or with another's, stays.
+        let mut other = Command::new("/bin/sleep");
+        let mark = GroupMark::put_on(&mut other);
+        let mut other = other.arg("100").spawn().unwrap();
+        run("true", 20_000, 100).unwrap();
+        assert!(other.try_wait().unwrap().is_none());
+        mark.kill_marked();
+        assert_eq!(other.wait().unwrap().code(), None);
     }
 
     #[test]

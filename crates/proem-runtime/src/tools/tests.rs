@@ -46,7 +46,7 @@ fn end_words(end: AttemptEnd) -> String {
 
 fn tool_use(tool: &str, arguments: &Json, power: ToolPower) -> ToolUse {
     let (tool, arguments) = (tool.to_owned(), arguments.to_string());
-    ToolUse { tool, arguments, power, labels: ToolLabels::default(), approval: None, repeats: None }
+    ToolUse { tool, arguments, power, labels: ToolLabels::default(), approval: None, repeats: None, refusal: None }
 }
 
 async fn try_once(set: &ToolSet, tool: &str, arguments: &Json) -> String {

@@ -81,6 +81,9 @@ pub struct PerformingMoment {
     pub epoch: Option<PerformerEpoch>,
     /// Whether effects are on, and not parked.
     pub power: EffectsPower,
+    /// Whether a person has stopped effects, or they are parked, or they were switched on for other records. Then tools
+    /// have no effects either, which nobody has to switch on.
+    pub is_stopped: bool,
 }
 
 impl EffectsStatus {
@@ -151,9 +154,13 @@ fn performing_moment(reader: &Connection, project: &Project) -> Result<Performin
     let on = "SELECT 1 AS found FROM effects_state e JOIN meta m ON m.key = 'store_id' AND m.value = e.store \
               WHERE e.project = ? AND e.state = 'on' AND NOT EXISTS (SELECT 1 FROM meta WHERE key = 'parked')";
     let is_on = first_row(reader, on, [&project.0], |_| Ok(()))?.is_some();
+    let switched = "SELECT 1 AS found FROM effects_state WHERE project = ? \
+                    UNION ALL SELECT 1 FROM meta WHERE key = 'parked' LIMIT 1";
+    let is_switched = first_row(reader, switched, [&project.0], |_| Ok(()))?.is_some();
     Ok(PerformingMoment {
         epoch: performer(reader, project)?.map(|performer| performer.epoch),
         power: if is_on { EffectsPower::On } else { EffectsPower::Off },
+        is_stopped: is_switched && !is_on,
     })
 }
 

@@ -62,6 +62,15 @@ pub struct ToolEnd {
     pub attempts: u32,
 }
 
+/// A call that is not made: what is written before calls, with its end, in one transaction.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolRefusal {
+    /// The call, with what the run did before.
+    pub intent: ToolIntent,
+    /// Why it is not made.
+    pub end: ToolEnd,
+}
+
 /// How far a call of a tool is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -13,7 +13,7 @@ use super::content::write_contents;
 use super::run::{RunLines, no_run};
 use crate::error::Error;
 use crate::failpoint;
-use crate::record::{NewToolCall, RunId, ToolEnd, ToolIntent};
+use crate::record::{NewToolCall, RunId, ToolEnd, ToolIntent, ToolRefusal};
 use crate::sqlite::{Tables, Transaction, Write};
 use crate::store::Store;
 
@@ -41,6 +41,25 @@ impl Store {
         self.write(end).await?;
         failpoint::pass("after-tool-outcome");
         Ok(())
+    }
+
+    /// Writes a call that is not made.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::intend_tools`].
+    pub async fn refuse_tool(&self, refusal: ToolRefusal) -> Result<(), Error> {
+        self.write(refusal).await
+    }
+}
+
+impl Write for ToolRefusal {
+    type Answer = ();
+    const NAME: &'static str = "tool-refusal";
+
+    fn write(&self, to: &mut Transaction<'_>) -> Result<(), Error> {
+        self.intent.write(to)?;
+        self.end.write(to)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Calls of a program: planned by their tools' definitions, made as effects, answered in the program's order.
 
 use proem_engine::Error;
-use proem_engine::policy::{CallRequest, CallRuling, call_key, decide_call};
+use proem_engine::policy::{CallRequest, CallRuling, EffectSwitch, call_key, decide_call};
 use proem_engine::run::{CallLabel, Effect, EffectId, EffectResult, ToolLabels, ToolOutcome, ToolUse};
 use proem_guard::show;
 use proem_lisp::{
@@ -30,17 +30,48 @@ impl ProgramMachine {
         let args = match call.open_arguments(Some(&tool.signature)) {
             Ok(args) => args,
             Err(fault) => {
-                let outcome = ToolOutcome::Denied { message: fault.message().to_owned() };
-                return told(StoredAnswer::Outcome { outcome });
+                return match self.refused_call(name, tool, (call, fault.message())) {
+                    Ok(call) => PlannedCall { id, call: Some(Box::new(call)), stage: CallStage::Ready },
+                    Err(message) => told(StoredAnswer::Invalid { message }),
+                };
             }
         };
         match self.prepare_call(name, tool, (call, &args)) {
-            Ok(call) => {
-                let stage = self.call_stage(&call, tool);
+            Ok(mut call) => {
+                let stage = self.call_stage(&mut call, tool);
                 PlannedCall { id, call: Some(Box::new(call)), stage }
             }
             Err(message) => told(StoredAnswer::Invalid { message }),
         }
+    }
+
+    /// A call whose arguments the tool may not see. They are written with `[Hidden]` for each secret.
+    fn refused_call(
+        &self,
+        name: &str,
+        tool: &ToolDefinition,
+        (call, why): (&ToolCall, &str),
+    ) -> Result<ToolUse, String> {
+        let label = |parameter: &String| (parameter.clone(), argument_label(call, parameter));
+        let labels = ToolLabels {
+            arguments: call.labels.keys().map(label).collect(),
+            decision: CallLabel::from(&call.pc.join(&call.floor)),
+        };
+        let refusal = Some(why.to_owned());
+        Ok(ToolUse { refusal, ..self.tool_use((name, tool), &call.args, labels)? })
+    }
+
+    /// A call with these arguments. In words, why they can't be written.
+    fn tool_use(
+        &self,
+        (name, tool): (&str, &ToolDefinition),
+        args: &Value,
+        labels: ToolLabels,
+    ) -> Result<ToolUse, String> {
+        let arguments = write_json(args, &mut Meter::new(self.terms.limits))
+            .map_err(|fault| format!("the arguments of `{name}` can't be written as JSON: {}", fault.message()))?;
+        let (tool, power) = (name.to_owned(), tool.power);
+        Ok(ToolUse { tool, arguments, power, labels, approval: None, repeats: None, refusal: None })
     }
 
     /// The call as its tool takes it. In words, why it doesn't.
@@ -56,9 +87,6 @@ impl ProgramMachine {
         if !problems.is_empty() {
             return Err(wrong(&problems));
         }
-        let mut meter = Meter::new(self.terms.limits);
-        let arguments = write_json(&args, &mut meter)
-            .map_err(|fault| format!("the arguments of `{name}` can't be written as JSON: {}", fault.message()))?;
         let label = |parameter: &str| {
             let value = args.field(parameter)?;
             let vouched = self.is_vouched_for(tool, parameter, value);
@@ -69,8 +97,7 @@ impl ProgramMachine {
             arguments: tool.signature.parameters().filter_map(label).collect(),
             decision: CallLabel::from(&call.pc.join(&call.floor)),
         };
-        let (tool, power) = (name.to_owned(), tool.power);
-        Ok(ToolUse { tool, arguments, power, labels, approval: None, repeats: None })
+        self.tool_use((name, tool), &args, labels)
     }
 
     /// Whether the value is a member of the trusted list that its parameter names.
@@ -81,11 +108,14 @@ impl ProgramMachine {
         list.elements().any(|member| is_equal(member, value, &mut meter).unwrap_or(false))
     }
 
-    fn call_stage(&self, call: &ToolUse, tool: &ToolDefinition) -> CallStage {
+    /// How far a planned call is. One that is refused goes to the gate as well, which records it.
+    fn call_stage(&self, call: &mut ToolUse, tool: &ToolDefinition) -> CallStage {
         let request = CallRequest {
             call,
             terms: &tool.terms,
             records: self.terms.records,
+            // Read right before the call is made, as it may change until then.
+            switch: EffectSwitch::On,
             key: call_key("", call, EffectId(self.state.next)),
             policy: self.terms.policy,
         };
@@ -96,8 +126,8 @@ impl ProgramMachine {
                 CallStage::Waiting { reasons: reasons.iter().map(ToString::to_string).collect() }
             }
             CallRuling::Refusal(reason) => {
-                let outcome = ToolOutcome::Denied { message: reason.to_string() };
-                CallStage::Answered { answer: StoredAnswer::Outcome { outcome } }
+                call.refusal = Some(reason.to_string());
+                CallStage::Ready
             }
         }
     }

@@ -90,16 +90,13 @@ impl ProgramMachine {
             if !matches!(planned.stage, CallStage::Waiting { .. }) {
                 continue;
             }
-            planned.stage = match (&mut planned.call, approval) {
-                (Some(call), Some(approval)) => {
-                    call.approval = Some(approval);
-                    CallStage::Ready
+            if let Some(call) = &mut planned.call {
+                match approval {
+                    Some(approval) => call.approval = Some(approval),
+                    None => call.refusal = Some(NOT_PERMITTED.to_owned()),
                 }
-                _ => {
-                    let outcome = ToolOutcome::Denied { message: NOT_PERMITTED.to_owned() };
-                    CallStage::Answered { answer: StoredAnswer::Outcome { outcome } }
-                }
-            };
+                planned.stage = CallStage::Ready;
+            }
         }
     }
 

@@ -28,7 +28,9 @@ pub(super) fn turn_effects(root: &Path, position: EffectsPower) -> Result<ExitCo
 }
 
 async fn turn(desk: &ActionDesk<'_>, position: EffectsPower) -> Result<ExitCode, CommandFailure> {
-    if desk.status.power() == position {
+    // Nobody has to switch effects on for tools, so they are off for those only once somebody has said so.
+    let is_said = position == EffectsPower::On || desk.status.switch.is_some();
+    if desk.status.power() == position && is_said {
         ui::aside(&format!("nothing to do: effects are {} already\n", position.as_str()));
         return Ok(ExitCode::SUCCESS);
     }
@@ -48,7 +50,9 @@ async fn turn(desk: &ActionDesk<'_>, position: EffectsPower) -> Result<ExitCode,
         ),
         EffectsPower::Off => (
             "Stop all effects in this project?",
-            "No action is performed until they are on again; none is lost.\n".to_owned(),
+            "No action is performed until they are on again; none is lost. Programs call no tool that may change \
+             something.\n"
+                .to_owned(),
         ),
     };
     ui::aside(&consequence);

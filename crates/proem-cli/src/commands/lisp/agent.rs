@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 use proem_agents::lisp::{AgentDefinition, ProgramOutcome, ToolDefinition};
 use proem_app::lisp::agent::{find_agent, load_agent, read_agent};
 use proem_app::lisp::running::{ProgramJob, ProgramReport, agent_session};
-use proem_app::lisp::{CheckedProgram, LispSession};
+use proem_app::lisp::{CheckedProgram, LispSession, MemoryFile};
 use proem_app::operator::Operator;
 use proem_app::project::OpenProject;
 use proem_app::records::writing::RecordChoice;
@@ -138,9 +138,10 @@ impl ProgramAgent {
         &self,
         session: &LispSession,
         checked: &CheckedProgram,
-        choice: RecordChoice,
+        (choice, memory): (RecordChoice, Option<&MemoryFile>),
     ) -> Result<ProgramOutcome, CommandFailure> {
         let job = ProgramJob::new(&self.project, load_agent(&self.project, &self.path)?, session, checked)?;
+        let job = job.with_memory_file(memory);
         let report = calling(async |stop| {
             let (mut notes, waiting) = (Vec::new(), ui::working("running the program"));
             let person = ui::TerminalQuestions { waiting: &waiting, stop: &stop };

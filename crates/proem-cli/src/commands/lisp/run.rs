@@ -92,7 +92,7 @@ pub(super) fn run_lisp_program(args: &LispRunArgs) -> Result<ExitCode, CommandFa
     let run = match &agent {
         Some(agent) => {
             let choice = if args.no_record { RecordChoice::No } else { RecordChoice::AsConfigured };
-            let outcome = agent.run(&kept.session, &checked, choice)?;
+            let outcome = agent.run(&kept.session, &checked, (choice, kept.memory.as_ref()))?;
             print(&outcome.printed);
             kept.session.take_outcome(outcome, &checked)
         }

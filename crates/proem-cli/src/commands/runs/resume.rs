@@ -6,9 +6,11 @@
 use std::any::Any;
 use std::process::ExitCode;
 
+use proem_agents::lisp::ProgramEnd as MachineEnd;
 use proem_agents::risk::report::RiskReport;
 use proem_app::agents::running::Resumption;
 use proem_app::agents::{AgentRun, RunResult};
+use proem_app::lisp::ProgramEnd;
 use proem_app::lisp::running::{self, RecordedProgram, ResumedProgram};
 use proem_app::records::blocking;
 use proem_app::run::agent::PromptRun;
@@ -96,9 +98,19 @@ fn resume_program(project: &OpenProject, detail: RunDetail, way: Way) -> Result<
     let Some(report) = report else { return Err(CommandFailure::bug("the run can't go on", "it has no end")) };
     let outcome = agent::name_run(report)?;
     ui::aside(&ui::terminal_safe(&outcome.printed));
+    let is_value = matches!(outcome.end, MachineEnd::Value(_));
+    // Before the session takes the new memory: the file has to have the one that the run began with.
+    let memory = match way {
+        Way::On if is_value => resumed.memory_file(),
+        _ => Ok(None),
+    };
     let RecordedProgram { mut session, checked, .. } = resumed.recorded;
     let run = session.take_outcome(outcome, &checked);
-    print_end(&run)
+    let code = print_end(&run)?;
+    if let (Some(mut file), ProgramEnd::Value(_)) = (memory?, &run.end) {
+        file.store(session.memory())?;
+    }
+    Ok(code)
 }
 
 /// Works on the signals that a run of triage asked about, and prints what came of them.

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use proem_engine::policy::call_key;
+use proem_engine::policy::{EffectSwitch, call_key};
 use proem_engine::run::{
     Effect, EffectId, EffectResult, Event, EventKind, ToolOutcome, ToolPower, ToolUse, hide_fields,
 };
 use proem_llm::caller::wall_clock;
 use proem_store::query::{RunDetail, ToolCallRow};
-use proem_store::record::{HashedContent, NewToolCall, RunId, ToolCallState, ToolEnd, ToolIntent};
+use proem_store::record::{HashedContent, NewToolCall, RunId, ToolCallState, ToolEnd, ToolIntent, ToolRefusal};
 use proem_store::{Store, failpoint};
 
 use super::Recording;
@@ -51,25 +51,49 @@ impl Recording<'_> {
     /// Writes calls that may be made again at any time, with what the run did before, in one transaction.
     pub(super) async fn intend_free_tools(&self, effects: &[(EffectId, Effect)]) -> Result<(), proem_store::Error> {
         let call = |(effect, what): &(EffectId, Effect)| match what {
-            Effect::Tool { call } if call.power == ToolPower::Free => Some(self.new_call(*effect, call)),
+            Effect::Tool { call } if call.power == ToolPower::Free && call.refusal.is_none() => {
+                Some(self.new_call(*effect, call))
+            }
             _ => None,
         };
         self.intend_tools(effects.iter().filter_map(call).collect()).await
     }
 
     async fn intend_tools(&self, calls: Vec<NewToolCall>) -> Result<(), proem_store::Error> {
-        let intent = {
-            // Copied and not taken: if the store fails, the next write brings them along.
-            let held = self.held();
-            let (begins, steps, snapshot) = (held.begins.clone(), held.steps.clone(), held.snapshot.clone());
-            ToolIntent { run: self.id.clone(), at: wall_clock(), begins, steps, snapshot, calls }
-        };
-        let taken = intent.steps.last().map(|last| last.step.saturating_add(1));
-        let state = intent.snapshot.as_ref().map(|snapshot| snapshot.step);
+        let intent = self.tool_intent(calls);
+        let reached = reached_step(&intent);
         self.kept.store.intend_tools(intent).await?;
-        self.written(taken.max(state).unwrap_or(0));
+        self.written(reached);
         self.held().asked = SendState::Something;
         Ok(())
+    }
+
+    /// What is to be written of the run so far, with calls.
+    fn tool_intent(&self, calls: Vec<NewToolCall>) -> ToolIntent {
+        // Copied and not taken: if the store fails, the next write brings them along.
+        let held = self.held();
+        let (begins, steps, snapshot) = (held.begins.clone(), held.steps.clone(), held.snapshot.clone());
+        ToolIntent { run: self.id.clone(), at: wall_clock(), begins, steps, snapshot, calls }
+    }
+
+    /// Writes a call that is not made, with its reason. If that can't be written, the run remembers its trouble.
+    pub async fn refuse_tool(&self, call: &ToolUse, report: &ToolReport<'_>) {
+        let intent = self.tool_intent(vec![self.new_call(report.effect, call)]);
+        let reached = reached_step(&intent);
+        let refusal = ToolRefusal { intent, end: self.tool_end(report) };
+        match self.kept.store.refuse_tool(refusal).await {
+            Ok(()) => self.written(reached),
+            Err(error) => self.remember(&error.to_string()),
+        }
+    }
+
+    /// Whether tools may have effects: a person has not stopped effects, and the records are not parked. Records that
+    /// can't be read stop them.
+    pub async fn effect_switch(&self) -> EffectSwitch {
+        match self.kept.store.performing_moment(self.kept.project).await {
+            Ok(moment) if !moment.is_stopped => EffectSwitch::On,
+            _ => EffectSwitch::Killed,
+        }
     }
 
     fn new_call(&self, effect: EffectId, call: &ToolUse) -> NewToolCall {
@@ -92,8 +116,14 @@ impl Recording<'_> {
     /// Writes the outcome of a call. An outcome that can't be written is remembered as the run's trouble.
     pub async fn end_tool(&self, report: &ToolReport<'_>) {
         failpoint::pass("after-tool");
+        if let Err(error) = self.kept.store.end_tool(self.tool_end(report)).await {
+            self.remember(&error.to_string());
+        }
+    }
+
+    fn tool_end(&self, report: &ToolReport<'_>) -> ToolEnd {
         let (state, result, sealed) = self.kept_outcome(report.effect, report.outcome);
-        let end = ToolEnd {
+        ToolEnd {
             run: self.id.clone(),
             effect: report.effect,
             at: wall_clock(),
@@ -102,9 +132,6 @@ impl Recording<'_> {
             sealed,
             took_ms: u64::try_from(report.took.as_millis()).unwrap_or(u64::MAX),
             attempts: report.attempts,
-        };
-        if let Err(error) = self.kept.store.end_tool(end).await {
-            self.remember(&error.to_string());
         }
     }
 
@@ -165,6 +192,13 @@ impl Recording<'_> {
     pub fn note_hidden(&self) {
         self.cleaner.note_hidden();
     }
+}
+
+/// The first step that isn't written with an intent.
+fn reached_step(intent: &ToolIntent) -> u32 {
+    let taken = intent.steps.last().map(|last| last.step.saturating_add(1));
+    let state = intent.snapshot.as_ref().map(|snapshot| snapshot.step);
+    taken.max(state).unwrap_or(0)
 }
 
 /// The binding of a sealed outcome: it opens as no other call's, and as no state.
