@@ -6,6 +6,7 @@
 mod definition;
 mod file;
 mod program;
+pub mod prompt;
 
 pub use self::definition::{
     AgentDefinition, ArgumentPiece, CommandTool, HttpMethod, HttpTool, ParameterTerms, PromptLimits, ToolDefinition,

@@ -4,5 +4,6 @@ mod adapt_corpus;
 mod assemble;
 mod lisp_files;
 mod lisp_programs;
+mod lisp_prompt;
 mod prompted;
 mod risk;
