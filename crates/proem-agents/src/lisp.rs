@@ -7,10 +7,11 @@ mod definition;
 mod file;
 mod program;
 pub mod prompt;
+pub mod turns;
 
 pub use self::definition::{
     AgentDefinition, ArgumentPiece, CommandTool, HttpMethod, HttpTool, ParameterTerms, PromptLimits, ToolDefinition,
     ToolKind, TurnLimits, argument_pieces,
 };
 pub use self::file::{AGENT_SCHEMA, MAX_AGENT_FILE, parse_agent};
-pub use self::program::{ProgramEnd, ProgramMachine, ProgramOutcome, ProgramTerms, policy_hash};
+pub use self::program::{ProgramEnd, ProgramMachine, ProgramOutcome, ProgramTerms, TurnStart, policy_hash};

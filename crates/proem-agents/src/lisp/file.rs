@@ -26,8 +26,19 @@ const VERSION: u32 = 1;
 /// The most characters of a name, as providers have it for tools.
 const NAME_CHARACTERS: usize = 64;
 
-const ROOT: [&str; 10] =
-    ["version", "name", "mission", "signature", "trusted_inputs", "turns", "prompt", "limits", "catalogue", "tools"];
+const ROOT: [&str; 11] = [
+    "version",
+    "name",
+    "mission",
+    "signature",
+    "trusted_inputs",
+    "shows",
+    "turns",
+    "prompt",
+    "limits",
+    "catalogue",
+    "tools",
+];
 const TURNS: [&str; 5] = ["max_turns", "retry_turns", "mission_seconds", "max_depth", "turn_budget"];
 const PROMPT: [&str; 3] = ["list_sample", "string_truncate", "omit_reference"];
 
@@ -76,6 +87,7 @@ impl AgentReader<'_> {
             mission,
             signature: signature?,
             trusted_inputs: Default::default(),
+            shows: self.sources(root.get("shows")),
             turns: self.turns(root),
             prompt: self.prompt(root),
             limits: self.limits(root),

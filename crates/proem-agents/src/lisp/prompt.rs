@@ -2,27 +2,33 @@
 //!
 //! Invariants: nothing here depends on a turn but the turns themselves, so no turn changes a byte before them. Text
 //! from outside is a leaf with its label, so that the engine contains it. A secret value is in no input. By default a
-//! model reads the declared type of untrusted data and nothing of the data; the caller names the sources to show.
+//! model reads the declared type of untrusted data and nothing of the data; the agent's file names sources to show.
 
 mod inventory;
 mod mission;
 mod tools;
 mod turns;
 
-use std::collections::BTreeSet;
-
 use proem_engine::Error;
-use proem_engine::input::Inputs;
-use proem_guard::{LabelTree, LanguageFamily, Untrusted};
+use proem_engine::budget::AnswerLength;
+use proem_engine::call::Arrival;
+use proem_engine::input::{DeclaredTrust, Inputs};
+use proem_engine::profile::Profile;
+use proem_engine::prompt::loaded::Prompt;
+use proem_engine::providers::Model;
+use proem_engine::run::AnswerRequirement;
+use proem_engine::tokens::{CachingCounter, TokenCounter};
+use proem_guard::{InstallationKey, LabelTree, LanguageFamily, Untrusted};
 use proem_lisp::Value;
 use proem_lisp::documentation::PromptReference;
-use proem_text::{Label, Sources};
+use proem_text::Label;
 use serde_json::Value as Json;
 
 use self::inventory::Inventory;
 use self::mission::Mission;
 use self::turns::history_input;
 use super::definition::AgentDefinition;
+use crate::prompted::{LabelledCall, PreparedRequest, prepare_labelled};
 use crate::screen::{PromptPlace, Screen, Screening, ScreeningNote};
 
 pub use self::turns::{FeedbackPart, TurnText};
@@ -42,7 +48,7 @@ impl PromptForm {
     /// The form of an agent: one turn without tools is a single expression.
     #[must_use]
     pub fn of(agent: &AgentDefinition) -> Self {
-        if agent.turns.max_turns == 1 && agent.tools.is_empty() { Self::Single } else { Self::Agent }
+        if agent.is_single_shot() { Self::Single } else { Self::Agent }
     }
 
     /// The name of its prompt in the book.
@@ -62,18 +68,8 @@ pub struct PromptFacts<'a> {
     pub agent: &'a AgentDefinition,
     /// Its inputs, a map. Labels come from the agent's file, so none are needed here.
     pub context: &'a Value,
-    /// The untrusted sources whose text the model may read, such as `ctx/orders`.
-    pub shown_sources: &'a BTreeSet<String>,
     /// The guard for text from outside.
     pub screening: Screening<'a>,
-}
-
-impl PromptFacts<'_> {
-    /// Whether the model may read text of this label.
-    fn shows(&self, label: &Label) -> bool {
-        let Sources::Named(sources) = label.sources() else { return false };
-        !label.is_secret() && sources.iter().all(|source| self.shown_sources.contains(source.as_str()))
-    }
 }
 
 /// The prompt of a run, the same in each of its turns.
@@ -165,6 +161,56 @@ impl ChosenPrompt {
             inputs.insert(proem_engine::history::INPUT.to_owned(), history);
         }
         (inputs, noted)
+    }
+}
+
+/// Makes the requests of a run.
+#[derive(Debug, Clone)]
+pub struct MissionPrompt<'p> {
+    /// What the run shows.
+    pub chosen: &'p ChosenPrompt,
+    /// Its prompt file.
+    pub prompt: &'p Prompt,
+    /// The model that is asked.
+    pub model: &'p Model,
+    /// The installation's key.
+    pub key: &'p InstallationKey,
+    /// The guard for the texts of turns.
+    pub screening: Screening<'p>,
+    /// The most input tokens. `None` leaves it to the prompt and the model.
+    pub input_tokens: Option<usize>,
+    /// The most tokens of an answer. `None` leaves it to the prompt.
+    pub output_tokens: Option<usize>,
+    /// The lessons of earlier failures.
+    pub profile: Option<&'p Profile>,
+    /// Counts tokens.
+    pub counter: &'p dyn TokenCounter,
+}
+
+impl MissionPrompt<'_> {
+    /// The request behind these turns.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`prepare_labelled`].
+    pub fn request(&self, turns: &[TurnText]) -> Result<PreparedRequest, Error> {
+        let (inputs, noted) = self.chosen.inputs(turns, self.screening);
+        let call = LabelledCall {
+            prompt: self.prompt,
+            owed: AnswerRequirement::Text,
+            inputs: &inputs,
+            declared: DeclaredTrust::Holds,
+            model: self.model,
+            key: self.key,
+            input_tokens: self.input_tokens,
+            answer: AnswerLength::of(self.output_tokens, self.prompt),
+            arrival: Arrival::Whole,
+            profile: self.profile,
+            inquiry: None,
+        };
+        let mut prepared = prepare_labelled(&call, &mut CachingCounter::new(self.counter))?;
+        prepared.noted = self.chosen.noted.iter().cloned().chain(noted).collect();
+        Ok(prepared)
     }
 }
 

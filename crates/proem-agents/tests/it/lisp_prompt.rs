@@ -2,7 +2,6 @@
 //! them.
 #![expect(clippy::unwrap_used, reason = "helpers may stop the test; clippy's exceptions cover test functions only")]
 
-use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use proem_agents::assemble::embedded_book;
@@ -57,8 +56,9 @@ fn value(json: &str) -> Value {
 }
 
 fn chosen(agent: &AgentDefinition, context: &Value, shown: &[&str]) -> ChosenPrompt {
-    let shown_sources: BTreeSet<String> = shown.iter().map(|source| (*source).to_owned()).collect();
-    choose(&PromptFacts { agent, context, shown_sources: &shown_sources, screening: screening() }).unwrap()
+    let shows = shown.iter().map(|source| (*source).to_owned()).collect();
+    let agent = &AgentDefinition { shows, ..agent.clone() };
+    choose(&PromptFacts { agent, context, screening: screening() }).unwrap()
 }
 
 fn assembled(prompt: &ChosenPrompt, turns: &[TurnText]) -> Assembly {

@@ -53,7 +53,7 @@ impl Inventory {
                     let sample = sample_text(&value, facts.agent.prompt);
                     self.has_hidden |= value.label().is_secret();
                     table_cell(&sample)
-                } else if facts.shows(&label) {
+                } else if facts.agent.may_show(&label) {
                     self.has_hidden |= value.label().is_secret();
                     let text = Untrusted::new(sample_text(&value, facts.agent.prompt), label);
                     self.samples.push(OutsideText { name: key.clone(), text });

@@ -82,7 +82,7 @@ impl Mission {
                 text.push_str(&value_text(value));
             } else {
                 text.push_str(&access(path));
-                if facts.shows(&label) && !values.iter().any(|known| known.name == path) {
+                if facts.agent.may_show(&label) && !values.iter().any(|known| known.name == path) {
                     values.push(OutsideText { name: path.to_owned(), text: Untrusted::new(value_text(value), label) });
                 }
             }
