@@ -6,6 +6,7 @@
 mod definition;
 mod file;
 mod program;
+pub mod prompt;
 pub mod turns;
 
 pub use self::definition::{

@@ -13,6 +13,7 @@ use proem_text::Span;
 use toml::de::DeTable;
 
 use super::definition::{AgentDefinition, LIMITS, PromptLimits, TurnLimits, fold_name};
+use super::prompt::mission_placeholders;
 
 /// The schema of an agent's file.
 pub const AGENT_SCHEMA: &str = include_str!("../../data/agent.schema.json");
@@ -108,10 +109,9 @@ impl AgentReader<'_> {
             }
         }
         let Some(value) = root.get("mission") else { return definition };
-        for part in definition.mission.split("{{").skip(1) {
-            let name = part.split("}}").next().unwrap_or_default().trim();
-            if !known.iter().any(|known| known == name) {
-                let message = format!("the mission has `{{{{{name}}}}}`, which is no parameter of the signature");
+        for path in mission_placeholders(&definition.mission) {
+            if !definition.signature.has_path(path.split('.')) {
+                let message = format!("the mission has `{{{{{path}}}}}`, which is no parameter of the signature");
                 self.reader.problem(message, value.span());
             }
         }

@@ -5,5 +5,6 @@ mod assemble;
 mod lisp_files;
 mod lisp_programs;
 mod lisp_turns;
+mod lisp_prompt;
 mod prompted;
 mod risk;

@@ -66,9 +66,14 @@ static PLAIN: LazyLock<PlainPrompt> = LazyLock::new(|| {
 pub(crate) fn turn_words(turn: &TurnText) -> String {
     let parts = turn.feedback.iter().map(|part| match part {
         FeedbackPart::Ours(text) => text.clone(),
-        FeedbackPart::Outside(text) => text.measure(String::clone),
+        FeedbackPart::Outside(text) => exact_text(text),
     });
-    format!("{}\n{}", turn.answer.measure(String::clone), parts.collect::<String>())
+    format!("{}\n{}", exact_text(&turn.answer), parts.collect::<String>())
+}
+
+fn exact_text(text: &Untrusted<String>) -> String {
+    let json = text.clone().map(serde_json::Value::String);
+    show::exact_value(&json).as_str().unwrap_or_default().to_owned()
 }
 
 impl TurnPrompt for PlainPrompt {
