@@ -7,6 +7,8 @@ mod definition;
 mod file;
 mod model;
 mod program;
+pub mod prompt;
+pub mod turns;
 
 pub use self::definition::{
     AgentDefinition, ArgumentPiece, CommandTool, HttpMethod, HttpTool, ModelPrompt, ModelTool, ParameterTerms,
@@ -14,4 +16,4 @@ pub use self::definition::{
 };
 pub use self::file::{AGENT_SCHEMA, MAX_AGENT_FILE, parse_agent};
 pub use self::model::{ModelQuestion, question_prompt};
-pub use self::program::{ProgramEnd, ProgramMachine, ProgramOutcome, ProgramTerms, policy_hash};
+pub use self::program::{ProgramEnd, ProgramMachine, ProgramOutcome, ProgramTerms, TurnStart, policy_hash};

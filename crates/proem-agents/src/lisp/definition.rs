@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use proem_engine::policy::CallTerms;
-use proem_engine::run::ToolPower;
+use proem_engine::run::{CallLabel, ToolPower};
 use proem_lisp::{Limits, Signature};
 use proem_text::{Audience, Label, Source};
 
@@ -19,6 +19,9 @@ pub struct AgentDefinition {
     pub signature: Signature,
     /// Inputs that count as written by the user.
     pub trusted_inputs: BTreeSet<String>,
+    /// Untrusted sources of which a model may be shown more than declared types. All that is shown of them labels what
+    /// the model's next programs do.
+    pub shows: BTreeSet<String>,
     /// How long it goes on.
     pub turns: TurnLimits,
     /// How much of data a model is shown.
@@ -36,7 +39,7 @@ pub struct AgentDefinition {
 pub struct TurnLimits {
     /// The most turns.
     pub max_turns: u32,
-    /// How many of them correct a result that doesn't fit the signature.
+    /// How many more correct a result that doesn't fit the signature.
     pub retry_turns: u32,
     /// The most seconds of the whole mission.
     pub mission_seconds: u32,
@@ -250,6 +253,18 @@ impl AgentDefinition {
     pub fn tool(&self, name: &str) -> Option<(&str, &ToolDefinition)> {
         let is_meant = |known: &str| fold_name(known) == fold_name(name);
         self.tools.iter().find(|(known, _)| is_meant(known)).map(|(known, tool)| (known.as_str(), tool))
+    }
+
+    /// Whether the value of its one program is the answer: it has one turn and no tools.
+    #[must_use]
+    pub fn is_single_shot(&self) -> bool {
+        self.turns.max_turns <= 1 && self.tools.is_empty()
+    }
+
+    /// Whether a model may be shown data with this label.
+    #[must_use]
+    pub fn may_show(&self, label: &Label) -> bool {
+        !label.is_secret() && CallLabel::from(label).is_within(&self.shows)
     }
 
     /// The limits of its programs: those of its file where they are narrower than `configured`.

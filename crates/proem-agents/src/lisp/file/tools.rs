@@ -178,7 +178,7 @@ impl AgentReader<'_> {
     }
 
     /// Names of untrusted sources.
-    fn sources(&mut self, value: Option<PlacedValue<'_>>) -> BTreeSet<String> {
+    pub(super) fn sources(&mut self, value: Option<PlacedValue<'_>>) -> BTreeSet<String> {
         let mut sources = BTreeSet::new();
         for (name, place) in value.map(|value| self.reader.texts(value)).unwrap_or_default() {
             if Source::parse(name).is_none() {

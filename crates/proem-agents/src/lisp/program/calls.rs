@@ -62,12 +62,14 @@ impl ProgramMachine {
         let label = |parameter: &str| {
             let value = args.field(parameter)?;
             let vouched = self.is_vouched_for(tool, parameter, value);
-            let label = if vouched { CallLabel::default() } else { argument_label(call, parameter) };
+            // A model can retype what it was shown, so every argument may be that.
+            let label =
+                if vouched { CallLabel::default() } else { argument_label(call, parameter).join(&self.state.shown) };
             Some((parameter.to_owned(), label))
         };
         let labels = ToolLabels {
             arguments: tool.signature.parameters().filter_map(label).collect(),
-            decision: CallLabel::from(&call.pc.join(&call.floor)),
+            decision: CallLabel::from(&call.pc.join(&call.floor)).join(&self.state.shown),
         };
         let (tool, power) = (name.to_owned(), tool.power);
         Ok(ToolUse { tool, arguments, power, labels, approval: None, repeats: None })
@@ -143,8 +145,16 @@ impl ProgramMachine {
     /// Gives the program all answers of a step, in the order of its calls.
     pub(super) fn answer_program(&mut self) {
         for planned in std::mem::take(&mut self.state.calls) {
-            let CallStage::Answered { answer } = &planned.stage else { continue };
-            let answer = self.program_answer(planned.call.as_deref(), answer);
+            let CallStage::Answered { answer: known } = &planned.stage else { continue };
+            let answer = self.program_answer(planned.call.as_deref(), known);
+            // Whether it fails is the tool's own doing, unless it was not called.
+            let is_called =
+                matches!(known, StoredAnswer::Outcome { outcome } if !matches!(outcome, ToolOutcome::Denied { .. }));
+            if let (true, ToolAnswer::Problem(_), Some(call)) = (is_called, &answer, &planned.call)
+                && let Some((_, tool)) = self.terms.agent.tool(&call.tool)
+            {
+                self.state.failed = self.state.failed.join(&CallLabel::from(&tool.label));
+            }
             self.machine.answer(planned.call_id(), answer);
         }
     }

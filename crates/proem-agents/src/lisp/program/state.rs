@@ -1,6 +1,6 @@
 //! The pending calls of a program's run, as they are written down.
 
-use proem_engine::run::{EffectId, Question, ToolOutcome, ToolUse};
+use proem_engine::run::{CallLabel, EffectId, Question, ToolOutcome, ToolUse};
 use proem_engine::{Error, ErrorKind};
 use proem_lisp::{CallId, Machine, StateError, StateKey};
 use proem_text::hex;
@@ -98,11 +98,25 @@ pub(super) struct ProgramState {
     pub(super) printed: String,
     /// The calls that it waits for, in its order.
     pub(super) calls: Vec<PlannedCall>,
+    /// The label of all that its model was shown.
+    #[serde(default)]
+    pub(super) shown: CallLabel,
+    /// The label of the tools that failed.
+    #[serde(default)]
+    pub(super) failed: CallLabel,
+    /// Whether it ended by `return`.
+    #[serde(default)]
+    pub(super) is_returned: bool,
+    /// Whether the run ends with it.
+    #[serde(default)]
+    pub(super) is_stopped: bool,
 }
 
 impl ProgramState {
-    pub(super) const fn new() -> Self {
-        Self { phase: Phase::New, questions: 0, next: 0, printed: String::new(), calls: Vec::new() }
+    pub(super) fn new() -> Self {
+        let (phase, printed, calls) = (Phase::New, String::new(), Vec::new());
+        let (shown, failed) = (CallLabel::default(), CallLabel::default());
+        Self { phase, questions: 0, next: 0, printed, calls, shown, failed, is_returned: false, is_stopped: false }
     }
 
     pub(super) fn write(&self, machine: &Machine, key: &StateKey) -> Result<Json, Error> {
