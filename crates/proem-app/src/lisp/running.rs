@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use proem_agents::lisp::{
-    AgentDefinition, ProgramEnd as MachineEnd, ProgramMachine, ProgramOutcome, ProgramTerms, parse_agent,
+    AgentDefinition, ProgramEnd as MachineEnd, ProgramMachine, ProgramOutcome, ProgramTerms, SharedTurns, parse_agent,
     policy_hash,
 };
 use proem_engine::assembly::PromptId;
@@ -121,6 +121,7 @@ impl ProgramJob {
             key,
             records: CallRecords::Content,
             policy: agent.policy,
+            shared: SharedTurns::of_person(&agent.definition),
         };
         let unwritten = |fault: proem_lisp::Fault| Error::invalid(fault.message().to_owned());
         let meter = || Meter::new(session.limits);
@@ -451,6 +452,7 @@ pub async fn replay_program(store: &Store, project: &OpenProject, detail: &RunDe
     }
     let RecordedProgram { session, checked, definition, .. } = recorded;
     let terms = ProgramTerms {
+        shared: SharedTurns::of_person(&definition),
         agent: Arc::new(definition),
         program: Arc::clone(&checked.program),
         context: session.context.clone(),

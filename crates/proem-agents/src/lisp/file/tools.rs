@@ -103,8 +103,8 @@ impl AgentReader<'_> {
         let retries = of.get("retries").and_then(|value| self.reader.number(value, MAX_RETRIES)).unwrap_or(0);
         let (power, family) = match &kind {
             Some(ToolKind::Model(_)) => (ToolPower::Free, "model"),
-            // Until its file is read, it may do whatever an agent may do.
-            Some(ToolKind::Agent { .. }) => (ToolPower::Effectful, "agent"),
+            // A second call under the same key goes on with the run that the first one began.
+            Some(ToolKind::Agent { .. }) => (ToolPower::Idempotent, "agent"),
             _ => (self.power(of), "tool"),
         };
         let (label, triggered_by) = (self.read_result_label((family, name), of), self.sources(of.get("triggered_by")));
@@ -116,7 +116,8 @@ impl AgentReader<'_> {
             self.check_answered(tool, &kind, &signature);
         }
         let takes_secrets = signature.parameters().any(|parameter| parameter.starts_with('_'));
-        let terms = CallTerms { triggered_by, accepts, takes_secrets };
+        let is_decided_within = matches!(kind, ToolKind::Agent { .. });
+        let terms = CallTerms { triggered_by, accepts, takes_secrets, is_decided_within };
         Some(ToolDefinition { signature, description, timeout_seconds, retries, power, label, terms, parameters, kind })
     }
 

@@ -110,13 +110,17 @@ pub(super) struct ProgramState {
     /// Whether the run ends with it.
     #[serde(default)]
     pub(super) is_stopped: bool,
+    /// The turns that are left for the agents that it calls.
+    #[serde(default)]
+    pub(super) turns_left: u32,
 }
 
 impl ProgramState {
     pub(super) fn new() -> Self {
         let (phase, printed, calls) = (Phase::New, String::new(), Vec::new());
         let (shown, failed) = (CallLabel::default(), CallLabel::default());
-        Self { phase, questions: 0, next: 0, printed, calls, shown, failed, is_returned: false, is_stopped: false }
+        let (questions, next, turns_left, is_returned, is_stopped) = (0, 0, 0, false, false);
+        Self { phase, questions, next, printed, calls, shown, failed, is_returned, is_stopped, turns_left }
     }
 
     pub(super) fn write(&self, machine: &Machine, key: &StateKey) -> Result<Json, Error> {
