@@ -27,16 +27,18 @@ use proem_runtime::records::{
     DriveContext, Ledger, Recording, ReplayReport, ResumeIdentity, ResumeRequest, RunEnd, Start, drive_to_the_end,
     replay, resumable, resume,
 };
-use proem_runtime::tools::{ToolModels, ToolPerformer, ToolSet};
+use proem_runtime::tools::{ChildAgents, ToolModels, ToolPerformer, ToolSet};
 use proem_store::Store;
 use proem_store::query::RunDetail;
 use proem_store::record::{Numbers, RunId, content_hash};
 use proem_text::hex;
 use serde_json::{Value as Json, json};
+use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::agent::{LoadedAgent, load_agent, ready_tools};
+use super::children::{CalledAgents, answering_children, question_channel};
 use super::files::read_memory_text;
 use super::models::AgentModels;
 use super::{CheckedProgram, DelimiterRepair, LispSession, LispSource};
@@ -57,10 +59,10 @@ pub const KIND: &str = "program";
 
 /// The names of a run's files.
 const PROGRAM: &str = "program.clj";
-const INPUT: &str = "input.json";
-const MEMORY: &str = "memory.clj";
+pub(super) const INPUT: &str = "input.json";
+pub(super) const MEMORY: &str = "memory.clj";
 /// The folder of what tools answer with.
-const RESULTS: &str = "results/";
+pub(super) const RESULTS: &str = "results/";
 
 /// A program with all that it runs with.
 #[derive(Debug)]
@@ -77,6 +79,8 @@ pub struct ProgramJob {
     has_hidden: bool,
     /// The models that its tools ask.
     models: Option<AgentModels>,
+    /// The agents that its tools call.
+    agents: Option<CalledAgents>,
     /// The most that a run may cost by its caller's word.
     most: Option<NanoDollars>,
 }
@@ -106,6 +110,7 @@ impl ProgramJob {
         most: Option<NanoDollars>,
     ) -> Result<Self, Error> {
         let (tools, secrets) = ready_tools(project, &agent)?;
+        let agents = CalledAgents::of(project, &agent, &Carriage::Network).map(|agents| CalledAgents { most, ..agents });
         let models = AgentModels::new(&agent.definition, &Carriage::Network, project)?;
         if let Some(models) = &models {
             let own = hex::encode_hex(agent.policy.0);
@@ -154,7 +159,7 @@ impl ProgramJob {
             "proem": env!("CARGO_PKG_VERSION"),
             "versions": Versions::TODAY,
         });
-        Ok(Self { agent, tools, secrets, terms, files, settings, inputs, prompt, has_hidden, models, most })
+        Ok(Self { agent, tools, secrets, terms, files, settings, inputs, prompt, has_hidden, models, agents, most })
     }
 
     fn start<'s>(&'s self, id: RunId, policy: &'s str) -> Start<'s> {
@@ -185,12 +190,7 @@ impl ProgramJob {
     }
 
     /// Opens the records; where none can be kept, a program without effects runs all the same.
-    async fn book(
-        &self,
-        project: &OpenProject,
-        choice: RecordChoice,
-        notes: &mut Vec<Note>,
-    ) -> Result<Booking, Error> {
+    async fn book(&self, project: &OpenProject, choice: RecordChoice, notes: &mut Vec<Note>) -> Result<Booking, Error> {
         if let Some(models) = &self.models {
             return models.access.book_beside(project, choice, (self.most, &self.secrets), notes).await;
         }
@@ -245,12 +245,18 @@ impl ProgramJob {
             }
             let records = if recording.keeps_content() { CallRecords::Content } else { CallRecords::Missing };
             let models = self.models(&booking, Some(&recording))?;
-            let world = ToolPerformer::new(&self.tools, Some(&recording), self.agent.policy).asking(models.as_ref());
+            let (sender, questions) = question_channel();
+            let children = self.agents.as_ref().map(|agents| agents.of_run(recording.id(), sender));
+            let world = ToolPerformer::new(&self.tools, Some(&recording), self.agent.policy)
+                .asking(models.as_ref())
+                .calling(children.as_ref().map(|children| children as &dyn ChildAgents));
             let mut machine = ProgramMachine::new(ProgramTerms { records, ..self.terms.clone() });
             let id = recording.id().short().to_owned();
             let context = DriveContext { world: &world, bounds: &bounds, recording: &recording };
-            let asking = async |asked: &[Question]| ask(&id, asked).await;
-            let outcome = drive_to_the_end(&mut machine, from, context, asking).await?;
+            let ask = Mutex::new(ask);
+            let asking = async |asked: &[Question]| (ask.lock().await)(&id, asked).await;
+            let drive = drive_to_the_end(&mut machine, from, context, asking);
+            let outcome = answering_children(drive, questions, &ask).await?;
             Ok(self.finish(outcome, (&recording, models.as_ref()), began, notes).await)
         };
         let report = report.await;
@@ -293,7 +299,7 @@ fn bounds(stop: &CancellationToken) -> RunBounds {
 }
 
 /// The name of an agent's file in a record, which says how it is written.
-fn agent_file(path: &std::path::Path) -> String {
+pub(super) fn agent_file(path: &std::path::Path) -> String {
     let is_json = path.extension().is_some_and(|ending| ending == "json");
     if is_json { "agent.json".to_owned() } else { "agent.toml".to_owned() }
 }
@@ -341,7 +347,7 @@ pub async fn read_back(store: &Store, project: &OpenProject, detail: &RunDetail)
     let toml = texts.files.contains_key("agent.toml");
     let name = if toml { "agent.toml" } else { "agent.json" };
     let definition = parse_agent(name, &text(name)?)?;
-    let mut configured = project.config.lisp;
+    let mut configured = project.config.lisp.clone();
     configured.fuel = detail.settings.get("fuel").and_then(Json::as_u64).or(configured.fuel);
     let limits = definition.narrow_limits(configured.limits());
     let mut meter = Meter::new(limits);
@@ -404,7 +410,7 @@ impl ResumedProgram {
         &self,
         project: &OpenProject,
         way: ResumeIdentity,
-        mut ask: impl AsyncFnMut(&str, &[Question]) -> Result<Vec<QuestionAnswer>, Error>,
+        ask: impl AsyncFnMut(&str, &[Question]) -> Result<Vec<QuestionAnswer>, Error>,
         (stop, notes): (&CancellationToken, &mut Vec<Note>),
     ) -> Result<ProgramReport, Error> {
         let (job, old) = (&self.job, &self.detail.row);
@@ -427,12 +433,18 @@ impl ResumedProgram {
             let start = Start { parent, steps: resumed.step, ..job.start(id, &policy) };
             let recording = Recording::new(&kept, &start);
             let models = job.models(&booking, Some(&recording))?;
-            let world = ToolPerformer::new(&job.tools, Some(&recording), job.agent.policy).asking(models.as_ref());
+            let (sender, questions) = question_channel();
+            let children = job.agents.as_ref().map(|agents| agents.of_run(recording.id(), sender));
+            let world = ToolPerformer::new(&job.tools, Some(&recording), job.agent.policy)
+                .asking(models.as_ref())
+                .calling(children.as_ref().map(|children| children as &dyn ChildAgents));
             let bounds = bounds(stop);
             let context = DriveContext { world: &world, bounds: &bounds, recording: &recording };
             let id = recording.id().short().to_owned();
-            let asking = async |asked: &[Question]| ask(&id, asked).await;
-            let outcome = resumed.to_the_end(&mut machine, context, asking).await?;
+            let ask = Mutex::new(ask);
+            let asking = async |asked: &[Question]| (ask.lock().await)(&id, asked).await;
+            let drive = resumed.to_the_end(&mut machine, context, asking);
+            let outcome = answering_children(drive, questions, &ask).await?;
             job.finish(outcome, (&recording, models.as_ref()), began, notes).await
         };
         notes.extend(booking.end().await);

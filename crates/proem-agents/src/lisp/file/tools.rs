@@ -152,7 +152,9 @@ impl AgentReader<'_> {
 
     /// A tool that a model or an agent answers: code knows its flags, and a model is shown nothing hidden.
     fn check_answered(&mut self, tool: &ToolTable<'_>, kind: &ToolKind, signature: &Signature) {
-        for flag in KNOWN_FLAGS {
+        // An agent's own file says how long it goes on.
+        let of_agents = ["timeout_seconds", "retries"].into_iter().filter(|_| matches!(kind, ToolKind::Agent { .. }));
+        for flag in KNOWN_FLAGS.into_iter().chain(of_agents) {
             if let Some(value) = tool.of.get(flag) {
                 let message = format!("a tool with `{}` has no `{flag}`; leave it out", kind.as_str());
                 self.reader.problem(message, value.span());

@@ -104,6 +104,8 @@ pub struct MissionUsage {
     pub duration_ms: u64,
     /// Its turns.
     pub turns: u32,
+    /// Its turns and those of the agents that it called.
+    pub all_turns: u32,
     /// Units of fuel of all programs. Unknown where they would tell of a secret.
     pub fuel: Option<u64>,
     /// The most bytes of values at the end of a program. Unknown where they would tell of a secret.
@@ -201,7 +203,7 @@ pub struct TurnCall {
     pub tool: String,
     /// The start of its arguments as JSON.
     pub arguments: String,
-    /// How it ended: `answered`, `failed`, `denied` or `unknown`. `None` while it is made.
+    /// How it ended: `answered`, `failed`, `denied`, `unknown` or `unavailable`. `None` while it is made.
     pub outcome: Option<String>,
     /// The start of its result as JSON, or the words of its failure.
     pub result: String,
