@@ -8,14 +8,14 @@ use proem_agents::lisp::prompt::{FeedbackPart, TurnText};
 use proem_agents::lisp::turns::record::{MissionEnd, MissionOutcome};
 use proem_agents::lisp::turns::{MissionTerms, SharedTurns, TurnPrompt, TurnsMachine};
 use proem_agents::lisp::{AgentDefinition, parse_agent, policy_hash};
-use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare_prompt_call};
+use proem_agents::prompt_call::{InputAuthor, PreparedRequest, PromptCall, prepare_prompt_call};
 use proem_agents::screen::Screening;
 use proem_engine::Error;
 use proem_engine::call::{Arrival, CallFailure, FailureKind, FinishReason, Response, ResponsePart, Usage};
 use proem_engine::policy::CallRecords;
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
-use proem_engine::prompt::loaded::Prompt;
+use proem_engine::prompt::compiled_prompt::Prompt;
 use proem_engine::prompt::origin::Origin;
 use proem_engine::providers::{Model, Provider, Providers};
 use proem_engine::run::{
