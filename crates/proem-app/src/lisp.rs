@@ -5,6 +5,7 @@
 
 pub mod agent;
 pub mod children;
+pub mod compiled;
 mod files;
 mod history;
 pub mod mission;
