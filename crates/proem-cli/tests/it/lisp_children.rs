@@ -96,7 +96,7 @@ fn agents_share_their_turns_and_end_with_a_reason_when_none_is_left() {
     let (server, fixture) = fixture(vec![add(), add(), add()], "turns = { turn_budget = 2 }");
     let ran = fixture.proem(&run("(pmap (fn [n] (tool/adder {:a n :b n})) [1 2 3])"));
     assert_eq!(ran.code(), 1);
-    assert!(ran.stderr().contains("turn_budget_exhausted"), "{}", ran.stderr());
+    assert!(ran.transcript().contains("turn_budget_exhausted"), "{}", ran.stderr());
     assert_eq!(server.requests().len(), 2);
 }
 
@@ -106,7 +106,7 @@ fn an_agent_below_its_own_depth_ends_with_max_depth_exceeded() {
     let shallow = format!("{ADDER}turns = {{ max_depth = 1 }}\n");
     std::fs::write(fixture.base.join("adder.agent.toml"), shallow).unwrap();
     let ran = fixture.proem(&run("(tool/adder {:a 1 :b 2})"));
-    assert!(ran.stderr().contains("max_depth_exceeded"), "{}", ran.stderr());
+    assert!(ran.transcript().contains("max_depth_exceeded"), "{}", ran.stderr());
     assert!(server.requests().is_empty());
 }
 
@@ -118,7 +118,7 @@ fn what_an_agent_answers_decides_on_no_effect_without_a_person() {
         "(when (= 3 (tool/adder {:a 1 :b 2})) (tool/note {:text \"yes\"}))",
     ] {
         let ran = fixture.proem(&run(source));
-        assert!(ran.stderr().contains("flow_denied") && !fixture.repo.join("noted").exists(), "{}", ran.stderr());
+        assert!(ran.transcript().contains("flow_denied") && !fixture.repo.join("noted").exists(), "{}", ran.stderr());
     }
 }
 
@@ -161,7 +161,7 @@ fn the_most_that_a_run_may_cost_holds_for_the_agents_that_it_calls() {
     let mut args = run("(tool/adder {:a 1 :b 2})");
     args.extend(["--max-cost", "0.000001"]);
     let ran = fixture.proem(&args);
-    assert!(ran.stderr().contains("llm_error") && server.requests().is_empty(), "{}", ran.stderr());
+    assert!(ran.transcript().contains("llm_error") && server.requests().is_empty(), "{}", ran.stderr());
     args.pop();
     args.push("1");
     assert_eq!(fixture.proem(&args).answer(), "3\n");
@@ -172,7 +172,7 @@ fn without_a_key_a_program_that_calls_an_agent_ends_with_llm_required() {
     let (server, mut fixture) = fixture(Vec::new(), "");
     fixture.set("ANTHROPIC_API_KEY", "");
     let ran = fixture.proem(&run("(tool/adder {:a 1 :b 2})"));
-    assert!(ran.stderr().contains("llm_required"), "{}", ran.stderr());
+    assert!(ran.transcript().contains("llm_required"), "{}", ran.stderr());
     assert!(server.requests().is_empty());
     assert_eq!(json!(sql(&fixture, "SELECT outcome FROM runs")), json!(["failed", "failed"]));
 }

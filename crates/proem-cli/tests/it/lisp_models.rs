@@ -81,7 +81,7 @@ fn an_answer_of_another_form_is_asked_for_again_and_then_the_reason_is_llm_error
     let failed = fixture.proem(&run(program));
     assert_eq!(failed.code(), 1);
     assert!(
-        failed.stderr().contains("llm_error") && failed.stderr().contains("no answer met the contract"),
+        failed.transcript().contains("llm_error") && failed.stderr().contains("no answer met the contract"),
         "{}",
         failed.stderr()
     );
@@ -96,7 +96,7 @@ fn without_a_key_a_program_that_asks_a_model_ends_with_llm_required() {
     assert_eq!(fixture.proem(&run("(+ 1 2)")).answer(), "3\n", "a program that asks none needs no key");
     let ran = fixture.proem(&run("(tool/summary {:mail \"x\"})"));
     assert_eq!(ran.code(), 1);
-    assert!(ran.stderr().contains("llm_required") && ran.stderr().contains("ANTHROPIC_API_KEY"), "{}", ran.stderr());
+    assert!(ran.transcript().contains("llm_required") && ran.stderr().contains("ANTHROPIC_API_KEY"), "{}", ran.stderr());
     assert!(server.requests().is_empty());
 }
 
@@ -108,7 +108,7 @@ fn the_most_that_a_run_may_cost_holds_for_the_models_that_its_tools_ask() {
     args.extend(["--max-cost", "0.000001"]);
     let ran = fixture.proem(&args);
     assert_eq!(ran.code(), 1);
-    assert!(ran.stderr().contains("llm_error") && server.requests().is_empty(), "{}", ran.stderr());
+    assert!(ran.transcript().contains("llm_error") && server.requests().is_empty(), "{}", ran.stderr());
     args.pop();
     args.push("1");
     assert_eq!(fixture.proem(&args).answer(), "[\"a\" \"b\" \"c\"]\n");
@@ -120,11 +120,11 @@ fn what_a_model_answers_decides_on_no_effect_without_a_person() {
     let (_server, fixture) = fixture(vec![injected, praise()], "");
     let ran = fixture.proem(&run("(tool/send {:text (tool/summary {:mail \"x\"})})"));
     assert_eq!(ran.code(), 1);
-    assert!(ran.stderr().contains("flow_denied") && !fixture.repo.join("sent").exists(), "{}", ran.stderr());
+    assert!(ran.transcript().contains("flow_denied") && !fixture.repo.join("sent").exists(), "{}", ran.stderr());
     // A branch on its answer has its source, too.
     let ran = fixture
         .proem(&run("(when (= (:kind (tool/classify {:mail \"x\"})) \"praise\") (tool/send {:text \"thanks\"}))"));
-    assert!(ran.stderr().contains("flow_denied") && !fixture.repo.join("sent").exists(), "{}", ran.stderr());
+    assert!(ran.transcript().contains("flow_denied") && !fixture.repo.join("sent").exists(), "{}", ran.stderr());
     let shown = fixture.proem(&["runs", "show", "last"]);
     assert!(shown.answer().contains("`model/classify`"), "{}", shown.answer());
 }
