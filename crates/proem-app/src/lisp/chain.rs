@@ -7,20 +7,17 @@ use std::collections::BTreeMap;
 
 use proem_agents::lisp::AgentDefinition;
 use proem_agents::lisp::turns::record::{MissionEnd, StepFailure, reason};
-use proem_engine::run::{CallLabel, EffectId};
+use proem_engine::run::CallLabel;
 use proem_lisp::{Limits, Signature, SignatureProblem, Value};
 use proem_store::record::{RunCaller, RunId};
 
 use super::mission::{MissionInput, MissionReport, PassedInputs};
 use crate::error::Error;
 
-/// The call of a run that the next one of a chain names: none of its own.
-const CHAINED: EffectId = EffectId(u32::MAX);
-
 /// The run that the next one of a chain names as its caller.
 #[must_use]
 pub fn chained_caller(run: &RunId) -> RunCaller {
-    RunCaller { run: run.clone(), effect: CHAINED }
+    RunCaller { run: run.clone(), effect: RunCaller::CHAINED }
 }
 
 /// Whether the result of one agent can be the input of another, as far as their signatures say.
