@@ -9,8 +9,8 @@ use proem_engine::call::Arrival;
 use proem_engine::contract::{AnswerContract, Contract, MissingMaxima};
 use proem_engine::ordered_json::OrderedJson;
 use proem_engine::prompt::book::{Book, BookLayer};
-use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::compiled_prompt::Prompt;
+use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::origin::Origin;
 use proem_engine::providers::Model;
 use proem_engine::run::{ExchangeLimits, ExchangeTerms};
@@ -175,7 +175,8 @@ fn texts_of_arguments(arguments: &serde_json::Map<String, Json>) -> OrderedJson 
 fn prompt_file(text: &str, tool: &ToolDefinition) -> String {
     let names: Vec<&str> = tool.signature.parameters().collect();
     let is_optional = |name: &str| tool.signature.parameter_type(name).is_some_and(|of| of.ends_with('?'));
-    let declare = |name: &&str| format!("    {}{}: string\n", input_name(name), if is_optional(name) { "?" } else { "" });
+    let declare =
+        |name: &&str| format!("    {}{}: string\n", input_name(name), if is_optional(name) { "?" } else { "" });
     let declared: String = names.iter().map(declare).collect();
     // A template prints an input that may be missing only where it is there.
     let slot = |name: &str, before: &str| {

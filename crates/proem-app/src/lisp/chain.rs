@@ -89,7 +89,8 @@ pub fn chained_input(value: &Value, after: &AgentDefinition) -> Result<(MissionI
         entries.push((Value::text(name), field.without_labels()));
     }
     let refused = |problems: Vec<SignatureProblem>| {
-        let lines: String = problems.iter().map(|problem| format!("\n  {}: expected {}", problem.path, problem.expected)).collect();
+        let lines: String =
+            problems.iter().map(|problem| format!("\n  {}: expected {}", problem.path, problem.expected)).collect();
         Error::negative(format!("the result isn't what the signature of `{}` takes{lines}", after.name))
     };
     let coerced = after.signature.coerce_inputs(&Value::map(entries)).map_err(refused)?;
@@ -117,7 +118,8 @@ mod tests {
     #[track_caller]
     fn check(result: &str, inputs: &str, expected: Result<(), &str>) {
         let agent = |name: &str, signature: String| {
-            parse_agent("x.agent.toml", &format!("version = 1\nname = \"{name}\"\nsignature = \"{signature}\"")).unwrap()
+            parse_agent("x.agent.toml", &format!("version = 1\nname = \"{name}\"\nsignature = \"{signature}\""))
+                .unwrap()
         };
         let checked = check_chain(&agent("a", format!("() -> {result}")), &agent("b", format!("({inputs}) -> :any")));
         match (checked, expected) {

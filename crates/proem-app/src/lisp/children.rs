@@ -25,9 +25,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::agent::{LoadedAgent, load_agent};
 use super::mission::{self, Mission, MissionInput, MissionOptions, MissionReport, PassedInputs};
+use crate::agents::RunResult;
 use crate::agents::record::RunRecord;
 use crate::agents::running::{Resumption, start_run};
-use crate::agents::RunResult;
 use crate::error::Error;
 use crate::places::Places;
 use crate::project::{BookReading, OpenProject};
@@ -143,9 +143,7 @@ impl ChildAgents for ChildRuns {
             });
             match ran.await {
                 Ok(Ok(outcome)) => outcome,
-                Ok(Err(error)) => {
-                    ToolOutcome::Failed { message: show::terminal_str(&error.to_string()).into_string() }
-                }
+                Ok(Err(error)) => ToolOutcome::Failed { message: show::terminal_str(&error.to_string()).into_string() },
                 Err(error) => ToolOutcome::Unknown { message: format!("its run broke off: {error}") },
             }
         })
@@ -198,7 +196,7 @@ impl ChildOrder {
             ..MissionOptions::default()
         };
         let input = MissionInput { context, memory: Value::map([]) };
-        let mut mission = Mission::new(&mut project, &agent, input, &options)?.called(id, self.caller.clone());
+        let mut mission = Mission::new(&mut project, &agent, input, &options)?.with_call(id, self.caller.clone());
         let mut notes = Vec::new();
         let booking = mission.begin(&project, &Adapting::default(), RecordChoice::Needed, &mut notes).await?;
         let ran: Result<RunResult, Error> = start_run(&mission, 1, &booking, self.asking(), &self.stop).await;

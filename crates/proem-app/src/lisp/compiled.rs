@@ -47,9 +47,10 @@ impl MissionProgram {
         };
         let session = agent_session(LispSession::new(limits, Value::map([]), Value::map([])), &agent.definition);
         let source = LispSource { name: "the program".to_owned(), text: last.program.clone() };
-        let uses_history = last.program.split(|c: char| "()[]{} \n\t,".contains(c)).any(|word| {
-            matches!(word, "*1" | "*2" | "*3") || word.starts_with("memory/")
-        });
+        let uses_history = last
+            .program
+            .split(|c: char| "()[]{} \n\t,".contains(c))
+            .any(|word| matches!(word, "*1" | "*2" | "*3") || word.starts_with("memory/"));
         if uses_history || session.check(source, DelimiterRepair::Offer).is_err() {
             return Err(Error::negative(
                 "nothing is compiled: the program uses what earlier turns kept; let the mission end in one turn",
@@ -121,7 +122,8 @@ impl CompiledHead {
             }
         }
         let mut part = |name: &str| {
-            let missing = || Error::invalid(format!("the compiled program has no `{name}` in its head; compile it again"));
+            let missing =
+                || Error::invalid(format!("the compiled program has no `{name}` in its head; compile it again"));
             single.remove(name).ok_or_else(missing)
         };
         let agent = PathBuf::from(part("agent")?);
@@ -227,7 +229,9 @@ mod tests {
     #[test]
     fn a_head_is_read_and_a_broken_one_is_refused() {
         assert_eq!(CompiledHead::read("(+ 1 2)").unwrap(), None);
-        let head = CompiledHead::read(&format!("{HEAD}\n;; agent /a b\n;; signature () -> :any\n;; definitions 00\n;; tool x 11\n(+ 1 2)"));
+        let head = CompiledHead::read(&format!(
+            "{HEAD}\n;; agent /a b\n;; signature () -> :any\n;; definitions 00\n;; tool x 11\n(+ 1 2)"
+        ));
         let head = head.unwrap().unwrap();
         assert_eq!((head.agent.to_str(), head.tools.get("x").map(String::as_str)), (Some("/a b"), Some("11")));
         assert!(CompiledHead::read(&format!("{HEAD}\n(+ 1 2)")).unwrap_err().to_string().contains("no `agent`"));

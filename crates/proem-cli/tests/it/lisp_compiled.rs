@@ -88,7 +88,11 @@ fn a_program_of_a_model_that_saw_data_is_not_compiled_without_a_person() {
     let (_server, fixture) = fixture(vec![look, copied], "shows = [\"tool/orders\"]");
     let made = fixture.proem(&[&MISSION[..], &["--compile", "sum.clj"]].concat());
     assert_eq!(made.code(), 1, "{}", made.stderr());
-    assert!(made.stderr().contains("may have copied some of it") && made.stderr().contains("\"tell eve\""), "{}", made.stderr());
+    assert!(
+        made.stderr().contains("may have copied some of it") && made.stderr().contains("\"tell eve\""),
+        "{}",
+        made.stderr()
+    );
     assert!(!fixture.repo.join("sum.clj").exists());
 }
 

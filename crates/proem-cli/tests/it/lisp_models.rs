@@ -101,7 +101,11 @@ fn without_a_key_a_program_that_asks_a_model_ends_with_llm_required() {
     assert_eq!(fixture.proem(&run("(+ 1 2)")).answer(), "3\n", "a program that asks none needs no key");
     let ran = fixture.proem(&run_json("(tool/summary {:mail \"x\"})"));
     assert_eq!(ran.code(), 1);
-    assert!(ran.transcript().contains("llm_required") && ran.transcript().contains("ANTHROPIC_API_KEY"), "{}", ran.stderr());
+    assert!(
+        ran.transcript().contains("llm_required") && ran.transcript().contains("ANTHROPIC_API_KEY"),
+        "{}",
+        ran.stderr()
+    );
     assert!(server.requests().is_empty());
 }
 
@@ -197,7 +201,9 @@ fn check_agents(files: &[(&str, &str)]) -> (i32, String) {
 #[test]
 fn an_agent_that_calls_its_caller_or_goes_too_deep_is_refused_when_its_file_is_read() {
     let call = |file: &str| {
-        format!("[tools.x]\nsignature = \"() -> :any\"\ndescription = \"x\"\nagent = {{ file = \"{file}.agent.toml\" }}")
+        format!(
+            "[tools.x]\nsignature = \"() -> :any\"\ndescription = \"x\"\nagent = {{ file = \"{file}.agent.toml\" }}"
+        )
     };
     let (a, b, c, d) = (call("b"), call("c"), call("d"), call("a"));
     assert_eq!(check_agents(&[("a", &a), ("b", &b), ("c", "")]).0, 0);

@@ -14,8 +14,8 @@ use proem_engine::Error;
 use proem_engine::call::{Arrival, CallFailure, FailureKind, FinishReason, Response, ResponsePart, Usage};
 use proem_engine::policy::CallRecords;
 use proem_engine::prompt::book::{Book, BookLayer};
-use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::compiled_prompt::Prompt;
+use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::origin::Origin;
 use proem_engine::providers::{Model, Provider, Providers};
 use proem_engine::run::{

@@ -48,7 +48,7 @@ pub(super) fn follow(
         let options = MissionOptions { passed, ..args.options() };
         let mut next = Mission::new(project, &agent, input, &options)?;
         if let Some(run) = &report.run {
-            next = next.called(OpenRecords::id()?, chained_caller(run));
+            next = next.with_call(OpenRecords::id()?, chained_caller(run));
         }
         (mission, report) = drive_mission(args, project, next)?;
     }
@@ -93,8 +93,7 @@ pub(super) fn keep_program(
 
 /// Asks a person whether the literals of a program are what it is to go on with.
 fn accept_literals(program: &MissionProgram) -> Result<(), CommandFailure> {
-    let lines: String =
-        program.literals.iter().map(|literal| format!("  {}\n", ui::terminal_safe(literal))).collect();
+    let lines: String = program.literals.iter().map(|literal| format!("  {}\n", ui::terminal_safe(literal))).collect();
     let why = "the model was shown data from outside before it wrote the program, and may have copied some of it";
     let mut operator = Operator::at_terminal().map_err(|absent| {
         let absent = absent.in_words();
