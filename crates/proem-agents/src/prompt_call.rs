@@ -26,7 +26,7 @@ use proem_text::{Label, Source};
 /// The placeholder for a text that is kept out.
 const WITHHELD: &str = "(withheld)";
 
-/// The author of the inputs.
+/// The writer of the inputs, on whom their labels depend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InputAuthor {
     /// The caller, who vouches for what the prompt declares trusted.
@@ -71,7 +71,7 @@ pub struct LabelledCall<'a> {
     pub prompt: &'a Prompt,
     /// The required form of its answer.
     pub owed: AnswerRequirement<'a>,
-    /// Its inputs.
+    /// The values for the prompt, each with its label.
     pub inputs: &'a Inputs,
     /// Whether the prompt's declarations of trust hold for them.
     pub declared: DeclaredTrust,

@@ -25,7 +25,7 @@ pub struct Screening<'r> {
 pub struct ScreeningNote {
     /// Which one, in our words: `memory line 3`.
     pub what: String,
-    /// The verdict on it.
+    /// The strictest answer of the guard about the text.
     pub verdict: Verdict,
     /// The rules that decided, sorted.
     pub rules: Vec<&'static str>,
@@ -93,7 +93,6 @@ enum IsFlagged {
 /// The guard's result for a text, before it is put in.
 #[derive(Debug)]
 pub(crate) struct ScreeningResult {
-    /// The verdict on it.
     pub(crate) verdict: Verdict,
     text: Untrusted<String>,
     rules: Vec<&'static str>,

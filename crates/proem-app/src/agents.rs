@@ -333,7 +333,7 @@ impl fmt::Debug for Today<'_> {
 /// A run that was read back from its record.
 #[derive(Debug)]
 pub struct ReadBack {
-    /// The run.
+    /// The agent's own form of the recorded run.
     pub run: Box<dyn AgentRun>,
     /// Why this is not what it was made from, in words, if it isn't: its record was changed.
     pub changed: Option<String>,

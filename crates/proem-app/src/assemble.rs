@@ -55,10 +55,10 @@ const KIND: &str = "assemble";
 /// The longest task, in bytes. A longer one is a file, not a task.
 pub const MAX_TASK_BYTES: u64 = 1024 * 1024;
 
-/// The author of a task.
+/// The writer of the task, on whom its trust depends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TaskAuthor {
-    /// The caller.
+    /// The person or program that called, whose words are instructions.
     Caller,
     /// Somebody else: it is contained.
     Outside,
@@ -67,7 +67,7 @@ pub enum TaskAuthor {
 /// The options of an assembly.
 #[derive(Debug)]
 pub struct AssembleOptions {
-    /// The task.
+    /// The person's words, with their author.
     pub task: Task,
     /// The task as it was named, for the record.
     pub named: String,
@@ -148,7 +148,7 @@ impl AssemblyChoice {
         Ok(Self { prompt, model, role, endpoint, providers })
     }
 
-    /// The model.
+    /// The model whose limits and tokeniser the request is fitted to.
     #[must_use]
     pub const fn model(&self) -> &Model {
         &self.model

@@ -48,7 +48,7 @@ const BUILT_IN: [BuiltIn; 2] = [
 /// A model and everything that is needed to ask it.
 #[derive(Debug, Clone)]
 pub struct ModelEndpoint {
-    /// The model.
+    /// The model that is asked, with its limits and prices.
     pub model: Model,
     /// Its address.
     pub endpoint: Endpoint,

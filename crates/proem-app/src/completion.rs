@@ -139,7 +139,7 @@ impl<'p> NamePlace<'p> {
         shell_safe_names(all)
     }
 
-    /// Providers.
+    /// The names of the configured providers that begin as the word does.
     #[must_use]
     pub fn providers(&self) -> Vec<String> {
         let mut all: BTreeSet<String> = calling::built_in().map(str::to_owned).collect();

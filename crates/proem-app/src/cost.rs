@@ -20,9 +20,9 @@ use crate::when;
 /// The real cost of an attempt.
 #[derive(Debug, Clone, Copy)]
 pub struct CostCorrection<'c> {
-    /// The attempt.
+    /// The attempt to send a request that the correction is for.
     pub attempt: AttemptId,
-    /// The cost.
+    /// The real price, as the provider's bill says, in nano-dollars.
     pub cost: NanoDollars,
     /// How that is known, in the person's words.
     pub why: &'c str,

@@ -58,24 +58,20 @@ pub enum CheckupSubject {
     Terminal,
 }
 
-impl CheckupSubject {
-    /// Its name.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Configuration => "configuration",
-            Self::Key => "key",
-            Self::Model => "model",
-            Self::Provider => "provider",
-            Self::Store => "store",
-            Self::Git => "git",
-            Self::Trust => "trust",
-            Self::Book => "book",
-            Self::Policy => "policy",
-            Self::Guard => "guard",
-            Self::Embedding => "embedding",
-            Self::Terminal => "terminal",
-        }
+proem_text::word_table! {
+    pub CheckupSubject {
+        Configuration = "configuration",
+        Key = "key",
+        Model = "model",
+        Provider = "provider",
+        Store = "store",
+        Git = "git",
+        Trust = "trust",
+        Book = "book",
+        Policy = "policy",
+        Guard = "guard",
+        Embedding = "embedding",
+        Terminal = "terminal",
     }
 }
 
@@ -93,23 +89,19 @@ pub enum CheckupState {
     Wrong,
 }
 
-impl CheckupState {
-    /// Its name.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Good => "good",
-            Self::Missing => "missing",
-            Self::Unknown => "unknown",
-            Self::Wrong => "wrong",
-        }
+proem_text::word_table! {
+    pub CheckupState {
+        Good = "good",
+        Missing = "missing",
+        Unknown = "unknown",
+        Wrong = "wrong",
     }
 }
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckupLine {
-    /// The subject.
+    /// The part of the installation that was looked at.
     pub subject: CheckupSubject,
     /// How it was found.
     pub state: CheckupState,

@@ -25,7 +25,7 @@ const MAX_BYTES: usize = 64 << 20;
 pub struct GuardFiles {
     /// The table of verdicts.
     pub verdicts: Option<String>,
-    /// The calibration.
+    /// The content of the calibration that the user made. `None` if there is none.
     pub calibration: Option<String>,
 }
 
@@ -196,7 +196,7 @@ pub fn tool_vocabularies(catalogue: &Catalogue) -> Vec<ToolVocabulary> {
     entries.map(|entry| tool(entry.name().as_str())).collect()
 }
 
-/// The file of a calibration.
+/// The path at which the user's calibration of the guard is kept.
 pub fn calibration_file(places: &Places) -> PathBuf {
     places.config.join("guard").join("calibration.json")
 }

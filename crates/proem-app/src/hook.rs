@@ -18,6 +18,7 @@ mod session;
 use std::path::PathBuf;
 
 use proem_guard::{ContainmentPart, InstallationKey, Tag, Untrusted, Verdict};
+use proem_text::first_bytes;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
@@ -75,7 +76,7 @@ impl HookTool {
 /// A person's prompt to a coding agent.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct PromptEvent {
-    /// The prompt.
+    /// The person's words, as the coding agent passes them on.
     pub prompt: String,
     /// The folder that it is about.
     pub cwd: PathBuf,
@@ -107,7 +108,7 @@ impl PromptEvent {
     /// The search text for files: the prompt, or the beginning of a long one.
     #[must_use]
     pub fn task(&self) -> &str {
-        self.prompt.get(..self.prompt.floor_char_boundary(MAX_TASK)).unwrap_or_default()
+        first_bytes(&self.prompt, MAX_TASK)
     }
 }
 

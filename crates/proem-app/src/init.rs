@@ -77,7 +77,7 @@ pub struct InitOutcome {
 /// A project that was set up.
 #[derive(Debug)]
 pub struct Initialisation {
-    /// Its root.
+    /// The folder that became a project.
     pub root: PathBuf,
     /// The outcome for the files.
     pub outcome: InitOutcome,

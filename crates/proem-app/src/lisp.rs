@@ -119,7 +119,7 @@ pub enum ProgramEnd {
     Value(Value),
     /// With a value that isn't what the signature says. Nothing is kept.
     Mismatch(Vec<SignatureProblem>),
-    /// With `fail`.
+    /// It called `fail` with this value.
     Fail(Value),
     /// It could not go on.
     Problem(ProgramProblem),

@@ -80,7 +80,7 @@ pub enum Hint {
     ChooseResults,
     /// Delete the file of a batch's results, or choose another one.
     DeleteOrChooseResults,
-    /// Make a book.
+    /// Make a book of prompts in the project.
     MakeBook,
     /// Make a prompt file of a file that another tool wrote.
     ImportPrompt {
@@ -138,7 +138,7 @@ pub enum Hint {
     },
     /// Say which model a role is.
     SetRole {
-        /// The role.
+        /// The role that lacks a model.
         role: String,
     },
     /// Let the user alone read and write a file or folder.

@@ -32,14 +32,11 @@ pub enum Channel {
     Pipe,
 }
 
-impl Channel {
+proem_text::word_table! {
     /// Its name in the records.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Terminal => "terminal",
-            Self::Pipe => "pipe",
-        }
+    pub Channel {
+        Terminal = "terminal",
+        Pipe = "pipe",
     }
 }
 

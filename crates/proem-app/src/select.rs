@@ -66,7 +66,7 @@ pub struct Ranker {
 /// A ranking with the query that it is for.
 #[derive(Debug)]
 pub struct QueryRanking {
-    /// The query.
+    /// The words that were ranked by, with their vectors.
     pub query: Query,
     /// All entries, the likeliest first.
     pub ranking: Ranking,
@@ -156,7 +156,7 @@ impl Ranker {
         self.from
     }
 
-    /// The selector.
+    /// The ranking part, without the catalogue's files.
     #[must_use]
     pub const fn selector(&self) -> &Selector {
         &self.selector

@@ -193,7 +193,7 @@ impl SelectionInputs {
         Ok(vectors)
     }
 
-    /// The catalogue.
+    /// All tools, skills and agents that there are to choose from.
     pub const fn catalogue(&self) -> &Catalogue {
         &self.catalogue
     }

@@ -45,7 +45,7 @@ fn parse_moment(text: &str) -> Option<Time> {
     Some(Time(text.parse::<Timestamp>().ok()?.as_millisecond()))
 }
 
-/// The time now.
+/// Milliseconds since 1970, by the system's clock.
 pub fn time_now() -> Time {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     Time(failpoint::clock(i64::try_from(since.as_millis()).unwrap_or(i64::MAX)))

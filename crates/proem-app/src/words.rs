@@ -1,6 +1,7 @@
 //! Numbers and texts as people read them on a line.
 
 use proem_guard::show;
+use proem_text::shorten_text;
 
 /// `1 run`, `2 runs`, `12,345 runs`.
 #[must_use]
@@ -30,11 +31,7 @@ pub fn cut_to_width(text: &str, width: usize) -> String {
     let shown = show::terminal_str(text).into_string();
     let shown: String =
         shown.chars().map(|c| if is_narrow(c) { c.to_string() } else { c.escape_unicode().to_string() }).collect();
-    if shown.chars().count() <= width {
-        return shown;
-    }
-    let kept: String = shown.chars().take(width.saturating_sub(1)).collect();
-    format!("{kept}…")
+    shorten_text(&shown, width).into_owned()
 }
 
 /// Whether a character surely takes one cell: those of the Latin, Greek and Cyrillic alphabets,

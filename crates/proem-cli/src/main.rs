@@ -13,7 +13,7 @@ mod ui;
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory as _, Parser as _};
 use proem_app::places::{Channel, Places};
 
 use args::CommandLine;
@@ -32,20 +32,22 @@ fn main() -> ExitCode {
     if commands::completions::answer_shell() {
         return ExitCode::SUCCESS;
     }
-    let args = match CommandLine::try_parse_from(args::words::mark_hyphen_words(std::env::args_os())) {
-        Ok(args) => args,
-        Err(error) => {
-            // Help and version are answers. They go to standard output with code 0.
-            if !error.use_stderr() {
-                return match ui::help(&error) {
-                    Ok(()) => ExitCode::SUCCESS,
-                    Err(failure) => failure.code(),
-                };
+    let args =
+        match CommandLine::try_parse_from(args::words::mark_hyphen_words(&CommandLine::command(), std::env::args_os()))
+        {
+            Ok(args) => args,
+            Err(error) => {
+                // Help and version are answers. They go to standard output with code 0.
+                if !error.use_stderr() {
+                    return match ui::help(&error) {
+                        Ok(()) => ExitCode::SUCCESS,
+                        Err(failure) => failure.code(),
+                    };
+                }
+                ui::print_usage_error(&error, std::env::args_os());
+                return ExitCode::from(2);
             }
-            ui::print_usage_error(&error, std::env::args_os());
-            return ExitCode::from(2);
-        }
-    };
+        };
     match commands::run_command(args) {
         Ok(code) => code,
         Err(failure) => {

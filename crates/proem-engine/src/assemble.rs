@@ -6,6 +6,7 @@
 //! does a profile, which no limit cuts.
 
 mod choose;
+pub(crate) mod placement;
 mod profile_section;
 mod render;
 
@@ -13,11 +14,11 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use proem_guard::InstallationKey;
-use proem_text::{Label, span::Span};
+use proem_text::span::Span;
 
 use self::choose::{Choice, Limit, ModelWindow, RungSelection};
+use self::placement::label_of;
 use self::profile_section::ProfileText;
-pub(crate) use self::render::PlacedContainment;
 use self::render::{RenderedMedia, Renderer};
 use crate::assembly::{Assembly, PlacedSection, SectionPart};
 use crate::budget::AnswerLength;
@@ -258,11 +259,6 @@ fn parts_of(section: &PlacedSection, media: &[RenderedMedia]) -> Vec<PlacedSecti
         }
     };
     (1_usize..).zip(media).map(part).collect()
-}
-
-/// The join of the labels of what was contained.
-pub(crate) fn label_of(contained: &[PlacedContainment]) -> Label {
-    contained.iter().fold(Label::trusted(), |label, placed| label.join(placed.contained.label()))
 }
 
 /// Lays the chosen sections and the profile one behind the other, and accounts for them.

@@ -147,7 +147,7 @@ pub enum ToolChoice {
     None,
     /// At least one of them.
     Any,
-    /// This one.
+    /// The model has to call the tool of this name.
     One(String),
 }
 
@@ -184,7 +184,7 @@ pub enum ResponsePart {
     /// Words of the model's, which may be cut short.
     Text {
         #[serde(with = "outside")]
-        /// The text.
+        /// The model's words, from outside.
         text: Untrusted<String>,
     },
     /// A call of a tool.
@@ -192,7 +192,7 @@ pub enum ResponsePart {
     /// Why it won't answer.
     Refusal {
         #[serde(with = "outside")]
-        /// The text.
+        /// The model's words of refusal, from outside.
         text: Untrusted<String>,
     },
     /// Something that is not asked for and not kept, such as thinking.

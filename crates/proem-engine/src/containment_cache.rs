@@ -9,7 +9,22 @@ use std::sync::Arc;
 use proem_guard::contain::ContainmentMode;
 use proem_guard::{ContainedText, ContainmentPart, InstallationKey, Tag, Untrusted, contain};
 
-use crate::input::RenderPiece;
+/// A piece of rendered text.
+#[derive(Debug)]
+pub(crate) enum RenderPiece<'t> {
+    Ours(&'t str),
+    Outside(&'t Untrusted<String>, ContainmentMode),
+}
+
+impl RenderPiece<'_> {
+    /// The piece, its text from outside as it was written unless it has to be kept apart more strongly.
+    pub(crate) fn kept_exact(self) -> Self {
+        match self {
+            Self::Outside(text, ContainmentMode::Delimit) => Self::Outside(text, ContainmentMode::Exact),
+            other => other,
+        }
+    }
+}
 
 /// How many containments are remembered of one section: one for each rung, and some.
 const MAX_EACH: usize = 6;

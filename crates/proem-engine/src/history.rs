@@ -6,16 +6,18 @@
 //! carries the label `model`. Each call has its result before anything else is said.
 
 mod pieces;
+pub(crate) mod shape;
 
 use std::sync::Arc;
 
 use proem_guard::contain::{ContainmentMode, model_turn};
 use proem_guard::{ContainmentPart, InstallationKey, LabelTree, Tag, Untrusted, contain};
 use proem_text::{Label, Source, json, span::Span};
-use serde_json::{Value as Json, json as value};
+use serde_json::Value as Json;
 
 use self::pieces::{HistoryPiece, PieceKind, read_pieces};
-use crate::assemble::{PlacedContainment, label_of};
+pub use self::shape::{INPUT, MAX_TURNS};
+use crate::assemble::placement::{PlacedContainment, label_of};
 use crate::assembly::{PlacedSection, SectionPart};
 use crate::error::{Error, ErrorKind};
 use crate::input::{DeclaredTrust, InputTrust};
@@ -25,12 +27,6 @@ use crate::report::{self, SectionReport};
 use crate::section::{CacheClass, Layer, SectionGroup, Trust};
 use crate::tokens::CachingCounter;
 
-/// The name of the input.
-pub const INPUT: &str = "history";
-
-/// The most turns of a history.
-pub const MAX_TURNS: usize = 1_000;
-
 /// The cap for its turns.
 pub(crate) const LAYER: Layer = Layer::Context;
 
@@ -39,11 +35,6 @@ const MODEL: Source = Source::named("model");
 
 /// The source of what a tool gave.
 const TOOL: Source = Source::named("tool");
-
-/// The schema that the input must meet before its turns are read.
-pub(crate) fn schema() -> Json {
-    value!({ "type": "array", "maxItems": MAX_TURNS, "items": { "type": "object" } })
-}
 
 /// A turn, or a part of one, as it is in the request.
 #[derive(Debug)]

@@ -14,8 +14,9 @@ use proem_guard::{LabelTree, TreeName, Untrusted, show};
 use proem_text::{Label, OrderedMap, Source};
 use serde_json::{Map, Value as Json};
 
+use crate::containment_cache::RenderPiece;
 use crate::error::{Error, ErrorKind};
-use crate::history;
+use crate::history::shape;
 use crate::ordered_json::OrderedJson;
 use crate::schema::{self, compile_schema, declared_names, property_names};
 
@@ -80,16 +81,6 @@ fn template_name(name: TreeName<'_>) -> Cow<'_, str> {
 /// All inputs by name.
 pub type Inputs = BTreeMap<String, LabelTree>;
 
-impl RenderPiece<'_> {
-    /// The piece, its text from outside as it was written unless it has to be kept apart more strongly.
-    pub(crate) fn kept_exact(self) -> Self {
-        match self {
-            Self::Outside(text, ContainmentMode::Delimit) => Self::Outside(text, ContainmentMode::Exact),
-            other => other,
-        }
-    }
-}
-
 /// The untrusted texts of one render, each standing behind a mark.
 ///
 /// A mark is the text's number between two copies of a character that occurs in no other text of
@@ -98,13 +89,6 @@ impl RenderPiece<'_> {
 pub(crate) struct Slots {
     mark: char,
     texts: Vec<(Untrusted<String>, ContainmentMode)>,
-}
-
-/// A piece of rendered text.
-#[derive(Debug)]
-pub(crate) enum RenderPiece<'t> {
-    Ours(&'t str),
-    Outside(&'t Untrusted<String>, ContainmentMode),
 }
 
 impl Slots {
@@ -237,7 +221,7 @@ impl Checker {
         let fields = whole.as_object_mut().filter(|_| takes_history);
         let properties = fields.map(|fields| fields.entry("properties").or_insert_with(|| Map::new().into()));
         if let Some(Json::Object(properties)) = properties {
-            properties.insert(history::INPUT.to_owned(), history::schema());
+            properties.insert(shape::INPUT.to_owned(), shape::schema());
         }
         let validator = compile_schema(&whole)
             .map_err(|e| Error::new(ErrorKind::InvalidFile, format!("input.schema does not compile: {e}")))?;
@@ -253,7 +237,7 @@ impl Checker {
             .filter(|(name, value)| {
                 // The turns of a history that nobody vouches for are contained one by one.
                 value.has_outside()
-                    && *name != history::INPUT
+                    && *name != shape::INPUT
                     && declared.iter().any(|(n, t)| n == *name && *t == InputTrust::Trusted)
             })
             .map(|(name, _)| format!("trust_violation: input `{name}` is declared trusted but contains untrusted text"))

@@ -3,6 +3,7 @@
 pub(crate) mod items;
 
 use proem_guard::{LabelList, LabelTree, Untrusted};
+use proem_text::shorten_text;
 
 use crate::section::Rung;
 
@@ -103,6 +104,5 @@ fn list_like(list: &LabelList, items: Vec<LabelTree>) -> LabelTree {
 
 fn first_cut_line(text: &str) -> String {
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    let cut: String = line.chars().take(LINE).collect();
-    if cut.len() < line.len() { format!("{cut}…") } else { cut }
+    shorten_text(line, LINE).into_owned()
 }

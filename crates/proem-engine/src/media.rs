@@ -37,23 +37,20 @@ pub enum MediaKind {
     Pdf,
 }
 
+proem_text::word_table! {
+    /// Its MIME type.
+    pub MediaKind {
+        Png = "image/png",
+        Jpeg = "image/jpeg",
+        Gif = "image/gif",
+        Webp = "image/webp",
+        Pdf = "application/pdf",
+    }
+}
+
 impl MediaKind {
     /// The types in words, for messages.
     pub const SUPPORTED: &'static str = "PNG, JPEG, GIF, WebP and PDF are";
-
-    const ALL: [Self; 5] = [Self::Png, Self::Jpeg, Self::Gif, Self::Webp, Self::Pdf];
-
-    /// Its MIME type.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Png => "image/png",
-            Self::Jpeg => "image/jpeg",
-            Self::Gif => "image/gif",
-            Self::Webp => "image/webp",
-            Self::Pdf => "application/pdf",
-        }
-    }
 
     /// The type that a MIME type names.
     #[must_use]

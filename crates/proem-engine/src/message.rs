@@ -44,7 +44,7 @@ impl Role {
 pub struct Message {
     /// The speaker. Any word in history that the caller passes.
     pub role: String,
-    /// The content.
+    /// The pieces of text, media and calls, in their order.
     pub content: Vec<Part>,
     /// Extra facts, such as `purpose: history`.
     pub metadata: Map<String, Json>,

@@ -24,9 +24,9 @@ pub enum OrderedJson {
     Null,
     /// Yes or no.
     Bool(bool),
-    /// A number.
+    /// A number with the digits that it was written with.
     Number(Number),
-    /// A text.
+    /// A string, without its quotes and escapes.
     Text(Arc<str>),
     /// Several values.
     List(Arc<Vec<Self>>),

@@ -72,7 +72,7 @@ impl Issue {
 /// A result, as far as it is evaluated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResultExcerpt<'r> {
-    /// Its status.
+    /// As planned, or in any other way.
     pub status: ResultStatus,
     /// The output. Empty counts as missing.
     pub output: &'r str,
@@ -159,7 +159,7 @@ pub struct Wishes {
     pub time_sensitive: bool,
     /// Compliance considered.
     pub compliance_required: bool,
-    /// A format.
+    /// The wanted form of the output. `None` if any will do.
     pub preferred_format: Option<Format>,
 }
 
@@ -304,25 +304,23 @@ impl Profile {
     }
 }
 
+proem_text::word_table! {
+    pub ProfileRule {
+        Baseline = "baseline",
+        Failures = "failures",
+        Risks = "risks",
+        Retry = "retry",
+        Time = "time",
+        Compliance = "compliance",
+        Format = "format",
+    }
+}
+
 impl ProfileRule {
     /// Whether its lines come from results.
     #[must_use]
     pub const fn is_learned(self) -> bool {
         matches!(self, Self::Failures | Self::Risks | Self::Retry)
-    }
-
-    /// The word used in reports.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Baseline => "baseline",
-            Self::Failures => "failures",
-            Self::Risks => "risks",
-            Self::Retry => "retry",
-            Self::Time => "time",
-            Self::Compliance => "compliance",
-            Self::Format => "format",
-        }
     }
 }
 

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::assemble::{PlacedContainment, label_of};
+use crate::assemble::placement::{PlacedContainment, label_of};
 use crate::assembly::{Assembly, PlacedSection};
 use crate::media::MediaFacts;
 use crate::message::Role;
@@ -98,18 +98,17 @@ pub enum SectionState {
     Empty,
 }
 
-impl SectionState {
+proem_text::word_table! {
     /// Its word in reports and cases.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Kept => "kept",
-            Self::Shrunk => "shrunk",
-            Self::Dropped => "dropped",
-            Self::Empty => "empty",
-        }
+    pub SectionState {
+        Kept = "kept",
+        Shrunk = "shrunk",
+        Dropped = "dropped",
+        Empty = "empty",
     }
+}
 
+impl SectionState {
     /// The missing part of the section of this name and the reason, in one sentence. `None` if nothing is missing.
     #[must_use]
     pub fn cut_in_words(self, section: &str, reason: Option<&str>) -> Option<String> {

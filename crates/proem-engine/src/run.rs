@@ -62,7 +62,7 @@ pub struct Event {
     pub what: EventKind,
 }
 
-/// The kind of event.
+/// Something that moves a run's machine on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum EventKind {

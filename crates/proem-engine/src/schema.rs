@@ -43,14 +43,12 @@ pub(crate) enum ValueKind {
     Unknown,
 }
 
-impl ValueKind {
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Scalar => "a text, number or boolean",
-            Self::List => "a list",
-            Self::Object => "an object",
-            Self::Unknown => "of no declared type",
-        }
+proem_text::word_table! {
+    pub(crate) ValueKind {
+        Scalar = "a text, number or boolean",
+        List = "a list",
+        Object = "an object",
+        Unknown = "of no declared type",
     }
 }
 

@@ -18,6 +18,17 @@ pub enum Trust {
     Task,
 }
 
+proem_text::word_table! {
+    /// The word used in prompt files.
+    pub Trust {
+        Constitution = "constitution",
+        Rules = "rules",
+        Trusted = "trusted",
+        Untrusted = "untrusted",
+        Task = "task",
+    }
+}
+
 impl Trust {
     pub(crate) const WORDS: [(&'static str, Self); 5] = [
         ("constitution", Self::Constitution),
@@ -26,18 +37,6 @@ impl Trust {
         ("untrusted", Self::Untrusted),
         ("task", Self::Task),
     ];
-
-    /// The word used in prompt files.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Constitution => "constitution",
-            Self::Rules => "rules",
-            Self::Trusted => "trusted",
-            Self::Untrusted => "untrusted",
-            Self::Task => "task",
-        }
-    }
 }
 
 /// How long a section's bytes stay the same.
@@ -52,19 +51,18 @@ pub enum CacheClass {
     Never,
 }
 
+proem_text::word_table! {
+    /// The word used in prompt files.
+    pub CacheClass {
+        Static = "static",
+        PerRun = "per-run",
+        Never = "never",
+    }
+}
+
 impl CacheClass {
     pub(crate) const WORDS: [(&'static str, Self); 3] =
         [("static", Self::Static), ("per-run", Self::PerRun), ("never", Self::Never)];
-
-    /// The word used in prompt files.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Static => "static",
-            Self::PerRun => "per-run",
-            Self::Never => "never",
-        }
-    }
 }
 
 /// The layers whose sizes are capped, named as `proem.toml` names them.
@@ -85,6 +83,18 @@ pub enum Layer {
     Task,
 }
 
+proem_text::word_table! {
+    /// The word used in prompt files and configuration.
+    pub Layer {
+        Constitution = "constitution",
+        Rules = "rules",
+        Context = "context",
+        Code = "code",
+        Capabilities = "capabilities",
+        Task = "task",
+    }
+}
+
 impl Layer {
     pub(crate) const WORDS: [(&'static str, Self); 6] = [
         ("constitution", Self::Constitution),
@@ -94,19 +104,6 @@ impl Layer {
         ("capabilities", Self::Capabilities),
         ("task", Self::Task),
     ];
-
-    /// The word used in prompt files and configuration.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Constitution => "constitution",
-            Self::Rules => "rules",
-            Self::Context => "context",
-            Self::Code => "code",
-            Self::Capabilities => "capabilities",
-            Self::Task => "task",
-        }
-    }
 }
 
 /// Whether a section may be left out.
@@ -141,6 +138,20 @@ pub enum Rung {
     Omitted,
 }
 
+proem_text::word_table! {
+    /// The word used in prompt files.
+    pub Rung {
+        Full = "full",
+        Parts = "parts",
+        Brief = "brief",
+        Excerpt = "excerpt",
+        Outline = "outline",
+        Named = "named",
+        Count = "count",
+        Omitted = "omitted",
+    }
+}
+
 impl Rung {
     pub(crate) const WORDS: [(&'static str, Self); 8] = [
         ("full", Self::Full),
@@ -152,21 +163,6 @@ impl Rung {
         ("count", Self::Count),
         ("omitted", Self::Omitted),
     ];
-
-    /// The word used in prompt files.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Full => "full",
-            Self::Parts => "parts",
-            Self::Brief => "brief",
-            Self::Excerpt => "excerpt",
-            Self::Outline => "outline",
-            Self::Named => "named",
-            Self::Count => "count",
-            Self::Omitted => "omitted",
-        }
-    }
 
     /// The share of an input's or an item's worth that is left, in tenths.
     #[must_use]
@@ -294,25 +290,22 @@ pub enum SectionGroup {
     TrustedVolatile,
     /// Contained text that changes.
     UntrustedVolatile,
-    /// The task.
+    /// The person's words.
     Task,
 }
 
-impl SectionGroup {
+proem_text::word_table! {
     /// The rank's name in messages.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Constitution => "constitution",
-            Self::Rules => "rules",
-            Self::TrustedStatic => "trusted, static",
-            Self::TrustedPerRun => "trusted, per-run",
-            Self::UntrustedStatic => "untrusted, static",
-            Self::UntrustedPerRun => "untrusted, per-run",
-            Self::Capabilities => "capabilities",
-            Self::TrustedVolatile => "trusted, never cached",
-            Self::UntrustedVolatile => "untrusted, never cached",
-            Self::Task => "task",
-        }
+    pub SectionGroup {
+        Constitution = "constitution",
+        Rules = "rules",
+        TrustedStatic = "trusted, static",
+        TrustedPerRun = "trusted, per-run",
+        UntrustedStatic = "untrusted, static",
+        UntrustedPerRun = "untrusted, per-run",
+        Capabilities = "capabilities",
+        TrustedVolatile = "trusted, never cached",
+        UntrustedVolatile = "untrusted, never cached",
+        Task = "task",
     }
 }

@@ -22,7 +22,7 @@ pub struct TomlReader {
 /// How a file writes its tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableSyntax {
-    /// TOML.
+    /// A file of TOML 1.0.
     Toml,
     /// A JSON object of the same form.
     Json,

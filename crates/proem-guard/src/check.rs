@@ -34,6 +34,7 @@ mod url;
 pub use self::{
     allow::{Allowlist, AllowlistEntryKind, NotCanonical},
     canary::Canary,
+    readings::MAX_FIELD,
     referent::Referent,
     rule::{ActionRule, ProvenanceGap, ReferentKind},
     tighten::{ApprovalNeed, Confidence, HoldMinutes, InternalDomains, Reach, Strictness, reach, tighten},
@@ -48,9 +49,6 @@ use crate::untrusted::Untrusted;
 use alloc::{string::String, vec::Vec};
 use core::cell::OnceCell;
 use proem_text::{Audience, Label, Span, normalise_text};
-
-/// The most bytes of one field's value: 256 KiB. A larger one fails without a further look.
-pub const MAX_FIELD: usize = 256 << 10;
 
 /// The most fields of one action.
 pub const MAX_FIELDS: usize = 1_024;
@@ -357,10 +355,7 @@ fn leaked_prompt_runs(
 fn fail(breach: RuleBreach, path: &str, value: &Untrusted<String>) -> ActionViolation {
     let RuleBreach { rule, span, seen } = breach;
     let text = value.value();
-    let mut end = span.end.min(span.start.saturating_add(MAX_EXCERPT)).min(text.len());
-    while !text.is_char_boundary(end) {
-        end = end.saturating_sub(1);
-    }
+    let end = text.floor_char_boundary(span.end.min(span.start.saturating_add(MAX_EXCERPT)));
     let excerpt = text.get(span.start..end).unwrap_or_default();
     let excerpt = Untrusted::new(String::from(excerpt), value.label().clone());
     ActionViolation { rule, field: String::from(path), span, excerpt, seen }

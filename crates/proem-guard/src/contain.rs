@@ -60,7 +60,7 @@ pub struct Neutralisation {
     pub part: usize,
     /// The place in the original text of that part.
     pub span: Span,
-    /// Its kind.
+    /// The pattern that was made harmless.
     pub kind: FindingKind,
 }
 

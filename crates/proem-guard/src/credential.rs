@@ -18,12 +18,12 @@ pub use self::document::redact_document;
 pub use self::stream::CredentialStream;
 
 use alloc::{format, string::String, vec::Vec};
-use proem_text::Span;
+use proem_text::{Span, first_bytes};
 
 /// A credential in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Credential {
-    /// Its kind.
+    /// The provider or format that it belongs to.
     pub kind: CredentialKind,
     /// Its place.
     pub span: Span,
@@ -49,18 +49,14 @@ pub enum CredentialKind {
     WebToken,
 }
 
-impl CredentialKind {
-    /// The word that represents it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::AwsKey => "aws-key",
-            Self::ApiKey => "api-key",
-            Self::GitHubToken => "github-token",
-            Self::SlackToken => "slack-token",
-            Self::PrivateKey => "private-key",
-            Self::WebToken => "web-token",
-        }
+proem_text::word_table! {
+    pub CredentialKind {
+        AwsKey = "aws-key",
+        ApiKey = "api-key",
+        GitHubToken = "github-token",
+        SlackToken = "slack-token",
+        PrivateKey = "private-key",
+        WebToken = "web-token",
     }
 }
 
@@ -231,10 +227,10 @@ pub fn uncut_prefix(text: &str, most: usize) -> &str {
     if text.len() <= most {
         return text;
     }
-    let near = text.get(..text.floor_char_boundary(most.saturating_add(LONGEST_CUT))).unwrap_or(text);
+    let near = first_bytes(text, most.saturating_add(LONGEST_CUT));
     let cut = find_credentials(near).into_iter().find(|one| one.span.start < most && one.span.end > most);
     let end = cut.map_or(most, |one| one.span.start);
-    text.get(..text.floor_char_boundary(end)).unwrap_or_default()
+    first_bytes(text, end)
 }
 
 /// How far behind a cut a credential is looked for, in bytes: most are shorter, in any disguise.

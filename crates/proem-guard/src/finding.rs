@@ -7,7 +7,7 @@ use proem_text::Span;
 /// One thing that was noticed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
-    /// Its kind.
+    /// The sort of attack.
     pub kind: FindingKind,
     /// The rule that found it, as documentation and configuration name it: `override/ignore`.
     pub rule: &'static str,
@@ -38,21 +38,17 @@ pub enum Severity {
     Critical,
 }
 
-impl Severity {
-    /// All of them, mildest first.
-    pub const ALL: [Self; 4] = [Self::Low, Self::Medium, Self::High, Self::Critical];
-
-    /// The word used in reports.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-            Self::Critical => "critical",
-        }
+proem_text::word_table! {
+    pub Severity {
+        // The mildest first.
+        Low = "low",
+        Medium = "medium",
+        High = "high",
+        Critical = "critical",
     }
+}
 
+impl Severity {
     /// The next worse one. The worst is its own.
     #[must_use]
     pub const fn worse(self) -> Self {
@@ -64,7 +60,7 @@ impl Severity {
     }
 }
 
-/// The kind of a finding.
+/// The sorts of attack that are recognised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FindingKind {
     /// A character that a reader doesn't see.
@@ -107,33 +103,31 @@ pub enum FindingKind {
     Learned,
 }
 
-impl FindingKind {
-    /// The word used in reports.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Invisible => "invisible",
-            Self::BidiControl => "bidi-control",
-            Self::Tag => "tag",
-            Self::Control => "control",
-            Self::Delimiter => "delimiter",
-            Self::ClosingTag => "closing-tag",
-            Self::RoleMarker => "role-marker",
-            Self::SystemLine => "system-line",
-            Self::Heading => "heading",
-            Self::Override => "override",
-            Self::Persona => "persona",
-            Self::Extraction => "extraction",
-            Self::Exfiltration => "exfiltration",
-            Self::ToolRequest => "tool-request",
-            Self::SocialEngineering => "social-engineering",
-            Self::Order => "order",
-            Self::Encoded => "encoded",
-            Self::Similar => "similar",
-            Self::Learned => "learned",
-        }
+proem_text::word_table! {
+    pub FindingKind {
+        Invisible = "invisible",
+        BidiControl = "bidi-control",
+        Tag = "tag",
+        Control = "control",
+        Delimiter = "delimiter",
+        ClosingTag = "closing-tag",
+        RoleMarker = "role-marker",
+        SystemLine = "system-line",
+        Heading = "heading",
+        Override = "override",
+        Persona = "persona",
+        Extraction = "extraction",
+        Exfiltration = "exfiltration",
+        ToolRequest = "tool-request",
+        SocialEngineering = "social-engineering",
+        Order = "order",
+        Encoded = "encoded",
+        Similar = "similar",
+        Learned = "learned",
     }
+}
 
+impl FindingKind {
     /// Its name, as the start of a sentence about it.
     #[must_use]
     pub const fn in_words(self) -> &'static str {

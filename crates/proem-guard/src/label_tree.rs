@@ -109,7 +109,7 @@ pub enum LabelScalar {
     Null,
     /// A yes or no.
     Bool(bool),
-    /// A number.
+    /// Its integer or float, as it was given.
     Number(Number),
 }
 

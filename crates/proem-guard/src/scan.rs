@@ -24,7 +24,7 @@ pub struct Sight<'a> {
 /// The hit of one scanner in one reading.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hit {
-    /// Its kind.
+    /// The sort of attack.
     pub kind: FindingKind,
     /// The rule that found it.
     pub rule: &'static str,

@@ -30,25 +30,14 @@ pub enum Verdict {
     Block,
 }
 
-impl Verdict {
-    /// All of them, mildest first.
-    pub const ALL: [Self; 4] = [Self::Allow, Self::Flag, Self::Quarantine, Self::Block];
-
+proem_text::word_table! {
     /// The word used in reports and files.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Allow => "allow",
-            Self::Flag => "flag",
-            Self::Quarantine => "quarantine",
-            Self::Block => "block",
-        }
-    }
-
-    /// The verdict of this name.
-    #[must_use]
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|verdict| verdict.as_str() == word)
+    pub Verdict {
+        // The mildest first.
+        Allow = "allow",
+        Flag = "flag",
+        Quarantine = "quarantine",
+        Block = "block",
     }
 }
 

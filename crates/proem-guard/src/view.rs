@@ -27,14 +27,13 @@ mod spelling;
 pub(crate) mod step;
 mod word_splits;
 
-pub(crate) use self::base64::{base64_bytes, is_digit as is_base64_digit};
-pub(crate) use self::entities::reference;
 pub use self::{
     clean::{CleanView, clean_view},
     readings::{DecodingLimits, Readings, all_readings},
     spelling::folded_view,
     step::ReadingStep,
 };
+pub(crate) use self::{entities::reference, percent::percent_run};
 
 use alloc::vec::Vec;
 use proem_text::View;

@@ -6,45 +6,45 @@
 /// How the definitions of a source without a grammar are told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dialect {
-    /// C.
+    /// Known by `.c`, `.h` and like endings.
     C,
     /// C++, also where it is embedded in other languages.
     Cpp,
-    /// C#.
+    /// Known by `.cs`.
     CSharp,
-    /// Dart.
+    /// Known by `.dart`.
     Dart,
     /// A file of container images, whose stages are definitions.
     Dockerfile,
-    /// Elixir.
+    /// Known by `.ex` and `.exs`.
     Elixir,
-    /// Julia.
+    /// Known by `.jl`.
     Julia,
-    /// Kotlin.
+    /// Known by `.kt` and `.kts`.
     Kotlin,
-    /// Lua.
+    /// Known by the ending `.lua`.
     Lua,
     /// A file of make, whose targets are definitions.
     Makefile,
     /// A notebook of Jupyter, as [`notebook_text`](crate::notebook_text) shows it.
     Notebook,
-    /// Objective-C.
+    /// Known by `.m` and `.mm`.
     ObjectiveC,
-    /// Perl.
+    /// Known by `.pl` and `.pm`.
     Perl,
-    /// PHP.
+    /// Known by the ending `.php`.
     Php,
-    /// R.
+    /// Known by the ending `.r`.
     R,
-    /// Ruby.
+    /// Known by `.rb`, `.rake` and names such as `Gemfile`.
     Ruby,
-    /// Scala.
+    /// Known by `.scala` and `.sbt`.
     Scala,
     /// The shells that read what `sh` reads.
     Shell,
     /// SQL, whose `create` statements are definitions.
     Sql,
-    /// Swift.
+    /// Known by the ending `.swift`.
     Swift,
     /// Terraform, whose blocks are definitions by their addresses.
     Terraform,

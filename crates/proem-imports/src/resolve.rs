@@ -40,7 +40,7 @@ pub struct ResolvableFile<'a> {
 /// How one file depends on another, the strongest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ImportEdgeKind {
-    /// It imports it.
+    /// The file names the other in an import statement.
     Import,
     /// It imports types of it, of which nothing is left when the program runs.
     TypeOnly,

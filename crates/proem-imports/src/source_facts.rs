@@ -5,7 +5,7 @@ use crate::SourceLanguage;
 /// The facts of one source file, without knowing any other file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceFacts {
-    /// Its language.
+    /// The language that the source was parsed as.
     pub language: SourceLanguage,
     /// Its lines that are not blank, comments included.
     pub lines: u32,
@@ -69,7 +69,7 @@ pub struct Binding {
 /// A module whose source is another file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Module {
-    /// Its name.
+    /// As the importing source writes it.
     pub name: String,
     /// The module inside the file that declares it, empty for the file's own.
     pub scope: String,

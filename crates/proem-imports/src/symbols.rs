@@ -24,7 +24,7 @@ pub const MOST: usize = 4_000;
 /// The longest name that is kept, in bytes.
 const LONGEST: usize = 200;
 
-/// The kind of a symbol.
+/// The sorts of things that a source defines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SymbolKind {
     /// A function that belongs to no type.
@@ -41,7 +41,7 @@ pub enum SymbolKind {
     Module,
     /// A constant or static value.
     Constant,
-    /// A macro.
+    /// A macro that other code can use.
     Macro,
 }
 
@@ -76,7 +76,7 @@ impl SymbolKind {
 pub struct Symbol {
     /// Its name, as it is written. Of Rust's `impl` the type that it is for.
     pub name: String,
-    /// Its kind.
+    /// The sort of thing that it defines.
     pub kind: SymbolKind,
     /// The line on which its documentation begins, or it itself where it has none.
     pub first_line: u32,
@@ -84,7 +84,7 @@ pub struct Symbol {
     pub own_line: u32,
     /// The last line of its signature: what is before its body.
     pub signature_line: u32,
-    /// Its last line.
+    /// Counted from 1; the line of its closing token.
     pub last_line: u32,
     /// How many symbols it is inside.
     pub depth: u8,

@@ -36,7 +36,6 @@ pub(crate) enum Op {
     History(u32),
     /// Pops into a local.
     Store(u32),
-    /// Pops.
     Pop,
     /// Goes on elsewhere.
     Jump(u32),
@@ -51,13 +50,22 @@ pub(crate) enum Op {
     /// Calls the function below so many arguments.
     Call(u32),
     /// Calls a builtin with so many arguments.
-    Builtin { id: BuiltinId, count: u32 },
+    Builtin {
+        id: BuiltinId,
+        count: u32,
+    },
     /// Calls a builtin with two arguments. Done at once if both are integers of 64 bits or both are floats.
-    Numbers { operation: NumberOp, id: BuiltinId },
+    Numbers {
+        operation: NumberOp,
+        id: BuiltinId,
+    },
     /// Pushes the value under a constant keyword of the map on top, which it pops.
     Field(u32),
     /// Pushes a local's value under a constant keyword.
-    LocalField { local: u16, key: u32 },
+    LocalField {
+        local: u16,
+        key: u32,
+    },
     /// Leaves the function.
     Return,
     /// Makes a vector of the top values.

@@ -13,7 +13,7 @@ pub use prompt::PromptReference;
 /// A form or function with its documentation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
-    /// Its name.
+    /// As programs write it.
     pub name: &'static str,
     /// Whether its arguments are all evaluated.
     pub kind: EntryKind,
@@ -25,7 +25,7 @@ pub struct Entry {
     pub examples: &'static [Example],
 }
 
-/// The kind of an entry.
+/// A form or a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryKind {
     /// A form, which decides itself what it evaluates.

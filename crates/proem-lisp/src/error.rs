@@ -49,56 +49,30 @@ pub enum Reason {
     MissionTimeout,
 }
 
-impl Reason {
-    /// All reasons, in an order that stored programs rely on.
-    pub(crate) const ALL: [Self; 20] = [
-        Self::ParseError,
-        Self::AnalysisError,
-        Self::EvalError,
-        Self::TypeError,
-        Self::ArityError,
-        Self::ValidationError,
-        Self::UnboundVar,
-        Self::UnknownTool,
-        Self::ToolError,
-        Self::ToolCallLimit,
-        Self::FuelExhausted,
-        Self::MemoryExceeded,
-        Self::OutputLimit,
-        Self::FlowDenied,
-        Self::ToolOutcomeUnknown,
-        Self::LlmError,
-        Self::LlmRequired,
-        Self::MaxDepthExceeded,
-        Self::TurnBudgetExhausted,
-        Self::MissionTimeout,
-    ];
-
+proem_text::word_table! {
     /// The keyword's name, such as `type_error`.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::ParseError => "parse_error",
-            Self::AnalysisError => "analysis_error",
-            Self::EvalError => "eval_error",
-            Self::TypeError => "type_error",
-            Self::ArityError => "arity_error",
-            Self::ValidationError => "validation_error",
-            Self::UnboundVar => "unbound_var",
-            Self::UnknownTool => "unknown_tool",
-            Self::ToolError => "tool_error",
-            Self::ToolCallLimit => "tool_call_limit",
-            Self::FuelExhausted => "fuel_exhausted",
-            Self::MemoryExceeded => "memory_exceeded",
-            Self::OutputLimit => "output_limit",
-            Self::FlowDenied => "flow_denied",
-            Self::ToolOutcomeUnknown => "tool_outcome_unknown",
-            Self::LlmError => "llm_error",
-            Self::LlmRequired => "llm_required",
-            Self::MaxDepthExceeded => "max_depth_exceeded",
-            Self::TurnBudgetExhausted => "turn_budget_exhausted",
-            Self::MissionTimeout => "mission_timeout",
-        }
+    pub Reason {
+        // Stored programs rely on this order.
+        ParseError = "parse_error",
+        AnalysisError = "analysis_error",
+        EvalError = "eval_error",
+        TypeError = "type_error",
+        ArityError = "arity_error",
+        ValidationError = "validation_error",
+        UnboundVar = "unbound_var",
+        UnknownTool = "unknown_tool",
+        ToolError = "tool_error",
+        ToolCallLimit = "tool_call_limit",
+        FuelExhausted = "fuel_exhausted",
+        MemoryExceeded = "memory_exceeded",
+        OutputLimit = "output_limit",
+        FlowDenied = "flow_denied",
+        ToolOutcomeUnknown = "tool_outcome_unknown",
+        LlmError = "llm_error",
+        LlmRequired = "llm_required",
+        MaxDepthExceeded = "max_depth_exceeded",
+        TurnBudgetExhausted = "turn_budget_exhausted",
+        MissionTimeout = "mission_timeout",
     }
 }
 

@@ -80,7 +80,6 @@ impl Forms {
         if let FormKind::Symbol(name) = self.kind(id) { Some(name) } else { None }
     }
 
-    /// All symbols.
     pub(crate) fn symbols(&self) -> impl Iterator<Item = &Text> {
         self.0.iter().filter_map(|form| if let FormKind::Symbol(name) = &form.kind { Some(name) } else { None })
     }

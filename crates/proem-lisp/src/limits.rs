@@ -121,7 +121,7 @@ impl Meter {
         })
     }
 
-    /// The limits.
+    /// The most that the program may use of everything.
     #[must_use]
     pub const fn limits(&self) -> &Limits {
         &self.limits

@@ -77,7 +77,7 @@ pub enum Value {
     Symbol(Text),
     /// A sequence, as most functions give it.
     List(Arc<List>),
-    /// A vector.
+    /// Elements in order, by index.
     Vector(Arc<Vector>),
     /// A map in the order of insertion.
     Map(Arc<Map>),

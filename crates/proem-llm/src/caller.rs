@@ -8,14 +8,15 @@ mod attempt;
 pub mod gate;
 pub mod listener;
 mod live;
+mod pending_call;
 mod replay;
 
 pub use self::live::{random_backoff_share, wall_clock};
+pub use self::pending_call::AttemptReport;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use proem_engine::cache::CachePlan;
@@ -25,17 +26,18 @@ use proem_text::json;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use self::gate::{CallAttempt, Gate};
+use self::gate::Gate;
 use self::listener::TextListener;
 use self::live::CallBounds;
+use self::pending_call::{Paced, PendingCall, TRY_AGAIN};
 use crate::cassette::{Recorder, Replayer};
 use crate::client::Client;
-use crate::codec::{EndpointNames, encode_request, restore_response};
+use crate::codec::{encode_request, restore_response};
 use crate::endpoint::Endpoint;
 use crate::pace::Pace;
 use crate::projection::Omission;
 use crate::retry::{RetryPolicy, RetryStop};
-use crate::wire::{CallSlot, WireRequest};
+use crate::wire::CallSlot;
 
 /// The source of answers.
 #[derive(Debug, Clone)]
@@ -54,13 +56,6 @@ pub struct Caller {
     wire: Wire,
     endpoints: Arc<BTreeMap<String, Paced>>,
     policy: RetryPolicy,
-}
-
-/// An endpoint and its pace.
-#[derive(Debug)]
-struct Paced {
-    endpoint: Endpoint,
-    pace: Pace,
 }
 
 /// A call of a model, with all that it needs.
@@ -91,39 +86,6 @@ pub struct CallOutcome {
     pub attempts: Vec<AttemptReport>,
     /// The parts that were not sent to the provider.
     pub dropped: Vec<Omission>,
-}
-
-/// The wire traffic of one attempt of a call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AttemptReport {
-    /// The status of the answer. `None` if none came.
-    pub status: Option<u16>,
-    /// How long it was waited before, by rule or because the endpoint asked for it. Nothing in a replay.
-    pub waited: Duration,
-    /// How long it took. Nothing in a replay, where the network has no part in it.
-    pub took: Duration,
-    /// The bytes of the answer that were read.
-    pub bytes: usize,
-    /// The failure.
-    pub failed: Option<FailureKind>,
-}
-
-/// A call as it is carried out.
-#[derive(Debug, Clone, Copy)]
-struct PendingCall<'c> {
-    request: &'c Request,
-    model: &'c Model,
-    plan: &'c CachePlan,
-    slot: CallSlot,
-    paced: &'c Paced,
-    wire: &'c WireRequest,
-    /// The same bytes for whoever writes them down and for every attempt.
-    body: &'c Bytes,
-    url: &'c str,
-    policy: &'c RetryPolicy,
-    gate: &'c dyn Gate,
-    listener: Option<&'c dyn TextListener>,
-    dropped: &'c [Omission],
 }
 
 impl Caller {
@@ -199,41 +161,6 @@ impl Caller {
     }
 }
 
-impl<'c> PendingCall<'c> {
-    /// The attempt with that number, as a gate sees it. `body` is what goes over the wire.
-    const fn attempt<'b>(&self, number: u32, body: &'b [u8]) -> CallAttempt<'b>
-    where
-        'c: 'b,
-    {
-        CallAttempt {
-            slot: self.slot,
-            number,
-            request: self.request,
-            model: self.model,
-            endpoint: &self.paced.endpoint,
-            plan: self.plan,
-            wire: self.wire,
-            body,
-            dropped: self.dropped,
-        }
-    }
-
-    /// The names of the endpoint and the model, for messages.
-    fn names(&self) -> EndpointNames<'c> {
-        let endpoint = &self.paced.endpoint;
-        EndpointNames {
-            endpoint: &endpoint.name,
-            variable: endpoint.key.variable(),
-            model: &self.model.name,
-            url: self.url,
-            body_bytes: self.body.len(),
-        }
-    }
-}
-
-/// How messages of failures end that may pass.
-const TRY_AGAIN: &str = "; try again";
-
 /// The failure of a call. If nobody could be reached after an answer had begun, what ended that answer is the cause, and
 /// that nobody listens its consequence.
 fn named_cause(begun: Option<&CallFailure>, last: CallFailure) -> CallFailure {
@@ -257,13 +184,10 @@ pub fn last_failure(mut failure: CallFailure, attempts: usize, over: RetryStop) 
     failure
 }
 
-fn cancelled_failure() -> CallFailure {
-    CallFailure::new(FailureKind::Cancelled, "the call was cancelled")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn the_last_failure_counts_attempts() {

@@ -54,7 +54,7 @@ impl fmt::Debug for Authorities {
     }
 }
 
-/// The key of an endpoint.
+/// The source of an endpoint's secret.
 #[derive(Debug, Clone)]
 pub enum EndpointKey {
     /// The endpoint wants no key.

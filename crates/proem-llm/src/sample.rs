@@ -83,7 +83,6 @@ pub(crate) fn inline(kind: MediaKind) -> MediaSource {
     MediaSource::Inline(MediaFacts { kind, bytes: 3, width: None, height: None, pages: None, hash: String::new() })
 }
 
-/// A built-in model.
 pub(crate) fn built_in_model(name: &str) -> Model {
     Providers::load().unwrap().model(name).unwrap().clone()
 }

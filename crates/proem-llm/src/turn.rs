@@ -31,7 +31,6 @@ impl TurnBlock {
     }
 }
 
-/// The end of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BlockEnd {
     Plain,

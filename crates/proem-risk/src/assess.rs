@@ -115,7 +115,7 @@ pub struct FileAssessment {
     pub index: u32,
     /// Its path. From outside.
     pub path: String,
-    /// Its class.
+    /// Language and purpose, as the path and the rules tell.
     pub class: PathClass,
     /// Lines after the change.
     pub lines: Option<u32>,

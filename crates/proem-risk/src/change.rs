@@ -76,7 +76,7 @@ pub enum FileKind {
     Regular,
     /// A symbolic link.
     Link,
-    /// A submodule.
+    /// A commit of another repository.
     Submodule,
 }
 
@@ -89,9 +89,9 @@ pub struct ChangedFile {
     pub before: Option<RepoPath>,
     /// How it changed.
     pub status: FileStatus,
-    /// Its kind.
+    /// Regular, executable, link or submodule.
     pub kind: FileKind,
-    /// Its class.
+    /// Language and purpose, as the path and the rules tell.
     pub class: PathClass,
     /// Lines added and removed. `None` for binary files, links, submodules and missing blobs.
     pub lines: Option<LineCounts>,
@@ -102,7 +102,7 @@ pub struct ChangedFile {
 }
 
 impl ChangedFile {
-    /// Its path in the base.
+    /// The path before the change: that of the file it was renamed from, if it was.
     #[must_use]
     pub fn base_path(&self) -> &RepoPath {
         self.before.as_ref().unwrap_or(&self.path)

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use core::fmt;
 
-/// The kind of error.
+/// The sort of failure, for callers that react to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {

@@ -9,7 +9,7 @@ use alloc::{collections::BTreeSet, vec, vec::Vec};
 /// How one file depends on another, the strongest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EdgeKind {
-    /// It imports it.
+    /// A file names the other in an import statement.
     Import,
     /// It imports types of it, of which nothing is left when the program runs.
     TypeOnly,

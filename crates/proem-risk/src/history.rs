@@ -40,20 +40,20 @@ pub struct PathId(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FileId(pub u32);
 
-/// A person.
+/// An author or committer, numbered within one history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PersonId(pub u32);
 
-/// A commit.
+/// One commit of the past, with its author and time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Commit {
-    /// Its id.
+    /// The hash by which git names it.
     pub id: ObjectId,
     /// When it was committed, in seconds since 1970, corrected: a date that can't be true (before 1990,
     /// or after the caller's clock by more than a day) counts as that of the newest parent, and without a
     /// parent as the oldest date of the history that can be true (0 if there is none).
     pub at: i64,
-    /// Its author.
+    /// The person, after the mailmap.
     pub author: PersonId,
     /// Whether it has more than one parent. A merge touches nothing.
     pub is_merge: bool,
@@ -88,7 +88,7 @@ pub struct Touch {
     pub status: crate::change::FileStatus,
 }
 
-/// The gaps of a history.
+/// The missing parts of the history, with reasons.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HistoryGaps {
     /// A shallow clone: older commits aren't there.
@@ -106,9 +106,9 @@ pub struct HistoryGaps {
 /// A commit as git lists it, before it is put in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedCommit {
-    /// Its id.
+    /// The hash by which git names it.
     pub id: ObjectId,
-    /// Its parents.
+    /// The commits it follows, the first parent first.
     pub parents: Vec<ObjectId>,
     /// The committer's date, in seconds since 1970, as it is there.
     pub at: i64,
@@ -228,7 +228,7 @@ impl History {
         &self.kept.commits
     }
 
-    /// A commit.
+    /// The commit at this place. `None` beyond the last.
     #[must_use]
     pub fn commit(&self, commit: CommitIndex) -> Option<&Commit> {
         self.kept.commits.get(index_to_usize(commit.0))

@@ -1,6 +1,7 @@
 //! Ids of objects.
 
 use core::fmt;
+use proem_text::hex::hex_byte;
 
 /// The id of an object of git: 20 bytes (SHA-1) or 32 (SHA-256).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,9 +20,8 @@ impl ObjectId {
             _ => return None,
         };
         let mut bytes = [0; 32];
-        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-            let [high, low] = pair else { return None };
-            *byte = (digit(*high)? << 4) | digit(*low)?;
+        for (byte, pair) in bytes.iter_mut().zip(digits.as_chunks().0) {
+            *byte = hex_byte(*pair)?;
         }
         Some(Self { bytes, length })
     }
@@ -35,15 +35,11 @@ impl ObjectId {
         Some(Self { bytes, length })
     }
 
-    /// Its bytes.
+    /// The 20 bytes of SHA-1, or the 32 of SHA-256.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..usize::from(self.length)).unwrap_or_default()
     }
-}
-
-fn digit(byte: u8) -> Option<u8> {
-    char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
 }
 
 impl fmt::Display for ObjectId {

@@ -35,7 +35,7 @@ const DIGITS: usize = 12;
 pub struct Incident {
     /// Its id: a number of an issue, or the beginning of a commit's id.
     pub id: String,
-    /// Its title.
+    /// One line, as the tracker has it.
     pub title: String,
     /// More about it. May be empty.
     pub body: String,
@@ -45,7 +45,7 @@ pub struct Incident {
     pub at: Option<i64>,
 }
 
-/// The truncation of a corpus.
+/// The number of incidents that were left out or cut, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CorpusTruncation {
     /// Incidents after the first [`MOST_INCIDENTS`].
@@ -208,7 +208,7 @@ fn shorten_incident(incident: &mut Incident) -> bool {
     title || body || paths
 }
 
-/// The query.
+/// The words and files by which similar incidents are looked for.
 #[derive(Debug, Clone, Copy)]
 pub struct IncidentQuery<'q> {
     /// The first line of a message.

@@ -30,18 +30,16 @@ pub enum Level {
     High,
 }
 
-impl Level {
-    /// The word used in reports.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Low => "LOW",
-            Self::Unknown => "UNKNOWN",
-            Self::Medium => "MEDIUM",
-            Self::High => "HIGH",
-        }
+proem_text::word_table! {
+    pub Level {
+        Low = "LOW",
+        Unknown = "UNKNOWN",
+        Medium = "MEDIUM",
+        High = "HIGH",
     }
+}
 
+impl Level {
     /// The level that a signal represents. `None` if it represents none.
     #[must_use]
     pub const fn of(signal: Signal) -> Option<Self> {
@@ -54,7 +52,7 @@ impl Level {
     }
 }
 
-/// The rules for the level.
+/// The thresholds by which scores, rules and gaps become levels.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LevelRules {
@@ -109,7 +107,7 @@ pub enum LevelReason {
     NothingKnown,
     /// There is no place among past commits, so the signals decide.
     Unranked,
-    /// Nothing in it runs.
+    /// Only files changed that don't run, such as documentation and lock files.
     NothingRuns {
         /// The roles of the other changes, each once.
         roles: Vec<FileRole>,

@@ -154,7 +154,7 @@ pub struct Exclusion {
 pub enum SentencePart {
     /// Our words.
     Ours(String),
-    /// A path.
+    /// A path in the repository, shown as code.
     Path(String),
     /// A person: a mail address.
     Person(String),
@@ -195,7 +195,7 @@ pub struct Metric {
     pub name: MetricName,
     /// The value. `None` if it is unknown, and then [`Self::evidence`] says why.
     pub value: Option<f64>,
-    /// Its unit.
+    /// Lines, days, a share or another unit of its value.
     pub unit: MetricUnit,
     /// The counts that it was made from, where it is a share.
     pub of: Option<Fraction>,
@@ -277,41 +277,40 @@ impl Fraction {
     }
 }
 
-impl MetricName {
+proem_text::word_table! {
     /// The word used in reports and by an investigation.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Coupling => "coupling",
-            Self::CoChange => "co_change",
-            Self::TestRatio => "test_ratio",
-            Self::OwnershipChurn => "ownership_churn",
-            Self::IncidentSimilarity => "incident_similarity",
-            Self::TransitiveCoupling => "transitive_coupling",
-            Self::CallSites => "call_sites",
-            Self::CoChangeGap => "co_change_gap",
-            Self::PriorFixes => "prior_fixes",
-            Self::PriorReverts => "prior_reverts",
-            Self::MinorContributors => "minor_contributors",
-            Self::OwnerShare => "owner_share",
-            Self::RecentCommits => "recent_commits",
-            Self::Subsystems => "subsystems",
-            Self::Directories => "directories",
-            Self::Files => "files",
-            Self::Entropy => "entropy",
-            Self::LinesAdded => "lines_added",
-            Self::LinesDeleted => "lines_deleted",
-            Self::LinesBefore => "lines_before",
-            Self::Fix => "fix",
-            Self::Developers => "developers",
-            Self::Age => "age",
-            Self::UniqueChanges => "unique_changes",
-            Self::Experience => "experience",
-            Self::RecentExperience => "recent_experience",
-            Self::SubsystemExperience => "subsystem_experience",
-        }
+    pub MetricName {
+        Coupling = "coupling",
+        CoChange = "co_change",
+        TestRatio = "test_ratio",
+        OwnershipChurn = "ownership_churn",
+        IncidentSimilarity = "incident_similarity",
+        TransitiveCoupling = "transitive_coupling",
+        CallSites = "call_sites",
+        CoChangeGap = "co_change_gap",
+        PriorFixes = "prior_fixes",
+        PriorReverts = "prior_reverts",
+        MinorContributors = "minor_contributors",
+        OwnerShare = "owner_share",
+        RecentCommits = "recent_commits",
+        Subsystems = "subsystems",
+        Directories = "directories",
+        Files = "files",
+        Entropy = "entropy",
+        LinesAdded = "lines_added",
+        LinesDeleted = "lines_deleted",
+        LinesBefore = "lines_before",
+        Fix = "fix",
+        Developers = "developers",
+        Age = "age",
+        UniqueChanges = "unique_changes",
+        Experience = "experience",
+        RecentExperience = "recent_experience",
+        SubsystemExperience = "subsystem_experience",
     }
+}
 
+impl MetricName {
     /// It in words, for sentences of ours.
     #[must_use]
     pub const fn in_words(self) -> &'static str {
@@ -390,16 +389,12 @@ pub enum Tier {
     Two,
 }
 
-impl Signal {
-    /// The word used in reports.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Unknown => "UNKNOWN",
-            Self::Low => "LOW",
-            Self::Medium => "MEDIUM",
-            Self::High => "HIGH",
-            Self::None => "NONE",
-        }
+proem_text::word_table! {
+    pub Signal {
+        Unknown = "UNKNOWN",
+        Low = "LOW",
+        Medium = "MEDIUM",
+        High = "HIGH",
+        None = "NONE",
     }
 }

@@ -47,9 +47,9 @@ const DETAILS: usize = 20;
 /// The facts that metrics are made from.
 #[derive(Debug, Clone, Copy)]
 pub struct AssessmentFacts<'f> {
-    /// The change.
+    /// The assessed files, with added and removed lines.
     pub change: &'f Change,
-    /// Its past.
+    /// The history that the change is compared with.
     pub past: &'f Past<'f>,
     /// The files with the change in them. `None` if they could not be read.
     pub tree: Option<&'f FileTree>,

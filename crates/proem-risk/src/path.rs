@@ -27,7 +27,7 @@ impl RepoPath {
         Self(bytes.into())
     }
 
-    /// Its bytes.
+    /// The path as git has it, which need not be UTF-8.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.0

@@ -93,7 +93,7 @@ pub struct SampledCommit {
 /// The sample that a change is compared with.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sample {
-    /// Its commits.
+    /// The commits that were drawn, oldest first.
     pub commits: Vec<SampledCommit>,
     /// How many commits it was drawn from.
     pub of: u32,

@@ -5,12 +5,12 @@ use alloc::vec::Vec;
 use crate::graph::Graph;
 use crate::path::{PathClass, RepoPath};
 
-/// A file.
+/// A file of the assessed tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeFile {
-    /// Its path.
+    /// The place from the repository's root.
     pub path: RepoPath,
-    /// Its class.
+    /// Language and purpose, as the path and the rules tell.
     pub class: PathClass,
     /// Lines that are not blank. `None` if it could not be read.
     pub lines: Option<u32>,

@@ -44,7 +44,7 @@ pub struct CatalogueLocations {
 pub struct NamedSource {
     /// The owner of the configuration that names it.
     pub by: ConfigOwner,
-    /// Its path.
+    /// Absolute, with links followed.
     pub path: PathBuf,
     /// Its format.
     pub holds: SourceFormat,

@@ -49,7 +49,7 @@ const ANSWER: usize = 256 << 20;
 /// Bounds on reading a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChangeLimits {
-    /// Time for all of it.
+    /// The most that reading the change may take.
     pub time: Duration,
     /// The most bytes of changed lines that are searched for names.
     pub patch: usize,

@@ -13,7 +13,7 @@ mod kept_records;
 mod on_disk;
 mod past;
 mod reader;
-mod record;
+pub(crate) mod record;
 
 use std::time::Duration;
 

@@ -45,7 +45,7 @@ impl<P: Perform + Sync> Perform for &P {
 
 /// [`Perform`] behind a pointer, for whoever doesn't know what performs.
 pub trait ObjectPerform: Send + Sync {
-    /// As [`Perform::perform`].
+    /// As [`Perform::perform`], in a box, for callers that don't know the type.
     fn perform_object<'p>(
         &'p self,
         id: EffectId,

@@ -108,7 +108,7 @@ pub enum Error {
     /// Something is there, of another type than is wanted.
     #[error("`{}` is {found}, not {wanted}; move it elsewhere", path_on_screen(.path))]
     NotRegular {
-        /// The path.
+        /// The folder, pipe or device that was to be read.
         path: PathBuf,
         /// The kind found, such as `a named pipe`.
         found: &'static str,
@@ -130,7 +130,7 @@ pub enum Error {
     /// Something is already there.
     #[error("`{}` exists already; remove it first, or choose another name", path_on_screen(.path))]
     Exists {
-        /// The path.
+        /// The name that is taken already.
         path: PathBuf,
     },
     /// The installation key is not a key.

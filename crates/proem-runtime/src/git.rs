@@ -149,7 +149,7 @@ impl GitProgram {
         self
     }
 
-    /// Its path.
+    /// The executable that is run.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path

@@ -71,7 +71,6 @@ pub enum Extent {
     Cut,
 }
 
-/// Bounds on a child.
 pub(crate) struct ChildBounds<'b> {
     /// When it must have ended.
     pub(crate) deadline: Deadline,

@@ -58,7 +58,7 @@ pub struct DocumentOptions<'a> {
     pub name: Option<&'a Path>,
     /// Its kind, if it must not be guessed.
     pub kind: Option<DocumentKind>,
-    /// Its surroundings.
+    /// The project's own rules for reading the file.
     pub surroundings: FileSurroundings,
     /// The source that its fields are labelled with; without one, `file/` and the kind.
     pub source: Option<Source>,
@@ -66,7 +66,7 @@ pub struct DocumentOptions<'a> {
     pub limits: DocumentLimits,
 }
 
-/// The surroundings of a file.
+/// A project's own rules for reading a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum FileSurroundings {
     /// Nothing: somebody sent it, or named it.
@@ -146,19 +146,15 @@ pub enum GapReason {
     Malformed,
 }
 
-impl GapReason {
-    /// The word used in reports.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::TooLong => "too-long",
-            Self::TooMany => "too-many",
-            Self::TooDeep => "too-deep",
-            Self::NotText => "not-text",
-            Self::Unknown => "unknown",
-            Self::Replaced => "replaced",
-            Self::Malformed => "malformed",
-        }
+proem_text::word_table! {
+    pub GapReason {
+        TooLong = "too-long",
+        TooMany = "too-many",
+        TooDeep = "too-deep",
+        NotText = "not-text",
+        Unknown = "unknown",
+        Replaced = "replaced",
+        Malformed = "malformed",
     }
 }
 

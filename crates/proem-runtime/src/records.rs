@@ -9,6 +9,7 @@
 //! written. A recorded run that is resumed continues from its latest sealed state, under its own id, or under a new one
 //! as a fork.
 
+mod folded_state;
 mod recording;
 mod replay;
 mod resume;

@@ -23,6 +23,7 @@ use proem_engine::{Error, ErrorKind};
 use proem_llm::endpoint::Endpoint;
 use proem_select::catalogue::Sha256Hash;
 use proem_select::embedding::{Embedder, ModelId, Vector};
+use proem_text::first_bytes;
 
 use self::client::EmbeddingClient;
 
@@ -164,7 +165,7 @@ impl Embedder for RemoteEmbedder {
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Option<Vector>>, Error> {
         let is_sent = |text: &&&str| !text.trim().is_empty();
-        let cut = |text: &&str| text.get(..text.floor_char_boundary(self.text_bytes)).unwrap_or_default().to_owned();
+        let cut = |text: &&str| first_bytes(text, self.text_bytes).to_owned();
         let sent: Vec<String> = texts.iter().filter(is_sent).map(cut).collect();
         if sent.is_empty() {
             return Ok(vec![None; texts.len()]);

@@ -10,6 +10,7 @@ use std::{
 };
 
 use proem_guard::InstallationKey;
+use proem_text::hex;
 
 use crate::{
     Error,
@@ -90,21 +91,13 @@ fn closed_to(path: &Path, forbidden: u32, wanted: u32) -> Result<(), Error> {
 }
 
 fn to_text(key: &[u8; KEY_BYTES]) -> Vec<u8> {
-    format!("{}\n", proem_text::hex::encode_hex(key)).into_bytes()
+    format!("{}\n", hex::encode_hex(key)).into_bytes()
 }
 
 fn key_from_text(text: &[u8]) -> Option<[u8; KEY_BYTES]> {
     let digits = text.strip_suffix(b"\n").filter(|digits| digits.len() == 2 * KEY_BYTES)?;
-    let bytes: Option<Vec<u8>> = digits.chunks_exact(2).map(byte_of_hex).collect();
+    let bytes: Option<Vec<u8>> = digits.as_chunks().0.iter().copied().map(hex::hex_byte).collect();
     bytes?.try_into().ok()
-}
-
-fn byte_of_hex(digits: &[u8]) -> Option<u8> {
-    let value = |digit: u8| u8::try_from(char::from(digit).to_digit(16)?).ok();
-    match digits {
-        [high, low] => Some(value(*high)? << 4 | value(*low)?),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

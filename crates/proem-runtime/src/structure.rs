@@ -9,20 +9,21 @@
 
 mod batch;
 mod cache;
-mod languages;
+pub(crate) mod languages;
 mod listing;
 mod reading;
+mod source_reading;
 mod want;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use proem_imports::{
-    Manifests, SourceFacts, SourceLanguage, SourceLimits,
+    Manifests, SourceFacts, SourceLanguage,
     resolve::{ImportCounts, Resolution, ResolvableFile},
     resolve_imports,
 };
@@ -36,14 +37,15 @@ use crate::{
         cache::StructureCache,
         listing::{SourceContent, SourceEntry, SourceListing},
         reading::{FinishedJob, WaitingFile},
+        source_reading::{SourceReading, SourceResult},
     },
 };
 
 // The parts for another reading of the same contents.
 pub(crate) use self::cache::{EntryPlace, StructureCacheKey, keep_entries, places as entry_places};
-pub(crate) use self::languages::without_parser;
 pub(crate) use self::listing::SourceContent as ListedContent;
 pub(crate) use self::reading::{ContentReading, ReadingBounds, ReadingJob, read_sources as read_contents};
+pub use self::source_reading::{SourceGap, StructureLimits};
 pub(crate) use self::want::Want;
 
 /// A file of a listing: its path, and where its content is.
@@ -77,37 +79,6 @@ pub enum TreeState<'a> {
     Index,
     /// Those of the work tree: tracked ones as they are, and untracked ones that aren't ignored.
     WorkTree,
-}
-
-/// Bounds on reading a repository's structure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StructureLimits {
-    /// The most sources that are read, cached ones not counted.
-    pub files: usize,
-    /// The most bytes that are read.
-    pub bytes: u64,
-    /// Time for everything.
-    pub time: Duration,
-    /// Time for parsing one source.
-    pub parse_time: Duration,
-    /// Bytes of the list of files.
-    pub listing: usize,
-    /// Bounds on one source.
-    pub source: SourceLimits,
-}
-
-impl Default for StructureLimits {
-    /// 200,000 sources of 1 GiB in a minute, two seconds for each of at most 1 MiB, and 256 MiB of names.
-    fn default() -> Self {
-        Self {
-            files: 200_000,
-            bytes: 1 << 30,
-            time: Duration::from_mins(1),
-            parse_time: Duration::from_secs(2),
-            listing: 256 << 20,
-            source: SourceLimits::default(),
-        }
-    }
 }
 
 /// Which file of a repository imports which.
@@ -150,36 +121,6 @@ pub struct StructureFile {
     pub test_module: bool,
     /// Why it was not read, if it is a source and was not.
     pub unread: Option<SourceGap>,
-}
-
-/// Why a source was not read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum SourceGap {
-    /// It is larger than a source that is read.
-    TooLarge,
-    /// Parsing it took too long.
-    TimedOut,
-    /// The bounds on all sources together were reached before it.
-    NotReached,
-    /// The repository, or a partial clone of it, doesn't have its content.
-    Missing,
-    /// Its language's parser could not be used.
-    NoParser,
-}
-
-impl SourceGap {
-    const ALL: [Self; 5] = [Self::TooLarge, Self::TimedOut, Self::NotReached, Self::Missing, Self::NoParser];
-
-    const fn why(self) -> &'static str {
-        match self {
-            Self::TooLarge => "too large to be read",
-            Self::TimedOut => "too slow to parse",
-            Self::NotReached => "not read, because an overall limit was reached",
-            Self::Missing => "missing from this clone",
-            Self::NoParser => "in a language without a parser",
-        }
-    }
 }
 
 /// Reads several states of one repository: a source that they have in common is read once.
@@ -265,16 +206,6 @@ struct ListedFile {
     /// `None` for what is no source, and for a project file, whose content goes to the manifests.
     reading: Option<SourceResult>,
 }
-
-#[derive(Debug, Clone)]
-enum SourceReading {
-    Facts(Arc<SourceFacts>),
-    /// How many lines of it are not blank.
-    Lines(u32),
-}
-
-/// The reading of a source, or the reason that there is none.
-type SourceResult = Result<SourceReading, SourceGap>;
 
 impl SourceReadings {
     fn new(entries: Vec<ListedFilePair>, gaps: Vec<String>) -> Self {

@@ -5,6 +5,7 @@
 //! unless its tool is declared idempotent, and then under the same key. Results are JSON in UTF-8, within bounds, and
 //! hold no credential that was loaded.
 
+mod attempt_end;
 mod command;
 mod http;
 mod model;
@@ -21,6 +22,7 @@ use tokio::sync::{Mutex, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use self::attempt_end::AttemptEnd;
 use self::command::call_command;
 use self::http::call_server;
 use self::model::ask_model;
@@ -29,33 +31,15 @@ use self::set::{ReadyKind, ReadyTool};
 use crate::driver::Perform;
 use crate::records::{Recording, ToolReport};
 
+pub use self::attempt_end::MAX_RESULT;
 pub use self::http::check_http;
 pub use self::model::{AskedModels, ToolModels};
 pub use self::set::{ToolPlace, ToolSet};
 
 /// How many calls without effects are made at once.
 const AT_ONCE: usize = 16;
-/// The most bytes of a result.
-pub const MAX_RESULT: usize = 4 << 20;
 /// How long it is waited before a call is made again: at first, and at most.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
-
-/// How one attempt ended.
-#[derive(Debug)]
-enum AttemptEnd {
-    /// With a result: the text of a JSON value.
-    Answered(String),
-    /// Without one. Nothing of it was begun.
-    Unbegun(String),
-    /// Without one, by the tool's own word.
-    Refused(String),
-    /// It was begun, and how it ended is not known.
-    Doubtful(String),
-    /// Without one, for the lack of something that carries it out.
-    Lacking(ToolLack, String),
-    /// By an agent.
-    OfAgent(ToolOutcome),
-}
 
 /// Runs the agents that a run's tools call.
 pub trait ChildAgents: core::fmt::Debug + Send + Sync {
@@ -254,23 +238,6 @@ impl Perform for ToolPerformer<'_> {
             _ => ToolOutcome::Denied { message: "a program asks for calls of tools only".to_owned() },
         };
         EffectResult::Tool { outcome }
-    }
-}
-
-/// The result that a tool wrote, if it is JSON in UTF-8.
-fn json_result(bytes: Vec<u8>) -> Result<String, String> {
-    let text = String::from_utf8(bytes)
-        .map_err(|error| format!("its result is not UTF-8 from byte {} on", error.utf8_error().valid_up_to()))?;
-    let text = text.trim();
-    if text.is_empty() {
-        return Err("it wrote nothing, and its result is JSON; `null` is nothing".to_owned());
-    }
-    match serde_json::from_str::<serde::de::IgnoredAny>(text) {
-        Ok(_) => Ok(text.to_owned()),
-        Err(error) => {
-            let (line, column) = (error.line(), error.column());
-            Err(format!("its result is not JSON alone: line {line}, column {column}"))
-        }
     }
 }
 

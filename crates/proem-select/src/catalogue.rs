@@ -16,7 +16,6 @@ mod embedding;
 mod entry;
 pub mod finding;
 mod hash;
-mod jsonc;
 pub mod lines;
 pub mod manifest;
 mod modes;

@@ -23,11 +23,11 @@ mod translation;
 mod weights;
 pub mod words;
 
-pub use abstain::{TASK_SIGNAL_NAMES, TASK_SIGNALS, TaskSignals};
+pub use abstain::TASK_SIGNAL_NAMES;
 pub use corpus::{Corpus, CorpusCommit, CorpusFile, FilePurpose, MOST_TOUCHED, SubjectModel};
 pub use definitions::{
-    DEFINITION_SIGNAL_NAMES, DEFINITION_SIGNALS, DefinitionLook, DefinitionSignals, DefinitionSource, RankedDefinition,
-    definition_looks, rank_definitions,
+    DEFINITION_SIGNAL_NAMES, DefinitionLook, DefinitionSignals, DefinitionSource, RankedDefinition, definition_looks,
+    rank_definitions,
 };
 pub use document::{CommentStyle, MOST_BYTES, TermCount, import_terms};
 pub use language::TaskLanguage;
@@ -38,4 +38,4 @@ pub use signals::{FIRST_LATE, FileSignals, SIGNAL_NAMES, SIGNALS};
 pub use symbol::{CodeSymbol, LineSpan, SymbolKind};
 pub use task::{ContextTask, MOST_TERMS, Naming, QueryTerm};
 pub use translation::words_to_count;
-pub use weights::{AbstentionWeights, ContextWeights};
+pub use weights::{AbstentionWeights, ContextWeights, DEFINITION_SIGNALS, TASK_SIGNALS, TaskSignals};

@@ -31,18 +31,13 @@ pub enum Mode {
     Act,
 }
 
-impl Mode {
-    /// All modes in the order in which they win ties.
-    pub const ALL: [Self; 3] = [Self::Plan, Self::Review, Self::Act];
-
+proem_text::word_table! {
     /// The word used on the command line and in files.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Plan => "plan",
-            Self::Review => "review",
-            Self::Act => "act",
-        }
+    pub Mode {
+        // In the order in which modes win ties.
+        Plan = "plan",
+        Review = "review",
+        Act = "act",
     }
 }
 

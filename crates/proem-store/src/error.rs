@@ -40,7 +40,7 @@ pub struct Absence {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AbsenceRemedy {
-    /// List the runs.
+    /// See the runs that are recorded.
     ListRuns,
     /// List all runs, those without a call, too.
     ListAllRuns,

@@ -21,7 +21,7 @@ pub struct StoreOptions {
     pub zone: jiff::tz::TimeZone,
 }
 
-/// The access to a store.
+/// Permission to read a store, or to write to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreAccess {
     /// To read and write.
@@ -30,7 +30,7 @@ pub enum StoreAccess {
     Read,
 }
 
-/// The creator of a store.
+/// The one that may make a store that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoreCreator {
     /// This installation: it may be written.

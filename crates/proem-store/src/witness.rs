@@ -33,6 +33,8 @@ use self::comparison::FoundWitness;
 pub(crate) use self::comparison::{RecordedEffects, TakenUp, WitnessTrouble};
 pub(crate) use self::file::witness_path;
 use self::file::{Lock, is_in_place, lock_witness, open_witness, place_seal, put_in_place, unusable_witness};
+pub use self::line::EffectOutcome;
+pub(crate) use self::line::WitnessOwner;
 use self::line::{EffectPlace, LineKind, SealedLine, WitnessLine};
 use crate::epoch;
 use crate::error::Error;
@@ -41,60 +43,6 @@ use crate::file::OpenMode;
 use crate::record::{digest_of, digest_text};
 use crate::sqlite::{place, run_on_file_thread};
 use crate::store::Store;
-
-/// The outcome of an effect, as its performer saw it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EffectOutcome {
-    /// The receiver has it.
-    Sent,
-    /// The receiver refused it for good.
-    Failed,
-    /// Nothing was handed over.
-    NotSent,
-    /// Nobody saw what became of it.
-    Unknown,
-}
-
-impl EffectOutcome {
-    /// The name in the witness and in documents.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Sent => "sent",
-            Self::Failed => "failed",
-            Self::NotSent => "not-sent",
-            Self::Unknown => "unknown",
-        }
-    }
-
-    const fn kind(self) -> LineKind {
-        match self {
-            Self::Sent => LineKind::Sent,
-            Self::Failed => LineKind::Failed,
-            Self::NotSent => LineKind::NotSent,
-            Self::Unknown => LineKind::Unknown,
-        }
-    }
-
-    const fn of_kind(kind: LineKind) -> Option<Self> {
-        match kind {
-            LineKind::Sent => Some(Self::Sent),
-            LineKind::Failed => Some(Self::Failed),
-            LineKind::NotSent => Some(Self::NotSent),
-            LineKind::Unknown => Some(Self::Unknown),
-            LineKind::Opened | LineKind::Intent => None,
-        }
-    }
-
-    /// The outcome that the records have as this event.
-    fn of_event(event: &str) -> Self {
-        match event {
-            "sent" => Self::Sent,
-            "fail" => Self::Failed,
-            _ => Self::Unknown,
-        }
-    }
-}
 
 /// Whether an effect is the first of its action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -305,14 +253,6 @@ pub(crate) fn renew_witness<'e>(
     }
     put_in_place(&file, &text, &path, owner.at.0)?;
     Ok(mark_of(&end))
-}
-
-/// The owner of a witness, and since when.
-pub(crate) struct WitnessOwner<'o> {
-    /// The records' id.
-    pub(crate) store: &'o str,
-    /// When it is made.
-    pub(crate) at: Time,
 }
 
 /// The effects that the records know, as a witness would have them.

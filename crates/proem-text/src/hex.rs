@@ -24,13 +24,33 @@ pub fn encode_hex(bytes: impl AsRef<[u8]>) -> String {
 /// ```
 #[must_use]
 pub fn decode_hex(text: &str) -> Option<Vec<u8>> {
-    let digit = |byte: u8| match byte {
-        b'0'..=b'9' => Some(byte.wrapping_sub(b'0')),
-        b'a'..=b'f' => Some(byte.wrapping_sub(b'a').wrapping_add(10)),
-        _ => None,
-    };
     let (pairs, []) = text.as_bytes().as_chunks::<2>() else { return None };
-    pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?)).collect()
+    let is_upper = |pair: &[u8; 2]| pair.iter().any(u8::is_ascii_uppercase);
+    pairs.iter().map(|pair| hex_byte(*pair).filter(|_| !is_upper(pair))).collect()
+}
+
+/// The value of a hexadecimal digit of either case, 0 to 15.
+#[must_use]
+pub const fn hex_digit(digit: u8) -> Option<u8> {
+    match digit {
+        b'0'..=b'9' => Some(digit.wrapping_sub(b'0')),
+        b'a'..=b'f' => Some(digit.wrapping_sub(b'a').wrapping_add(10)),
+        b'A'..=b'F' => Some(digit.wrapping_sub(b'A').wrapping_add(10)),
+        _ => None,
+    }
+}
+
+/// The byte of two hexadecimal digits of either case.
+///
+/// ```
+/// assert_eq!(proem_text::hex::hex_byte(*b"2F"), Some(0x2f));
+/// ```
+#[must_use]
+pub const fn hex_byte([high, low]: [u8; 2]) -> Option<u8> {
+    match (hex_digit(high), hex_digit(low)) {
+        (Some(high), Some(low)) => Some(high << 4 | low),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -43,6 +63,8 @@ mod tests {
             let digits = encode_hex([byte]);
             assert_eq!(digits, alloc::format!("{byte:02x}"));
             assert_eq!(decode_hex(&digits), Some(alloc::vec![byte]));
+            let is_digit = char::from(byte).to_digit(16).and_then(|value| u8::try_from(value).ok());
+            assert_eq!(hex_digit(byte), is_digit);
         }
         assert_eq!(encode_hex([]), "");
     }

@@ -18,9 +18,7 @@ impl Class {
     pub(crate) const LOWER: Self = Self(2);
     /// `Lm` and `Lo`.
     pub(crate) const CASELESS: Self = Self(4);
-    /// `M`.
     pub(crate) const MARK: Self = Self(8);
-    /// `N`.
     pub(crate) const NUMBER: Self = Self(16);
     /// `White_Space` but for the two of [`Self::NEWLINE`].
     pub(crate) const SPACE: Self = Self(32);
@@ -28,7 +26,6 @@ impl Class {
     pub(crate) const NEWLINE: Self = Self(64);
     /// Everything else.
     pub(crate) const OTHER: Self = Self(128);
-    /// `L`.
     pub(crate) const LETTER: Self = Self::UPPER.or(Self::LOWER).or(Self::CASELESS);
 
     /// Of either set.

@@ -79,7 +79,7 @@ impl StageTool {
             "jira_comment" => Some(Self::Comment),
             name => {
                 let kind = name.strip_prefix("update_")?;
-                ArtefactKind::ALL.into_iter().find(|known| known.as_str() == kind).map(Self::Update)
+                ArtefactKind::parse(kind).map(Self::Update)
             }
         }
     }
@@ -88,7 +88,7 @@ impl StageTool {
 /// One call of an answer.
 #[derive(Debug, Clone)]
 pub struct StageCall {
-    /// The tool.
+    /// The function of its contract that the model called.
     pub tool: StageTool,
     /// The call's arguments, under the answer's label.
     pub arguments: Untrusted<Json>,

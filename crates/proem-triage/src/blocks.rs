@@ -22,7 +22,7 @@ use self::signals::SignalDepth;
 use super::{
     artefact::{ArtefactField, ArtefactItemKind, Figure, ProjectFigures},
     charter::{CharterStatus, ProjectCharter},
-    date::utc_timestamp,
+    date::utc_day,
     plan::ArtefactSet,
 };
 
@@ -71,7 +71,7 @@ pub struct StageContext<'c> {
     pub policy: &'c Policy,
     /// The artefacts as they are.
     pub artefacts: &'c ArtefactSet,
-    /// The figures.
+    /// The counts of the project, for the prompt to cite.
     pub figures: &'c ProjectFigures,
     /// The actions of the last 24 hours, oldest first.
     pub actions: &'c [RecentAction],
@@ -205,9 +205,4 @@ fn policy_block(policy: &Policy) -> LabelTree {
 fn comma_list_or_nothing(names: impl Iterator<Item = String>) -> LabelTree {
     let names: Vec<String> = names.collect();
     if names.is_empty() { "nothing".into() } else { names.join(", ").into() }
-}
-
-/// The day of a time, in UTC.
-fn utc_day(time: Time) -> String {
-    utc_timestamp(time).get(..10).unwrap_or_default().to_owned()
 }

@@ -117,7 +117,7 @@ pub enum CharterStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CharterStakeholder {
-    /// The name.
+    /// As people call them, and as messages greet them.
     pub name: String,
     /// The person's role in the project.
     #[serde(default)]
@@ -132,7 +132,7 @@ pub struct CharterStakeholder {
 /// Something that was promised for a day.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CharterMilestone {
-    /// The name.
+    /// As the project's file calls it.
     pub name: String,
     /// The day, in milliseconds since 1970, at its beginning in UTC.
     pub due: i64,
@@ -341,7 +341,7 @@ impl CharterReader<'_> {
                 self.say(value.span().start, &format!("`{name}` is one line of 1 to 200 characters; write it"));
             }
         }
-        let level = AutonomyLevel::of_name(file.level.as_ref()).unwrap_or_else(|| {
+        let level = AutonomyLevel::parse(file.level.as_ref()).unwrap_or_else(|| {
             self.say(file.level.span().start, "`level` is one of monitoring, artefact and tactical; write one of them");
             AutonomyLevel::Monitoring
         });

@@ -46,7 +46,7 @@ use super::{
 
 pub use self::{
     confidence::{ClassificationBasis, ConfidenceTable},
-    facts::{Completion, Movement, Slip, Standstill, TicketNews},
+    facts::{Completion, Movement, Slip, Standstill, TicketNews, TriageProject},
     floors::FloorReason,
     holding::ImportanceFloor,
     judgement::{CountedJudgement, LearnedImportance},
@@ -75,17 +75,6 @@ const FLOOR_LEAD: i64 = 2 * words::UNIT;
 const LEARNED_SHARE: usize = 60;
 /// From how many categories on a large model is asked for.
 const MANY_CATEGORIES: usize = 3;
-
-/// The people of a project, from its file.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TriageProject {
-    /// The domains of the organisation; whatever is below one belongs to it.
-    pub own_domains: Vec<String>,
-    /// The addresses of the stakeholders.
-    pub stakeholders: Vec<String>,
-    /// A stakeholder's role in the project, by the address in lower case.
-    pub roles: BTreeMap<String, String>,
-}
 
 /// The context for classifying signals.
 #[derive(Debug, Clone, Copy)]

@@ -5,6 +5,7 @@
 
 use proem_engine::run::Time;
 use proem_guard::Untrusted;
+use proem_text::CalendarDate;
 
 /// The earliest time that is believed, 2000-01-01: what is older comes from a clock that nobody set.
 const EARLIEST: i64 = 946_684_800_000;
@@ -24,14 +25,14 @@ pub enum SignalTime {
     Doubtful {
         /// Its words.
         said: Untrusted<String>,
-        /// The fault.
+        /// The reason why it can't be believed.
         fault: TimeFault,
     },
     /// The source says nothing.
     Missing,
 }
 
-/// The fault of a time.
+/// The reason why a time can't be believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TimeFault {
     /// It is no time, or is written in a way that is not known.
@@ -44,23 +45,12 @@ pub enum TimeFault {
     Future,
 }
 
-impl TimeFault {
-    const ALL: [Self; 4] = [Self::Unreadable, Self::NoZone, Self::TooOld, Self::Future];
-
-    /// The word that it is written with.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Unreadable => "unreadable",
-            Self::NoZone => "no-zone",
-            Self::TooOld => "before-2000",
-            Self::Future => "in-the-future",
-        }
-    }
-
-    /// The fault of this word.
-    pub(super) fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|fault| fault.as_str() == word)
+proem_text::word_table! {
+    pub TimeFault {
+        Unreadable = "unreadable",
+        NoZone = "no-zone",
+        TooOld = "before-2000",
+        Future = "in-the-future",
     }
 }
 
@@ -79,11 +69,17 @@ pub(super) const fn believable(milliseconds: i64, now: Time) -> Result<Time, Tim
 #[must_use]
 pub fn utc_timestamp(time: Time) -> String {
     let (days, rest) = (time.0.div_euclid(86_400_000), time.0.rem_euclid(86_400_000));
-    let (year, month, day) = civil(days);
+    let date = CalendarDate::from_days(days);
     let (seconds, milliseconds) = (rest.div_euclid(1000), rest.rem_euclid(1000));
     let (hour, minute, second) =
         (seconds.div_euclid(3600), seconds.div_euclid(60).rem_euclid(60), seconds.rem_euclid(60));
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milliseconds:03}Z")
+    format!("{date}T{hour:02}:{minute:02}:{second:02}.{milliseconds:03}Z")
+}
+
+/// The day of a time in UTC: `2019-02-16`.
+#[must_use]
+pub fn utc_day(time: Time) -> String {
+    CalendarDate::from_days(time.0.div_euclid(86_400_000)).to_string()
 }
 
 /// Reads a time of any zone, in milliseconds since 1970.
@@ -102,14 +98,13 @@ pub(super) fn parse_timestamp(text: &str) -> Result<i64, TimeFault> {
 /// The day that a text begins with, such as `2019-02-15 00:00:00.0`, in days since 1970-01-01; whatever is behind it does
 /// not count.
 pub(super) fn leading_day(text: &str) -> Option<i64> {
-    let date = CivilDate::read(&mut DigitReader(text.trim().as_bytes())).ok()?;
-    date.seconds(0, 0, 0).is_ok().then(|| date.days())
+    DigitReader(text.trim().as_bytes()).date().ok()?.days()
 }
 
 /// `2019-02-15T19:11:18.321-0800`.
 fn from_internet(bytes: &[u8]) -> Result<i64, TimeFault> {
     let mut reader = DigitReader(bytes);
-    let date = CivilDate::read(&mut reader)?;
+    let date = reader.date()?;
     reader.after(b"Tt ")?;
     let (hour, minute) = (reader.number(2)?, reader.after(b":")?.number(2)?);
     let second = if reader.0.first() == Some(&b':') { reader.after(b":")?.number(2)? } else { 0 };
@@ -119,7 +114,7 @@ fn from_internet(bytes: &[u8]) -> Result<i64, TimeFault> {
         b"Z" | b"z" => 0,
         rest => zone_offset_seconds(rest)?,
     };
-    let seconds = date.seconds(hour, minute, second)?.saturating_sub(zone);
+    let seconds = seconds_to(date, hour, minute, second)?.saturating_sub(zone);
     Ok(seconds.saturating_mul(1000).saturating_add(millisecond))
 }
 
@@ -148,7 +143,7 @@ fn from_mail(text: &str) -> Result<i64, TimeFault> {
         Some(zone) => zone_of_mail(zone)?,
     };
     let month = i64::try_from(month).unwrap_or_default().saturating_add(1);
-    let seconds = CivilDate { year, month, day }.seconds(hour, minute, second)?;
+    let seconds = seconds_to(CalendarDate { year, month, day }, hour, minute, second)?;
     Ok(seconds.saturating_sub(zone).saturating_mul(1000))
 }
 
@@ -196,6 +191,12 @@ impl DigitReader<'_> {
         Ok(self)
     }
 
+    /// A date such as `2019-02-15`. Whether there is such a day is not looked at.
+    fn date(&mut self) -> Result<CalendarDate, TimeFault> {
+        let year = self.number(4)?;
+        Ok(CalendarDate { year, month: self.after(b"-")?.number(2)?, day: self.after(b"-")?.number(2)? })
+    }
+
     fn number(&mut self, digits: usize) -> Result<i64, TimeFault> {
         let (number, rest) = self.0.split_at_checked(digits).ok_or(TimeFault::Unreadable)?;
         self.0 = rest;
@@ -222,62 +223,12 @@ fn parse_digits(text: &str, most: usize) -> Result<i64, TimeFault> {
     text.parse().ok().filter(|_| is_plain).ok_or(TimeFault::Unreadable)
 }
 
-struct CivilDate {
-    year: i64,
-    month: i64,
-    day: i64,
-}
-
-impl CivilDate {
-    fn read(reader: &mut DigitReader<'_>) -> Result<Self, TimeFault> {
-        Ok(Self { year: reader.number(4)?, month: reader.after(b"-")?.number(2)?, day: reader.after(b"-")?.number(2)? })
-    }
-
-    /// Seconds from 1970 to this time of day, if there is such a day and time. A leap second is the one before it.
-    fn seconds(&self, hour: i64, minute: i64, second: i64) -> Result<i64, TimeFault> {
-        let is_time = (0..=23).contains(&hour) && (0..=59).contains(&minute) && (0..=60).contains(&second);
-        let days = self.days();
-        if !is_time || !(1..=12).contains(&self.month) || civil(days) != (self.year, self.month, self.day) {
-            return Err(TimeFault::Unreadable);
-        }
-        let of_day = hour.saturating_mul(3600).saturating_add(minute.saturating_mul(60)).saturating_add(second.min(59));
-        Ok(days.saturating_mul(86_400).saturating_add(of_day))
-    }
-
-    /// Days since 1970-01-01 in the Gregorian calendar.
-    ///
-    /// Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `days_from_civil`.
-    fn days(&self) -> i64 {
-        let year = if self.month <= 2 { self.year.saturating_sub(1) } else { self.year };
-        let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
-        let month = self.month.saturating_add(9).rem_euclid(12);
-        let of_year =
-            month.saturating_mul(153).saturating_add(2).div_euclid(5).saturating_add(self.day).saturating_sub(1);
-        let of_era = of_era
-            .saturating_mul(365)
-            .saturating_add(of_era.div_euclid(4))
-            .saturating_sub(of_era.div_euclid(100))
-            .saturating_add(of_year);
-        era.saturating_mul(146_097).saturating_add(of_era).saturating_sub(719_468)
-    }
-}
-
-/// Year, month and day of a day since 1970-01-01.
-///
-/// Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`.
-fn civil(days: i64) -> (i64, i64, i64) {
-    let days = days.saturating_add(719_468);
-    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let leaps =
-        of_era.div_euclid(1460).saturating_sub(of_era.div_euclid(36_524)).saturating_add(of_era.div_euclid(146_096));
-    let year = of_era.saturating_sub(leaps).div_euclid(365);
-    let before = year.saturating_mul(365).saturating_add(year.div_euclid(4)).saturating_sub(year.div_euclid(100));
-    let of_year = of_era.saturating_sub(before);
-    let month = of_year.saturating_mul(5).saturating_add(2).div_euclid(153);
-    let day = of_year.saturating_sub(month.saturating_mul(153).saturating_add(2).div_euclid(5)).saturating_add(1);
-    let month = if month < 10 { month.saturating_add(3) } else { month.saturating_sub(9) };
-    let year = year.saturating_add(era.saturating_mul(400));
-    (if month <= 2 { year.saturating_add(1) } else { year }, month, day)
+/// Seconds from 1970 to this time of day, if there is such a day and time. A leap second is the one before it.
+fn seconds_to(date: CalendarDate, hour: i64, minute: i64, second: i64) -> Result<i64, TimeFault> {
+    let is_time = (0..=23).contains(&hour) && (0..=59).contains(&minute) && (0..=60).contains(&second);
+    let days = date.days().filter(|_| is_time).ok_or(TimeFault::Unreadable)?;
+    let of_day = hour.saturating_mul(3600).saturating_add(minute.saturating_mul(60)).saturating_add(second.min(59));
+    Ok(days.saturating_mul(86_400).saturating_add(of_day))
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ pub use self::{
         SignalTrait, SignalTraits, Slip, Standstill, TicketNews, TriageLexicon, TriageProject, classify_each,
         classify_signals, traits,
     },
-    date::{SignalTime, TimeFault, utc_timestamp},
+    date::{SignalTime, TimeFault, utc_day, utc_timestamp},
     log::{SignalArrival, SignalLog},
     sanitise::{
         SanitisedField, SanitisedSignal, SenderQuarantine, SignalEffects, SignalThreat, kept_out_by_sender, original,

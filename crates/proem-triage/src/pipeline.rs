@@ -74,7 +74,7 @@ pub struct PipelineEnd {
 /// A request that would be made.
 #[derive(Debug)]
 pub struct StageForecast {
-    /// The stage.
+    /// The stage of the pipeline that it is about.
     pub stage: PipelineStage,
     /// The model that would be asked.
     pub model: PipelineModel,

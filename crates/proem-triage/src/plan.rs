@@ -18,6 +18,7 @@ mod background;
 mod backlog;
 mod comments;
 mod conflicts;
+mod context;
 mod cycle;
 mod finish;
 mod group;
@@ -49,7 +50,8 @@ use super::answer::DraftFault;
 use super::contract::{EscalationReason, RecommendedAction, TimeSensitivity};
 
 pub use self::{
-    cycle::{ArtefactGate, ArtefactSet, CycleContext, CycleMember, CyclePlan, plan_cycle},
+    context::{ArtefactGate, ArtefactSet, CycleContext, CycleMember, CyclePlan},
+    cycle::plan_cycle,
     outcome::{SignalOutcome, SignalOutcomeKind},
     principals::{agreement, principals},
 };
@@ -130,7 +132,7 @@ pub struct PlannedQuestion {
     pub background: Vec<String>,
     /// Its sources, contained.
     pub about: LabelTree,
-    /// The options.
+    /// The choices of the person, the recommended one first.
     pub options: Vec<PlannedOption>,
     /// The id of the option that is recommended, and why.
     pub recommended: (&'static str, &'static str),

@@ -19,7 +19,6 @@ pub(super) fn is_document(value: &Json) -> bool {
     value.get("type").and_then(Json::as_str) == Some("doc") && value.get("content").is_some_and(Json::is_array)
 }
 
-/// The text of a document.
 pub(super) fn document_text(document: &Json) -> String {
     block_lines(node_children(document), 0).join("\n")
 }

@@ -66,7 +66,7 @@ pub struct SanitisedField {
     pub name: &'static str,
     /// Which of several with that name, from 0.
     pub index: usize,
-    /// The verdict.
+    /// The strictest answer of the guard about the text.
     pub verdict: Verdict,
     /// The readable text. `None` if it is out.
     pub text: Option<Untrusted<String>>,
@@ -86,11 +86,11 @@ pub struct SanitisedField {
 pub struct SignalThreat {
     /// The resulting verdict.
     pub verdict: Verdict,
-    /// The field.
+    /// As the source calls it.
     pub field: &'static str,
     /// The rule, as documentation names it: `override/ignore`.
     pub rule: &'static str,
-    /// Its meaning.
+    /// The aim of the attack, in words of ours.
     pub meaning: &'static str,
 }
 

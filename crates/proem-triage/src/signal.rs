@@ -2,8 +2,6 @@
 
 mod form;
 
-use std::fmt;
-
 use proem_guard::{LabelTree, Untrusted};
 use proem_text::{Label, Source};
 
@@ -26,7 +24,7 @@ pub struct ProjectSignal {
     pub revision: String,
     /// When it happened, as the source says. It orders revisions and drives nothing.
     pub time: SignalTime,
-    /// The sender.
+    /// The person or account, and how far that is proven. `None` if the source names nobody.
     pub sender: Option<SignalSender>,
     /// The ticket that it is about, such as `TES-41`.
     pub ticket: Option<Untrusted<String>>,
@@ -56,28 +54,17 @@ pub enum SignalSource {
     Plain,
 }
 
+proem_text::word_table! {
+    pub SignalSource {
+        Jira = "jira",
+        Outlook = "outlook",
+        Asana = "asana",
+        Mail = "mail",
+        Plain = "plain",
+    }
+}
+
 impl SignalSource {
-    /// All of them.
-    pub const ALL: [Self; 5] = [Self::Jira, Self::Outlook, Self::Asana, Self::Mail, Self::Plain];
-
-    /// The word that it is written with.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Jira => "jira",
-            Self::Outlook => "outlook",
-            Self::Asana => "asana",
-            Self::Mail => "mail",
-            Self::Plain => "plain",
-        }
-    }
-
-    /// The source of this word.
-    #[must_use]
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|source| source.as_str() == word)
-    }
-
     /// The label of what is under a name of ours: `jira/comment`, the name in the guard's table of verdicts.
     ///
     /// Several comments have the label of one, and so have bodies, and two forms of a
@@ -213,32 +200,13 @@ pub enum SenderAuthentication {
     DmarcAligned,
 }
 
-impl SenderAuthentication {
-    /// All of them, the weakest first.
-    pub const ALL: [Self; 5] =
-        [Self::Unverified, Self::DmarcFailed, Self::DmarcUnknown, Self::SourceAccount, Self::DmarcAligned];
-
-    /// The word that it is written with.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Unverified => "unverified",
-            Self::DmarcFailed => "dmarc-failed",
-            Self::DmarcUnknown => "dmarc-unknown",
-            Self::SourceAccount => "source-account",
-            Self::DmarcAligned => "dmarc-aligned",
-        }
-    }
-
-    /// The one of this word.
-    #[must_use]
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|found| found.as_str() == word)
-    }
-}
-
-impl fmt::Display for SenderAuthentication {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
+proem_text::word_table! {
+    pub SenderAuthentication: Display {
+        // The weakest first.
+        Unverified = "unverified",
+        DmarcFailed = "dmarc-failed",
+        DmarcUnknown = "dmarc-unknown",
+        SourceAccount = "source-account",
+        DmarcAligned = "dmarc-aligned",
     }
 }

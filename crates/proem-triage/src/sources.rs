@@ -75,7 +75,7 @@ pub enum AnswerEnd {
 /// Something that is no signal, or a broken one.
 #[derive(Debug)]
 pub struct MalformedSignal {
-    /// Its place.
+    /// The line or page of its file.
     pub place: SignalPlace,
     /// Why it could not be read, in words of ours: lower case, no full stop.
     pub reason: String,

@@ -179,7 +179,7 @@ impl Rendered {
         messages
     }
 
-    /// Its tokens.
+    /// The number of tokens of all messages, by the model's tokeniser.
     #[must_use]
     pub fn tokens(&self) -> usize {
         self.prepared.request.assembly.tokens()

@@ -30,7 +30,7 @@ pub struct Toolbox {
 /// A tool with how likely a task needs it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RankedTool {
-    /// Its name.
+    /// As the catalogue names it.
     pub name: String,
     /// How likely the task needs it: 0 to 1, calibrated.
     pub probability: f32,

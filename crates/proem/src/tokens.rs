@@ -9,7 +9,7 @@ use crate::Error;
 /// A number of tokens, and how far it can be relied on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenCount {
-    /// The tokens.
+    /// The number of tokens, by the tokeniser that was used.
     pub tokens: usize,
     /// [`Exactness::Exact`] where the model's own tokeniser counted, [`Exactness::Estimate`] where its tokeniser is
     /// not public or not known and another one's count was scaled.

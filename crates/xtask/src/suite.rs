@@ -33,7 +33,6 @@ const TEST_THREADS: &str = "RUST_TEST_THREADS";
 /// A built test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TestBinary {
-    /// Its package.
     pub(crate) package: String,
     /// The target's name: the crate's for tests in its sources.
     name: String,

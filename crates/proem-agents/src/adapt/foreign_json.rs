@@ -1,6 +1,7 @@
 //! Values of JSON that somebody else wrote.
 
 use proem_guard::show;
+use proem_text::shorten_text;
 use serde_json::{Map, Value as Json};
 
 /// The characters of a name that messages show.
@@ -72,10 +73,5 @@ pub(super) const fn json_kind_words(value: &Json) -> &'static str {
 /// A name as messages show it: escaped, and cut after sixty characters.
 #[must_use]
 pub fn quote_json_name(name: &str) -> String {
-    let shown = show::terminal_str(name).into_string();
-    let mut short: String = shown.chars().take(SHOWN).collect();
-    if short.len() < shown.len() {
-        short.push('…');
-    }
-    format!("`{short}`")
+    format!("`{}`", shorten_text(show::terminal_str(name).as_str(), SHOWN))
 }

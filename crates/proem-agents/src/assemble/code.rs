@@ -69,7 +69,7 @@ const SHORTEST_WORD: usize = 4;
 /// A definition in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Definition {
-    /// Its name.
+    /// The name by which the source defines it, without its scope.
     pub name: String,
     /// All of it.
     pub lines: LineSpan,
@@ -103,7 +103,7 @@ pub struct FileQuestion<'q> {
     /// The lines that speak for it, such as where a stack trace leads; without any, and without a definition that the
     /// task concerns, lines with the task's words represent them.
     pub places: &'q [LineSpan],
-    /// The task.
+    /// The words of the person who wants something done.
     pub task: &'q str,
     /// Names of what is to be changed, here or elsewhere: who calls it has to follow.
     pub callees: &'q [String],

@@ -68,7 +68,6 @@ pub(super) struct PromptContext<'a> {
     pub(super) files: Vec<LabelTree>,
 }
 
-/// The memories in the prompt.
 pub(super) struct PromptMemories<'a> {
     /// Facts that bear on the task.
     pub(super) memories: &'a MemorySelection,

@@ -22,7 +22,7 @@ const LONGEST: usize = 160;
 /// A command and where it is said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ManifestCommand {
-    /// Its purpose.
+    /// One of the usual steps of a project.
     pub purpose: CommandPurpose,
     /// The command, on one line.
     pub command: String,
@@ -33,28 +33,27 @@ pub struct ManifestCommand {
 /// The purpose of a command, in the order in which they are named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CommandPurpose {
-    /// It builds.
+    /// It compiles or packs the project.
     Build,
     /// It runs tests.
     Test,
     /// It checks without running.
     Lint,
-    /// It formats.
+    /// It rewrites sources in the project's style.
     Format,
 }
 
-impl CommandPurpose {
+proem_text::word_table! {
     /// One word for prompts.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Build => "build",
-            Self::Test => "test",
-            Self::Lint => "lint",
-            Self::Format => "format",
-        }
+    pub CommandPurpose {
+        Build = "build",
+        Test = "test",
+        Lint = "lint",
+        Format = "format",
     }
+}
 
+impl CommandPurpose {
     /// The purpose in the words of a target, script or command: the first telling word counts, so that `cargo test
     /// --package x` tests and `cargo fmt --check` formats.
     fn of_words(text: &str) -> Option<Self> {

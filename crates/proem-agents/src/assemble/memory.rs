@@ -13,7 +13,7 @@ use proem_engine::Error;
 use proem_guard::{Untrusted, Verdict};
 use proem_select::catalogue::{Sha256Hash, text_hash};
 use proem_select::embedding::Vector;
-use proem_text::words::search_words;
+use proem_text::{CalendarDate, words::search_words};
 
 use super::place_facts::RememberedEntry;
 use super::selecting::SelectionTask;
@@ -32,7 +32,6 @@ const WITHOUT_WORDS: f32 = 0.25;
 /// A task that memories are picked for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MemoryTask<'r> {
-    /// Its text.
     pub(crate) text: &'r str,
     /// The weights of its words as selection has them. `None` if there is no selection.
     pub(crate) selecting: Option<&'r SelectionTask<'r>>,
@@ -165,23 +164,9 @@ pub(crate) fn pick(
 
 /// An entry's text as the prompt shows it: its day and line, then the text.
 pub(crate) fn memory_line(kept: &PickedMemory, file: &str, text: Untrusted<String>) -> Untrusted<String> {
-    let day = kept.time.map_or_else(|| String::from("no date"), day_of_seconds);
+    let day = kept.time.map_or_else(|| String::from("no date"), |time| CalendarDate::from_seconds(time).to_string());
     let line = kept.line;
     text.map(|text| format!("({day}, {file} line {line}) {text}"))
-}
-
-/// The day of a time in UTC, as `2026-11-22` (Hinnant, *chrono-compatible low-level date algorithms*).
-fn day_of_seconds(seconds: i64) -> String {
-    let days = seconds.div_euclid(86_400).saturating_add(719_468);
-    let era = days.div_euclid(146_097);
-    let of_era = days.rem_euclid(146_097);
-    let years = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * years + years / 4 - years / 100);
-    let shifted = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let year = era.saturating_mul(400).saturating_add(years).saturating_add(i64::from(month <= 2));
-    format!("{year:04}-{month:02}-{day:02}")
 }
 
 fn telling_words(text: &str) -> impl Iterator<Item = String> {
@@ -257,14 +242,5 @@ mod tests {
             pick(&entries, &task(Some(&meaning)), 3, &mut |_| Verdict::Allow).expect_err("two models").kind(),
             ErrorKind::InvalidVector
         );
-    }
-
-    #[test]
-    fn days_are_those_of_the_calendar() {
-        for (seconds, expected) in
-            [(0, "1970-01-01"), (951_782_400, "2000-02-29"), (-1, "1969-12-31"), (1_795_305_600, "2026-11-22")]
-        {
-            assert_eq!(day_of_seconds(seconds), expected);
-        }
     }
 }

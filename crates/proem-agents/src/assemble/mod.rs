@@ -233,7 +233,7 @@ impl Task {
 /// Everything that one assembly is made from.
 #[derive(Debug)]
 pub struct AssemblyRequest<'r> {
-    /// The task.
+    /// The person's words, with author and mode.
     pub task: &'r Task,
     /// The known facts about the place.
     pub gathered: &'r PlaceFacts,

@@ -31,7 +31,7 @@ pub struct PlaceFacts {
 /// A command that a file of the repository says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandFact {
-    /// Its purpose.
+    /// One of the usual steps of a project.
     pub purpose: CommandPurpose,
     /// The command, on one line.
     pub command: Untrusted<String>,
@@ -137,19 +137,16 @@ pub enum PathStatus {
     Untracked,
 }
 
-impl PathStatus {
+proem_text::word_table! {
     /// One word for prompts and reports.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Added => "added",
-            Self::Modified => "modified",
-            Self::Deleted => "deleted",
-            Self::Renamed => "renamed",
-            Self::TypeChanged => "type changed",
-            Self::Unmerged => "in conflict",
-            Self::Untracked => "untracked",
-        }
+    pub PathStatus {
+        Added = "added",
+        Modified = "modified",
+        Deleted = "deleted",
+        Renamed = "renamed",
+        TypeChanged = "type changed",
+        Unmerged = "in conflict",
+        Untracked = "untracked",
     }
 }
 

@@ -104,17 +104,14 @@ pub enum ContextDepth {
     Full,
 }
 
-impl ContextDepth {
+proem_text::word_table! {
     /// The word for it on the command line and in configuration.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Paths => "paths",
-            Self::Outline => "outline",
-            Self::Parts => "parts",
-            Self::Full => "full",
-        }
+    pub ContextDepth {
+        None = "none",
+        Paths = "paths",
+        Outline = "outline",
+        Parts = "parts",
+        Full = "full",
     }
 }
 

@@ -28,18 +28,13 @@ pub enum SplitDestination {
     Project,
 }
 
-impl SplitDestination {
-    /// All parts, in the order in which a prompt has them.
-    pub const ALL: [Self; 3] = [Self::Constitution, Self::Rules, Self::Project];
-
+proem_text::word_table! {
     /// The part's name, as files and tables give it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Constitution => "constitution",
-            Self::Rules => "rules",
-            Self::Project => "project rules",
-        }
+    pub SplitDestination {
+        // In the order in which a prompt has the parts.
+        Constitution = "constitution",
+        Rules = "rules",
+        Project = "project rules",
     }
 }
 
@@ -65,7 +60,7 @@ pub struct SplitParagraph<'t> {
     pub text: &'t str,
     /// Its destination.
     pub part: SplitDestination,
-    /// The reason.
+    /// The sign that put the paragraph there.
     pub reason: SplitReason,
 }
 

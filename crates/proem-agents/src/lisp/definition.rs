@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// An agent, as its file defines it.
 #[derive(Debug, Clone)]
 pub struct AgentDefinition {
-    /// Its name.
+    /// As `proem run` names it: a path in the book, without the file's ending.
     pub name: String,
     /// Its mission. `{{name}}` represents an input.
     pub mission: String,
@@ -101,7 +101,7 @@ pub struct ToolDefinition {
     pub kind: ToolKind,
 }
 
-/// The terms of a parameter.
+/// The type, label and default of an agent's parameter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ParameterTerms {
     /// The trusted input whose members are the values that it may have.

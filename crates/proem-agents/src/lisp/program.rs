@@ -33,13 +33,13 @@ const MAX_QUESTIONS: u32 = 5;
 pub struct ProgramTerms {
     /// The agent whose tools it calls.
     pub agent: Arc<AgentDefinition>,
-    /// The program.
+    /// The checked program that runs.
     pub program: Arc<Program>,
     /// Its input, a map.
     pub context: Value,
     /// Its memory, a map.
     pub memory: Value,
-    /// Its limits.
+    /// The most that it may compute, keep and print.
     pub limits: Limits,
     /// Seals its state.
     pub key: StateKey,
@@ -80,11 +80,11 @@ pub fn policy_hash(texts: &[&str]) -> PolicyHash {
 /// How a program ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ProgramEnd {
-    /// With a value.
+    /// It returned this value.
     Value(Value),
     /// With a value that isn't what the signature says.
     Mismatch(Value, Vec<SignatureProblem>),
-    /// With `fail`.
+    /// It called `fail` with this value.
     Fail(Value),
     /// It could not go on.
     Problem(Problem),
@@ -92,7 +92,7 @@ pub enum ProgramEnd {
     Cancelled(CancelReason),
 }
 
-/// The outcome of a program.
+/// The end of a program, with its output and usage.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProgramOutcome {
     /// How it ended.

@@ -15,15 +15,12 @@ pub enum HopAction {
     Finalize,
 }
 
-impl HopAction {
+proem_text::word_table! {
     /// The word in prompts, schemas and reports.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::CalculateMetric => "CALCULATE_METRIC",
-            Self::ExpandGraph => "EXPAND_GRAPH",
-            Self::Finalize => "FINALIZE",
-        }
+    pub HopAction {
+        CalculateMetric = "CALCULATE_METRIC",
+        ExpandGraph = "EXPAND_GRAPH",
+        Finalize = "FINALIZE",
     }
 }
 

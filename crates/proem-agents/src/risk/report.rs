@@ -101,15 +101,11 @@ pub enum AssessmentMode {
     Degraded,
 }
 
-impl AssessmentMode {
-    /// The word used in reports.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Investigated => "INVESTIGATED",
-            Self::Rules => "RULES",
-            Self::Degraded => "DEGRADED",
-        }
+proem_text::word_table! {
+    pub AssessmentMode {
+        Investigated = "INVESTIGATED",
+        Rules = "RULES",
+        Degraded = "DEGRADED",
     }
 }
 

@@ -434,7 +434,7 @@ impl ModelAccess {
 /// A prompt with its contract, and what it shows of what was learned.
 #[derive(Debug)]
 pub struct ContractedPrompt {
-    /// The prompt.
+    /// The prompt file, parsed and checked.
     pub prompt: Prompt,
     /// The required form of its answers: a value or calls, never any text.
     pub contract: AnswerContract,

@@ -180,7 +180,6 @@ enum PromptFileForm {
     Literal,
 }
 
-/// The sources of a basis.
 #[derive(Debug)]
 pub(crate) struct BasisSource<'b> {
     /// The book with the prompts' files.
@@ -258,7 +257,7 @@ pub fn of_assembly(book: &Book, prompt: &Prompt, guard: &GuardFiles) -> BTreeMap
 pub struct RecordedTexts {
     /// Its files, by name.
     pub files: BTreeMap<String, String>,
-    /// Its inputs.
+    /// The values that the prompt was filled with, in their written order.
     pub inputs: OrderedJson,
     /// Which of them was changed in the record, in words, if one was.
     pub changed: Option<String>,

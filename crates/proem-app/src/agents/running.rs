@@ -159,7 +159,7 @@ impl Resumption {
         Ok(Self { run, detail, booking: None })
     }
 
-    /// The run.
+    /// The run that is gone on with, in its agent's own form.
     #[must_use]
     pub fn run(&self) -> &dyn AgentRun {
         self.run.as_ref()

@@ -57,7 +57,7 @@ const LANGUAGES: [(&str, &[&str]); 28] = [
 pub struct Picture {
     /// Its path as it was named.
     pub path: String,
-    /// Its facts.
+    /// Width, height and bytes, from the file itself.
     pub facts: MediaFacts,
     /// An address that holds it.
     pub address: String,
@@ -84,9 +84,9 @@ impl Picture {
 pub struct Attachment {
     /// Its path as it was named.
     pub path: String,
-    /// Its language.
+    /// The name of its language after an opening fence. Empty if it has none.
     pub language: &'static str,
-    /// Its text.
+    /// Its content, decoded.
     pub text: String,
 }
 

@@ -16,9 +16,9 @@ use crate::runs::TextsByHash;
 pub struct EarlierAnswer {
     /// The run that it is from.
     pub run: RunId,
-    /// The question.
+    /// The person's words, as they were recorded.
     pub question: String,
-    /// The answer.
+    /// The model's words, as they were recorded.
     pub answer: String,
 }
 

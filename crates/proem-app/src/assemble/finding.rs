@@ -18,7 +18,7 @@ use crate::project::OpenProject;
 /// The findings, and the time they took.
 #[derive(Debug)]
 pub struct TaskFinding {
-    /// The context.
+    /// The facts about the place, with the files and commits found.
     pub context: TaskContext,
     /// How long finding took.
     pub took: Duration,

@@ -101,16 +101,12 @@ pub enum ModelVerdict {
     Unknown,
 }
 
-impl ModelVerdict {
-    /// Its name.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Holds => "holds",
-            Self::Fails => "fails",
-            Self::Undecided => "undecided",
-            Self::Unknown => "unknown",
-        }
+proem_text::word_table! {
+    pub ModelVerdict {
+        Holds = "holds",
+        Fails = "fails",
+        Undecided = "undecided",
+        Unknown = "unknown",
     }
 }
 
@@ -121,11 +117,11 @@ pub struct ModelStanding {
     pub prompt: String,
     /// The requested role, such as `small`.
     pub role: String,
-    /// The model.
+    /// As the configuration names it, with its provider.
     pub model: String,
     /// Its address.
     pub endpoint: String,
-    /// Its cases.
+    /// The result of each case of the prompt, in the order of the file.
     pub cases: Vec<BookCaseResult>,
     /// The spending.
     pub purse: LivePurse,

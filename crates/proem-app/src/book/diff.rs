@@ -17,7 +17,7 @@ use crate::error::Error;
 pub struct BookDifference {
     /// The first, as `agent/name@version`.
     pub first: String,
-    /// The second.
+    /// The newer side of the comparison.
     pub second: String,
     /// The second version's own list of changes.
     pub changes: Option<String>,
@@ -30,7 +30,7 @@ pub struct BookDifference {
 /// A section of one version, of the other, or of both.
 #[derive(Debug)]
 pub struct SectionDifference {
-    /// Its name.
+    /// As the prompt file names it.
     pub name: String,
     /// As the first has it.
     pub first: Option<SectionSide>,

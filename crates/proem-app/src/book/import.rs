@@ -26,7 +26,7 @@ use crate::project::{BOOK, find_git, locate_project};
 /// The source and target of an import.
 #[derive(Debug, Clone)]
 pub struct ImportOptions {
-    /// The files.
+    /// The prompt files to import, in the order given.
     pub files: Vec<PathBuf>,
     /// A folder in the project whose book takes the prompts.
     pub root: PathBuf,

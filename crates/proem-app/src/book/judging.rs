@@ -124,7 +124,6 @@ impl Judges {
 pub(super) struct JudgedCase<'c> {
     /// The case's inputs.
     pub(super) inputs: &'c OrderedJson,
-    /// The answer.
     pub(super) answer: &'c Json,
     /// The number of the run, by which records tell runs of one command apart.
     pub(super) line: u32,

@@ -4,6 +4,7 @@ use std::fmt;
 
 use proem_engine::call::NanoDollars;
 use proem_guard::show;
+use proem_text::shorten_text;
 use schemars::JsonSchema;
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -122,11 +123,7 @@ impl<T> Visitor<'_> for AmountVisitor<T> {
 /// An argument as messages show it.
 fn shown_argument(text: &str) -> String {
     const MOST: usize = 40;
-    let shown = show::terminal_str(text).into_string();
-    if shown.chars().count() <= MOST {
-        return shown;
-    }
-    shown.chars().take(MOST - 1).chain(['…']).collect()
+    shorten_text(show::terminal_str(text).as_str(), MOST).into_owned()
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use proem_runtime::{AllProcessors, Environment};
 use proem_select::context::words::{Term, distinct_words};
 use proem_select::context::{ContextTask, ContextWeights, FilePurpose, SubjectModel, likeliest_files, words_to_count};
 
-use super::{ContextPatience, ContextQuery};
+use super::candidates::{ContextPatience, ContextQuery};
 use crate::error::Error;
 use crate::project::{OpenProject, unix_seconds};
 use crate::trust::sha256_hex;

@@ -6,7 +6,7 @@
 use proem_text::normalise::without_accents;
 use proem_text::words::search_words;
 
-use super::{TaskCandidates, text_for_code};
+use super::candidates::{TaskCandidates, text_for_code};
 
 /// So many words beside those of replies are a task, wherever they are.
 const TASK: usize = 3;

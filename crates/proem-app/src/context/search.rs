@@ -13,10 +13,10 @@ use proem_select::context::{
     SIGNALS, SubjectModel, is_named_by, rank_definitions, rank_files,
 };
 
+use super::candidates::{Contents, ContextCommit, ContextFile, ContextQuery, TaskCandidates, repository_text};
 use super::evidence::{EvidenceWords, evidence_words};
 use super::general::GeneralTask;
 use super::reading::RepositoryReading;
-use super::{Contents, ContextCommit, ContextFile, ContextQuery, TaskCandidates, repository_text};
 use crate::error::Error;
 use crate::project::OpenProject;
 

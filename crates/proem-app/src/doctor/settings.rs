@@ -37,16 +37,12 @@ pub enum SettingOrigin {
     Lowered,
 }
 
-impl SettingOrigin {
-    /// Its name.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Default => "default",
-            Self::User => "user",
-            Self::Project => "project",
-            Self::Lowered => "lowered",
-        }
+proem_text::word_table! {
+    pub SettingOrigin {
+        Default = "default",
+        User = "user",
+        Project = "project",
+        Lowered = "lowered",
     }
 }
 

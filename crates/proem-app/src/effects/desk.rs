@@ -11,7 +11,7 @@ use proem_store::{FileSystemKind, Store, StoreAccess, StoreCreator};
 use rustix::io::Errno;
 
 use super::policy;
-use super::sweep::SweepGrounds;
+use super::sweep::grounds::SweepGrounds;
 use crate::config::KeepRecords;
 use crate::error::Error;
 use crate::guarding::LazyGuard;
@@ -23,7 +23,7 @@ use crate::triage::charter;
 /// The actions of a project, open to read or to write.
 #[derive(Debug)]
 pub struct ActionDesk<'p> {
-    /// The project.
+    /// The project whose actions these are, with its configuration and trust.
     pub project: &'p OpenProject,
     /// The policy in force.
     pub policy: Policy,

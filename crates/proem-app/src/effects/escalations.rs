@@ -20,13 +20,13 @@ use crate::when;
 /// A decision that was written.
 #[derive(Debug)]
 pub struct MadeDecision {
-    /// The result.
+    /// The consequence of the decision.
     pub result: DecisionResult,
     /// Its item in the decision log. `None` in a project that is not triaged.
     pub log: Option<ArtefactItemId>,
 }
 
-/// The result of a decision.
+/// The consequence of a person's decision.
 #[derive(Debug)]
 pub enum DecisionResult {
     /// The option does nothing.

@@ -35,7 +35,7 @@ const MINUTE: i64 = 60_000;
 pub struct Proposal {
     /// Its key. `None` for an action that no list has.
     pub key: Option<EffectKey>,
-    /// The action.
+    /// An action with its target and fields.
     pub action: ProposedAction,
     /// The decision about it.
     pub decision: Decision,
@@ -454,6 +454,5 @@ pub(super) enum NewProposal {
 pub(super) struct Standing {
     /// The action.
     pub(super) key: EffectKey,
-    /// The version.
     pub(super) version: ActionVersion,
 }

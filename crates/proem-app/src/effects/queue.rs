@@ -350,7 +350,7 @@ fn cause_tree(written: &str) -> Option<LabelTree> {
 
 /// The level of autonomy at which a person approved an action last.
 pub(super) fn approved_at(detail: &ActionDetail) -> Option<AutonomyLevel> {
-    let level = |details: &Json| AutonomyLevel::of_name(details.get("level")?.as_str()?);
+    let level = |details: &Json| AutonomyLevel::parse(details.get("level")?.as_str()?);
     detail.transitions.iter().rev().find_map(|made| level(&made.details))
 }
 

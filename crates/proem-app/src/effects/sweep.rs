@@ -7,7 +7,7 @@
 //! be performed keeps no other from it.
 
 mod gate;
-mod grounds;
+pub(super) mod grounds;
 mod performer;
 mod routes;
 
@@ -19,7 +19,6 @@ use proem_store::query::ActionRow;
 use proem_store::record::PerformerClaim;
 use sha2::{Digest as _, Sha256};
 
-pub(super) use self::grounds::SweepGrounds;
 use self::performer::{Ahead, Performer, SweptActions};
 pub use self::routes::CredentialReading;
 use self::routes::DeliveryRoutes;
@@ -27,7 +26,7 @@ use super::desk::{ActionDesk, EffectsObstacle};
 use crate::error::Error;
 use crate::when;
 
-/// The report on a sweep.
+/// The account of one pass over the due actions.
 #[derive(Debug, Default)]
 pub struct SweepReport {
     /// The obstacles to effects, because of which nothing was looked at.
@@ -55,7 +54,7 @@ pub enum SweepCourse {
 pub struct SweptAction {
     /// The action as it was.
     pub row: ActionRow,
-    /// Its state.
+    /// The place in the machine of effects after the sweep.
     pub state: ActionState,
     /// Why, in our words, with what a receiver said escaped. Empty if the state says all.
     pub why: String,

@@ -36,9 +36,9 @@ const MAX_AGENTS: usize = 200;
 pub struct LoadedAgent {
     /// Its file, as it was found.
     pub path: PathBuf,
-    /// Its definition.
+    /// What its file declares, checked.
     pub definition: AgentDefinition,
-    /// Its text.
+    /// The content of the agent's file.
     pub text: String,
     /// The texts of the files that its tools answer with, by the name of the tool.
     pub results: BTreeMap<String, String>,

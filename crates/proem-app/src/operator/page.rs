@@ -234,7 +234,6 @@ fn require_showable(tree: &LabelTree) -> Result<(), Error> {
     Ok(())
 }
 
-/// The size of a screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ScreenSize {
     pub(super) columns: usize,

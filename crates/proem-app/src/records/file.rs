@@ -66,7 +66,7 @@ impl RecordsFile {
         Ok(done?)
     }
 
-    /// Closes it.
+    /// Waits until all that was handed over is written, and lets the file go.
     pub async fn close(self) {
         self.store.close().await;
     }

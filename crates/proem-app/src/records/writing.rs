@@ -42,7 +42,7 @@ pub enum RecordChoice {
     Needed,
 }
 
-/// The terms of a call.
+/// The budget, price and depth of records that a run's calls share.
 #[derive(Debug)]
 pub struct CallTerms {
     /// The caps that hold.
@@ -167,12 +167,11 @@ impl OpenRecords {
         }
     }
 
-    /// The store.
+    /// The open store that the records are in.
     pub const fn store(&self) -> &Store {
         &self.store
     }
 
-    /// The caps.
     pub(super) fn caps(&self) -> &[Cap] {
         &self.ledger.caps
     }

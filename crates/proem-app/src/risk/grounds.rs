@@ -39,7 +39,6 @@ pub(super) struct AssessmentBasis {
     pub(super) caching: HistoryCaching,
     /// The thresholds of signals.
     pub(super) thresholds: Thresholds,
-    /// The rules for the level.
     #[serde(default, skip_serializing_if = "LevelRules::are_of_before")]
     pub(super) level_rules: LevelRules,
     /// Incidents of the caller's.

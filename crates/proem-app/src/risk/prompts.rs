@@ -16,7 +16,6 @@ pub(super) const WHOSE: &str = "an investigation";
 pub(super) const DECISION: &str = "risk/decision";
 pub(super) const SYNTHESIS: &str = "risk/synthesis";
 
-/// The prompts of an investigation.
 #[derive(Debug)]
 pub(super) struct InvestigationPrompts {
     /// Decides the next step.

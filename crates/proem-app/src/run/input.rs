@@ -44,7 +44,6 @@ impl<'s> Source<'s> {
         }
     }
 
-    /// Opens it.
     pub(super) fn open(self) -> Result<Box<dyn BufRead + 's>, Error> {
         match self {
             Self::File(path) => {

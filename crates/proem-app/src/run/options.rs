@@ -79,7 +79,7 @@ impl RunOptions {
 /// The carrier of requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Carriage {
-    /// The network.
+    /// Requests go to the provider over the network.
     Network,
     /// The network, and what goes over it is kept in this folder, without keys.
     Recorder(PathBuf),

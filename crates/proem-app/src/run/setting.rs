@@ -47,7 +47,7 @@ use crate::records::writing::OpenRecords;
 pub struct RunSetting {
     /// The kind of its runs in the records.
     pub(crate) kind: &'static str,
-    /// The prompt.
+    /// The prompt file that is run, parsed and checked.
     pub prompt: Prompt,
     pub(super) contract: AnswerContract,
     /// Whether the contract is the caller's and not the prompt's.

@@ -132,7 +132,7 @@ pub struct RunStart {
     pub changed: Option<String>,
     /// The model as it was known then.
     pub access: ModelAccess,
-    /// Its inputs.
+    /// The values that the prompt is filled with, in their written order.
     pub inputs: OrderedJson,
     /// Their author.
     pub given: InputAuthor,

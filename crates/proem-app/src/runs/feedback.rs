@@ -19,7 +19,7 @@ use crate::{records, when};
 /// The written feedback.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeedbackReceipt {
-    /// The run.
+    /// The run that the feedback was recorded for.
     pub run: RunId,
     /// When it was said.
     pub at: Time,

@@ -42,7 +42,7 @@ pub struct FileScan {
 pub struct ExaminedField {
     /// Its name, in our words. Empty for a file that is one text.
     pub name: String,
-    /// The verdict.
+    /// The strictest answer of the guard about the field.
     pub verdict: Verdict,
     /// Suspicion, 0 to 1.
     pub score: f64,
@@ -57,11 +57,11 @@ pub struct ExaminedField {
 /// A finding with its place.
 #[derive(Debug)]
 pub struct PlacedFinding {
-    /// The finding.
+    /// The attack or credential, with its span in the text.
     pub finding: Finding,
     /// Its place in the text.
     pub spot: Spot,
-    /// All of its text.
+    /// The whole text that it was found in.
     pub text: Untrusted<String>,
     /// The excerpt to show.
     pub excerpt: Excerpt,
@@ -83,7 +83,7 @@ pub struct Spot {
 /// The scope of a line number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineScope {
-    /// The file.
+    /// Lines are counted from the file's beginning.
     File,
     /// The field, which is in the file in another form.
     Field,

@@ -35,24 +35,20 @@ pub enum SkipReason {
     Missing,
 }
 
-impl SkipReason {
-    /// All reasons, in the order in which they are told.
-    pub const ALL: [Self; 6] =
-        [Self::Binary, Self::TooLarge, Self::Link, Self::Submodule, Self::Special, Self::Missing];
-
+proem_text::word_table! {
     /// The word used in JSON.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Binary => "binary",
-            Self::TooLarge => "too-large",
-            Self::Link => "link",
-            Self::Submodule => "submodule",
-            Self::Special => "special",
-            Self::Missing => "missing",
-        }
+    pub SkipReason {
+        // In the order in which reports name them.
+        Binary = "binary",
+        TooLarge = "too-large",
+        Link = "link",
+        Submodule = "submodule",
+        Special = "special",
+        Missing = "missing",
     }
+}
 
+impl SkipReason {
     /// How many there are, in words. `most` is how large a file may be, in bytes.
     #[must_use]
     pub fn counted(self, count: usize, most: usize) -> String {

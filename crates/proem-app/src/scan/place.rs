@@ -11,7 +11,6 @@ const AROUND: usize = 40;
 /// How much is shown of the place itself, in characters.
 const MARKED: usize = 80;
 
-/// A place in a text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct TextPlace {
     /// From 1.

@@ -98,7 +98,7 @@ impl<R: BufRead> QueryLines<R> {
 /// A query, with the names that it used if it is one of usage.
 #[derive(Debug, PartialEq, Eq)]
 pub struct RankedQuery {
-    /// The query.
+    /// The words that were ranked by.
     pub query: String,
     /// The names that it used.
     pub tools: Vec<String>,

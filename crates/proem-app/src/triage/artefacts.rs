@@ -22,7 +22,7 @@ pub const MAX_VERSIONS: u64 = 1_000;
 pub struct VersionEntry {
     /// Which artefact.
     pub kind: ArtefactKind,
-    /// The version.
+    /// Versions count from 1 and never go back.
     pub version: u64,
     /// The change. `None` once its texts are gone.
     pub entry: Option<ArtefactLogEntry>,

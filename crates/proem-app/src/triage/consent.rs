@@ -22,11 +22,11 @@ const TABLE: &str = "[triage]";
 pub struct ModelDestination {
     /// The role: `small` or `large`.
     pub role: &'static str,
-    /// The model.
+    /// As the configuration names it, with its provider.
     pub model: String,
     /// The endpoint's name.
     pub endpoint: String,
-    /// Its address.
+    /// The base URL that requests go to.
     pub address: String,
 }
 

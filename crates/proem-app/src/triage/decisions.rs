@@ -18,7 +18,7 @@ use proem_triage::plan::ArtefactSet;
 
 use super::charter;
 use super::decision_entry::{Decided, DecidedOption, related_raid_items};
-use super::unreadable::StandingArtefacts;
+use super::standing_artefacts::StandingArtefacts;
 use crate::effects::ActionDesk;
 use crate::effects::escalations;
 use crate::error::Error;

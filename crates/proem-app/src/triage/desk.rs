@@ -22,8 +22,8 @@ use proem_triage::{
 use serde_json::json;
 
 use super::charter;
+use super::standing_artefacts::StandingArtefacts;
 use super::time_limit::{NORMALISE, SANITISE, late_reason};
-use super::unreadable::StandingArtefacts;
 use crate::config::KeepRecords;
 use crate::effects::ActionDesk;
 use crate::error::Error;
@@ -54,7 +54,7 @@ pub struct TriageDesk<'p> {
     moment: Option<Time>,
 }
 
-/// The counts of an intake.
+/// The numbers of signals that came, were known, or could not be read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct IntakeCounts {
     /// Signals that were not known.

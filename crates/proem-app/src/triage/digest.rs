@@ -16,7 +16,7 @@ use proem_triage::artefact::{
     ProjectHealth, tree_on_one_line,
 };
 use proem_triage::plan::ArtefactSet;
-use proem_triage::utc_timestamp;
+use proem_triage::utc_day;
 
 use super::artefacts::{MAX_VERSIONS, VersionEntry};
 use super::desk::TriageDesk;
@@ -82,7 +82,7 @@ pub enum DigestPart {
     Words(String),
     /// Words that may be anybody's.
     Text(LabelTree),
-    /// A command.
+    /// A command line for the reader to copy.
     Command(String),
 }
 
@@ -266,8 +266,7 @@ impl TriageDesk<'_> {
         let lines = late.into_iter().map(|(due, id, item)| {
             let days = today.0.saturating_sub(due.0).div_euclid(DAY);
             let days = counted_noun(usize::try_from(days).unwrap_or_default(), "day");
-            let mut line =
-                item_line(id, item, &format!("due {}, {days} ago", utc_timestamp(due).get(..10).unwrap_or_default()));
+            let mut line = item_line(id, item, &format!("due {}, {days} ago", utc_day(due)));
             if let Some(row) = questions.iter().find(|row| is_about_date(row, id)) {
                 asked.insert(row.id.clone());
                 line.extend([DigestPart::words(" "), show_question(row)]);

@@ -42,7 +42,7 @@ pub struct CharterValues {
 /// The file as it would be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedCharter {
-    /// Its text.
+    /// The content of `triage.toml` as it would be written.
     pub text: String,
     root: PathBuf,
     repository: String,

@@ -12,7 +12,7 @@ use proem_store::query::EscalationRow;
 use proem_store::record::{EscalationId, EscalationState, EscalationWithdrawal};
 use proem_triage::plan::{CyclePlan, PlannedQuestion, SignalOutcomeKind};
 
-use super::cycle::MOST_CAUSES;
+use super::cycle_report::MOST_CAUSES;
 use super::desk::TriageDesk;
 use crate::effects::escalations::{self, EscalationCase};
 use crate::error::Error;

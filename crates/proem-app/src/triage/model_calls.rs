@@ -10,10 +10,10 @@ use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
 use super::charter;
-use super::cycle::CycleReport;
+use super::cycle_report::CycleReport;
 use super::desk::TriageDesk;
 use super::models::{KIND, TriageModelOptions, TriageRun};
-use super::open_signals::ReadSignal;
+use super::read_signal::ReadSignal;
 use super::tape::{CycleMoment, CycleTape};
 use crate::agents::access::unused_cassettes_note;
 use crate::agents::{AgentRun, RunResult, running};
@@ -40,7 +40,6 @@ pub struct AskingTerms<'m> {
     pub stop: &'m CancellationToken,
 }
 
-/// The models for a cycle.
 #[derive(Debug)]
 pub(super) struct CycleModels<'m> {
     run: &'m mut TriageRun,

@@ -287,7 +287,7 @@ impl TriageRun {
             && policy::policy_texts(project)? == self.subject.policy)
     }
 
-    /// Its subject.
+    /// The project, with its policy and its people.
     #[must_use]
     pub const fn subject(&self) -> &PipelineSubject {
         &self.subject

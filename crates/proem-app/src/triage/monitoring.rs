@@ -41,7 +41,7 @@ pub struct TriageMonitoring {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StageShare {
-    /// The stage.
+    /// The name of a stage of the pipeline.
     pub stage: &'static str,
     /// Its calls, whatever the version of its prompt.
     pub calls: u64,
@@ -60,7 +60,7 @@ pub struct StageShare {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolSuccess {
-    /// The tool.
+    /// As the stage's contract names it.
     pub tool: String,
     /// Calls whose content was taken, over all calls of it.
     pub taken: CountedFigure,

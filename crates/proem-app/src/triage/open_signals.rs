@@ -7,21 +7,14 @@ use std::collections::BTreeMap;
 
 use proem_engine::effect::key::SignalRevision;
 use proem_triage::pipeline::JudgedSignal;
-use proem_triage::{
-    ClassificationContext, ProjectSignal, SanitisedSignal, SignalClassification, SignalInBatch, classify_each,
-};
+use proem_triage::{ClassificationContext, SignalClassification, SignalInBatch, classify_each};
 
 use super::desk::TriageDesk;
 use super::judge::PersonJudgements;
 use super::links::SignalLinks;
 use super::model_calls::AskedCycle;
+use super::read_signal::ReadSignal;
 use crate::error::Error;
-
-/// A signal with what of it may go on.
-pub(super) struct ReadSignal {
-    pub(super) signal: ProjectSignal,
-    pub(super) sanitised: SanitisedSignal,
-}
 
 impl TriageDesk<'_> {
     /// Each signal with what is known of it: what the stages say of exactly this revision, else what rules say, and

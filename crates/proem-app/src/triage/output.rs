@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use super::cycle::CycleReport;
+use super::cycle_report::CycleReport;
 use super::desk::{IntakeCounts, TriageDesk};
 use super::signals::{SignalEntry, SignalJudge};
 use super::status::TriageStatus;

@@ -21,7 +21,8 @@ use sha2::{Digest as _, Sha256};
 use super::desk::TriageDesk;
 use super::judge::{LEARNED, PERSON};
 use super::links::{ACTIONS, JUDGE, QUESTIONS, REFUSED};
-use super::open_signals::ReadSignal;
+pub use super::read_signal::LeftSignal;
+use super::read_signal::ReadSignal;
 use super::set_aside::{LATE, UNREADABLE, UNWRITABLE};
 use crate::effects::escalations;
 use crate::error::Error;
@@ -35,27 +36,14 @@ const SHORT: usize = 8;
 /// The fewest digits by which a signal is found.
 const FEWEST: usize = 4;
 
-/// A signal that was read and left alone.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LeftSignal {
-    /// Its short id.
-    pub handle: String,
-    /// Its sender.
-    pub sender: LabelTree,
-    /// Its name.
-    pub subject: LabelTree,
-    /// Why nothing follows from it, in words of ours.
-    pub why: &'static str,
-}
-
-/// The judge of a signal.
+/// The last to judge a signal: rules, a model or a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignalJudge {
     /// Rules and a lexicon.
     Rules,
     /// A model, within what rules leave it.
     Model,
-    /// A person.
+    /// A person corrected the classification.
     Person,
     /// Rules or a model, raised by what persons' judgements taught.
     Learned,
@@ -74,7 +62,7 @@ impl SignalJudge {
     }
 }
 
-/// The fate of a signal.
+/// The end of a signal's way through a cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SignalFate {
     /// Something happened because of it: an artefact changed, a mail or a comment went out.
@@ -93,19 +81,15 @@ pub enum SignalFate {
     Open,
 }
 
-impl SignalFate {
-    /// The word for it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Acted => "acted",
-            Self::Held => "held",
-            Self::Asked => "asked",
-            Self::Refused => "refused",
-            Self::Left => "left",
-            Self::SetAside => "set-aside",
-            Self::Open => "open",
-        }
+proem_text::word_table! {
+    pub SignalFate {
+        Acted = "acted",
+        Held = "held",
+        Asked = "asked",
+        Refused = "refused",
+        Left = "left",
+        SetAside = "set-aside",
+        Open = "open",
     }
 }
 
@@ -130,13 +114,13 @@ pub struct SignalEntry {
     pub subject: LabelTree,
     /// How much it matters. `None` before it was judged, and once that is gone.
     pub importance: Option<String>,
-    /// Its category.
+    /// The closed word of the contract for its matter. `None` if nobody judged it.
     pub category: Option<String>,
     /// Its judge. `None` likewise.
     pub judge: Option<SignalJudge>,
     /// Why it was judged so, in about five words. Empty if nobody judged.
     pub why: &'static str,
-    /// Its fate.
+    /// The end of its way through a cycle.
     pub fate: SignalFate,
     /// The same in words of ours.
     pub outcome: String,

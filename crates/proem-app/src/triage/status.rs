@@ -34,7 +34,7 @@ pub struct TriageStatus {
     pub quarantined: u64,
     /// The obstacles to effects.
     pub obstacles: Vec<EffectsObstacle>,
-    /// The artefacts.
+    /// Each as it is, or as it was when it could be read last.
     pub artefacts: ArtefactSet,
 }
 

@@ -10,9 +10,10 @@ use proem_store::query::ArtefactVersionRow;
 use proem_triage::artefact::{AppliedChange, Artefact, ArtefactKind, ArtefactLogEntry, restored_version};
 use proem_triage::plan::{ArtefactSet, CyclePlan, SignalOutcomeKind};
 
-use super::cycle::CycleReport;
+use super::cycle_report::CycleReport;
 use super::desk::TriageDesk;
 use super::set_aside::SetAside;
+use super::standing_artefacts::{StandingArtefacts, UnreadableArtefact};
 use crate::effects::ActionDesk;
 use crate::error::Error;
 use crate::operator::Operator;
@@ -22,39 +23,6 @@ use crate::when;
 const MOST_VERSIONS: u64 = 1_000;
 /// The question about an artefact that can't be read.
 const QUESTION: &str = "An artefact of the records can't be read, so nothing of it is changed. Who restores it?";
-
-/// An artefact whose newest version can't be read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct UnreadableArtefact {
-    /// Which one.
-    pub(crate) kind: ArtefactKind,
-    /// The version that can't be read.
-    pub(crate) version: u64,
-    /// The newest version that can. `None` if none of the last ones can.
-    pub(crate) readable: Option<u64>,
-    /// The problem, in words of ours.
-    pub(crate) problem: String,
-}
-
-/// The artefacts of a project, with those that can't be read.
-#[derive(Debug, PartialEq)]
-pub(crate) struct StandingArtefacts {
-    /// Each as it is, or as it was when it could be read last.
-    pub(crate) set: ArtefactSet,
-    pub(crate) unreadable: Vec<UnreadableArtefact>,
-}
-
-impl StandingArtefacts {
-    /// The artefacts that nothing changes: those that can't be read, and those that name their items. A blocker names an
-    /// item of the RAID log, and whatever changes one of the two may change the other.
-    pub(super) fn set_aside(&self) -> BTreeSet<ArtefactKind> {
-        let pair = [ArtefactKind::RaidLog, ArtefactKind::DeliveryState];
-        let with_pair = |unreadable: &UnreadableArtefact| {
-            if pair.contains(&unreadable.kind) { pair.to_vec() } else { vec![unreadable.kind] }
-        };
-        self.unreadable.iter().flat_map(with_pair).collect()
-    }
-}
 
 impl ActionDesk<'_> {
     /// The artefacts of a project as they are, as far as they can be read. `project` is its UUID.

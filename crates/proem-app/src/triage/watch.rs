@@ -23,7 +23,7 @@ use proem_triage::{AnswerEnd, MalformedSignal};
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use super::cycle::CycleReport;
+use super::cycle_report::CycleReport;
 use super::desk::{IntakeCounts, TriageDesk};
 use super::model_calls::AskingTerms;
 use super::models::{TriageModelOptions, open_triage_run};
@@ -69,13 +69,13 @@ pub struct WatchOptions {
 pub enum WatchWork {
     /// Looking at the folder.
     Look,
-    /// A cycle.
+    /// Signals are taken in and become artefacts, actions and questions.
     Cycle,
     /// Performing what is due.
     Sweep,
 }
 
-/// An event of the watch.
+/// Anything that the watch did or noticed.
 #[derive(Debug)]
 pub enum WatchEvent<'e> {
     /// The folder is watched from now on.
@@ -115,7 +115,7 @@ pub enum WatchEvent<'e> {
     },
     /// A cycle ended.
     Cycle {
-        /// Its report.
+        /// The account of its signals.
         report: &'e CycleReport,
         /// How many were due meanwhile and are made up for by this one.
         missed: u64,
@@ -143,7 +143,7 @@ pub enum WatchEvent<'e> {
 pub struct SweepAccount {
     /// The obstacles to performing actions, by name.
     pub obstacles: Vec<String>,
-    /// The changes.
+    /// The actions that moved, in the order in which they did.
     pub changes: Vec<SweepChange>,
 }
 
@@ -154,7 +154,7 @@ pub struct SweepChange {
     pub id: String,
     /// The action's name.
     pub action: String,
-    /// Its state.
+    /// The word for the action's place in the machine of effects.
     pub state: String,
     /// Why, fit for a screen.
     pub why: String,

@@ -46,7 +46,7 @@ pub enum TrustUse {
     StandsIn(&'static str),
     /// Tools and skills of the project's own.
     Catalogue,
-    /// A skill.
+    /// A skill's instructions, which a coding agent would follow.
     Skill,
     /// An agent: what its programs may call.
     Agent,
@@ -97,7 +97,7 @@ pub struct TrustCandidate {
     pub path: String,
     /// The power that trusting it gives it.
     pub uses: Vec<TrustUse>,
-    /// Its text.
+    /// The file's content, as it would be trusted.
     pub text: String,
     /// SHA-256 of the text, hexadecimal.
     pub hash: String,

@@ -5,19 +5,16 @@
 use std::convert::Infallible;
 use std::ffi::OsString;
 
-use clap::{Command, CommandFactory as _};
-
-use super::CommandLine;
+use clap::Command;
 
 /// Commands whose first argument is a person's words.
 const COMMANDS: [&str; 4] = ["ask", "assemble", "find", "select"];
 
 /// The command line, with a blank before each argument that is words and begins with a hyphen. [`unmark_hyphen_words`]
 /// takes it away.
-pub(crate) fn mark_hyphen_words(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+pub(crate) fn mark_hyphen_words(line: &Command, arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = arguments.collect();
     let named = arguments.get(1).and_then(|name| name.to_str()).filter(|name| COMMANDS.contains(name));
-    let line = CommandLine::command();
     let Some(command) = named.and_then(|name| line.find_subcommand(name)) else { return arguments };
     for argument in arguments.iter_mut().skip(2).take_while(|argument| *argument != "--") {
         if let Some(text) = argument.to_str().filter(|text| is_words(text, command)) {
@@ -46,6 +43,8 @@ pub(crate) fn unmark_hyphen_words(text: &str) -> Result<String, Infallible> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::args::CommandLine;
+    use clap::CommandFactory as _;
 
     #[test]
     fn only_words_get_a_blank() {
@@ -60,10 +59,14 @@ mod tests {
             (["scan", "-a file"], "-a file"),
         ] {
             let line = ["proem"].iter().chain(&arguments).map(OsString::from);
-            assert_eq!(mark_hyphen_words(line).last().unwrap(), expected, "{arguments:?}");
+            assert_eq!(mark_hyphen_words(&CommandLine::command(), line).last().unwrap(), expected, "{arguments:?}");
         }
         let behind = ["proem", "find", "--", "-a b"].map(OsString::from);
-        assert_eq!(mark_hyphen_words(behind.clone().into_iter()), behind, "everything behind `--` is words to clap");
+        assert_eq!(
+            mark_hyphen_words(&CommandLine::command(), behind.clone().into_iter()),
+            behind,
+            "everything behind `--` is words to clap"
+        );
     }
 
     #[test]
@@ -77,9 +80,10 @@ mod tests {
 /// Every example of every `--help`.
 #[cfg(test)]
 mod examples {
-    use clap::Parser as _;
+    use clap::{CommandFactory as _, Parser as _};
 
     use super::*;
+    use crate::args::CommandLine;
 
     /// The texts of examples below a command.
     fn examples(command: &Command, found: &mut Vec<String>) {
@@ -125,7 +129,10 @@ mod examples {
             for arguments in
                 commands(line).into_iter().filter(|arguments| arguments.first().is_some_and(|name| name == "proem"))
             {
-                let parsed = CommandLine::try_parse_from(mark_hyphen_words(arguments.iter().map(OsString::from)));
+                let parsed = CommandLine::try_parse_from(mark_hyphen_words(
+                    &CommandLine::command(),
+                    arguments.iter().map(OsString::from),
+                ));
                 let problem = parsed.err().filter(clap::Error::use_stderr);
                 assert!(problem.is_none(), "{line}\n{arguments:?}\n{}", problem.unwrap());
                 count += 1;

@@ -2,6 +2,7 @@
 
 mod edit;
 mod list;
+mod opening;
 pub(crate) mod page;
 mod quarantine;
 mod say;
@@ -12,12 +13,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Subcommand, ValueEnum};
-use proem_app::effects::ActionDesk;
-use proem_app::project::OpenProject;
-use proem_app::records;
-use proem_engine::effect::key::EffectKey;
-use proem_store::StoreAccess;
 
+pub(crate) use self::opening::{at_desk, short_effect_key};
 use self::show::ShowForm;
 use crate::failure::CommandFailure;
 use crate::ui;
@@ -176,23 +173,4 @@ fn field_changes(
         return Err(CommandFailure::usage("nothing would change; name a field with --set or --file"));
     }
     Ok(changes)
-}
-
-/// The first eight digits of a key, by which people name an action.
-pub(crate) fn short_effect_key(key: &EffectKey) -> String {
-    key.to_string().chars().take(8).collect()
-}
-
-/// Opens the actions of the project around a folder, does something, and closes them.
-pub(super) fn at_desk<T>(
-    root: &Path,
-    work: impl AsyncFnOnce(&ActionDesk<'_>) -> Result<T, CommandFailure>,
-) -> Result<T, CommandFailure> {
-    let project = OpenProject::without_book(root, &crate::user_places()?)?;
-    records::blocking(async {
-        let desk = ui::print_notes_of(ActionDesk::open(&project, StoreAccess::Write).await?);
-        let done = work(&desk).await;
-        desk.close().await;
-        done
-    })
 }

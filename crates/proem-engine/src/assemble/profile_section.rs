@@ -18,7 +18,6 @@ const NAME: &str = "profile";
 /// Which cap it counts towards.
 pub(super) const LAYER: Layer = Layer::Context;
 
-/// The text of a profile.
 #[derive(Debug)]
 pub(super) struct ProfileText {
     /// Its text, ending with a blank line.

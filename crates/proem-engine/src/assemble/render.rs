@@ -6,12 +6,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use proem_guard::contain::ContainmentMode;
-use proem_guard::{ContainedText, InstallationKey, LabelTree, show};
+use proem_guard::{InstallationKey, LabelTree, show};
 use proem_text::{Label, OrderedMap, Source};
 
 use super::AssemblyOptions;
+use super::placement::PlacedContainment;
+use crate::containment_cache::RenderPiece;
 use crate::error::{Error, ErrorKind};
-use crate::input::{Checker, DeclaredTrust, InputTrust, Inputs, RenderPiece, Slots, complete};
+use crate::input::{Checker, DeclaredTrust, InputTrust, Inputs, Slots, complete};
 use crate::ladder::{ShrunkValue, items, shrink_value};
 use crate::media::{AddressAuthor, FoundMedia, MediaSource, MediaSupport, find_media};
 use crate::message::Role;
@@ -97,14 +99,6 @@ impl RenderedMedia {
         };
         MediaReport { facts, address, tokens: self.tokens, is_bound: self.is_bound }
     }
-}
-
-/// Contained text where it is in a section.
-#[derive(Debug)]
-pub(crate) struct PlacedContainment {
-    /// The byte of the section's text that its opening delimiter begins at.
-    pub(crate) at: usize,
-    pub(crate) contained: Arc<ContainedText>,
 }
 
 impl RenderedSection {

@@ -58,7 +58,7 @@ pub enum CacheMarking {
 /// A section as a cache sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheSection<'s> {
-    /// Its name.
+    /// As the prompt file names it.
     pub name: &'s str,
     /// The hash of its text.
     pub hash: &'s str,
@@ -98,7 +98,7 @@ pub enum RequestDifference {
     Tools,
     /// The text of a section.
     Section {
-        /// Its name.
+        /// The section, as the prompt file names it.
         name: String,
         /// Its place, from 0.
         index: usize,
@@ -107,7 +107,7 @@ pub enum RequestDifference {
     },
     /// A section that is elsewhere in the first.
     Moved {
-        /// Its name.
+        /// The section, as the prompt file names it.
         name: String,
         /// Its place, from 0.
         index: usize,
@@ -116,7 +116,7 @@ pub enum RequestDifference {
     },
     /// A section that only the second has.
     Added {
-        /// Its name.
+        /// The section, as the prompt file names it.
         name: String,
         /// Its place, from 0.
         index: usize,
@@ -125,7 +125,7 @@ pub enum RequestDifference {
     },
     /// A section that only the first has.
     Removed {
-        /// Its name.
+        /// The section, as the prompt file names it.
         name: String,
         /// Its place in the first, from 0.
         index: usize,

@@ -96,35 +96,33 @@ pub enum FailureKind {
     Replay,
 }
 
-impl FailureKind {
-    /// The word used in reports.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::NoKey => "no-key",
-            Self::KeyRefused => "key-refused",
-            Self::UnknownModel => "unknown-model",
-            Self::Refused => "refused",
-            Self::ModeRefused => "mode-refused",
-            Self::TooLong => "too-long",
-            Self::RateLimited => "rate-limited",
-            Self::NoCredit => "no-credit",
-            Self::NotBooked => "not-booked",
-            Self::Server => "server",
-            Self::Unreachable => "unreachable",
-            Self::Insecure => "insecure",
-            Self::TimedOut => "timed-out",
-            Self::Redirected => "redirected",
-            Self::TooLarge => "too-large",
-            Self::Malformed => "malformed",
-            Self::Cut => "cut",
-            Self::Empty => "empty",
-            Self::UnknownTool => "unknown-tool",
-            Self::Cancelled => "cancelled",
-            Self::Replay => "replay",
-        }
+proem_text::word_table! {
+    pub FailureKind {
+        NoKey = "no-key",
+        KeyRefused = "key-refused",
+        UnknownModel = "unknown-model",
+        Refused = "refused",
+        ModeRefused = "mode-refused",
+        TooLong = "too-long",
+        RateLimited = "rate-limited",
+        NoCredit = "no-credit",
+        NotBooked = "not-booked",
+        Server = "server",
+        Unreachable = "unreachable",
+        Insecure = "insecure",
+        TimedOut = "timed-out",
+        Redirected = "redirected",
+        TooLarge = "too-large",
+        Malformed = "malformed",
+        Cut = "cut",
+        Empty = "empty",
+        UnknownTool = "unknown-tool",
+        Cancelled = "cancelled",
+        Replay = "replay",
     }
+}
 
+impl FailureKind {
     /// The speaker of the words that such a failure carries.
     #[must_use]
     pub const fn speaker(self) -> FailureSpeaker {

@@ -6,7 +6,7 @@ use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use jsonschema::paths::{Location, LocationSegment};
 use jsonschema::{JsonType, ValidationError, Validator};
 use proem_guard::{Untrusted, credential};
-use proem_text::Label;
+use proem_text::{Label, shorten_text};
 use serde_json::Value as Json;
 
 use super::Problem;
@@ -229,8 +229,8 @@ fn expected_by_rule(error: &ValidationError<'_>, schema: &Json) -> String {
             number_range(error, schema)
         }
         Kind::MultipleOf { multiple_of } => format!("a multiple of {multiple_of}"),
-        Kind::Pattern { pattern } => format!("a text that matches `{}`", cut_value_text(pattern)),
-        Kind::Format { format } => format!("a text of the format {}", cut_value_text(format)),
+        Kind::Pattern { pattern } => format!("a text that matches `{}`", shorten_value(pattern)),
+        Kind::Format { format } => format!("a text of the format {}", shorten_value(format)),
         Kind::UniqueItems => "items that all differ".into(),
         Kind::Contains => "another number of items that fit `contains`".into(),
         Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
@@ -247,7 +247,7 @@ fn expected_by_rule(error: &ValidationError<'_>, schema: &Json) -> String {
         }
         Kind::FalseSchema => "no value".into(),
         Kind::Not { .. } => "a value that the schema doesn't exclude".into(),
-        kind => format!("a value that fits `{}`", cut_value_text(kind.keyword())),
+        kind => format!("a value that fits `{}`", shorten_value(kind.keyword())),
     }
 }
 
@@ -310,17 +310,13 @@ fn kind_words(kind: &TypeKind) -> Vec<&'static str> {
 /// A schema's own value.
 fn schema_value(value: &Json) -> String {
     match value {
-        Json::String(text) if !text.is_empty() => cut_value_text(text),
-        other => cut_value_text(&other.to_string()),
+        Json::String(text) if !text.is_empty() => shorten_value(text),
+        other => shorten_value(&other.to_string()),
     }
 }
 
-fn cut_value_text(text: &str) -> String {
-    let mut cut: String = text.chars().take(MAX_VALUE_CHARS).collect();
-    if cut.len() < text.len() {
-        cut.push('…');
-    }
-    cut
+fn shorten_value(text: &str) -> String {
+    shorten_text(text, MAX_VALUE_CHARS).into_owned()
 }
 
 fn list_values(values: &[&Json]) -> String {

@@ -4,7 +4,7 @@
 //! value amid a sentence is one if the sentence ends with it. Words decide, in six languages, and doubt never
 //! makes an answer: the model is then asked again.
 
-use proem_text::Span;
+use proem_text::{Span, first_bytes};
 
 use super::around::is_space_between_values;
 
@@ -306,7 +306,7 @@ pub(super) fn is_taken_back(text: &str, values: impl Iterator<Item = Span>, last
     let end = values.map(|value| value.start).filter(|start| *start >= last.end).min().unwrap_or(text.len());
     let behind = text.get(last.end..end).unwrap_or_default();
     let behind = behind.trim_start_matches(|c: char| !c.is_alphanumeric());
-    let behind = behind.get(..behind.floor_char_boundary(MAX_CLAUSE_BYTES)).unwrap_or_default().to_lowercase();
+    let behind = first_bytes(behind, MAX_CLAUSE_BYTES).to_lowercase();
     let sentence = clause_start(&behind);
     TAKEN_BACK.iter().any(|start| behind.starts_with(start))
         || words_with_apostrophes(sentence)

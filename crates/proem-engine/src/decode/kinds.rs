@@ -77,90 +77,50 @@ pub enum RepairKind {
     More,
 }
 
+proem_text::word_table! {
+    pub RepairKind {
+        Fence = "fence",
+        Prose = "prose",
+        Wrapper = "wrapper",
+        BareList = "bare-list",
+        Candidates = "candidates",
+        CandidatesUnread = "candidates-unread",
+        Comment = "comment",
+        Ellipsis = "ellipsis",
+        ExtraComma = "extra-comma",
+        MissingComma = "missing-comma",
+        MissingBracket = "missing-bracket",
+        Stray = "stray",
+        Quotes = "quotes",
+        InnerQuote = "inner-quote",
+        UnquotedKey = "unquoted-key",
+        UnquotedText = "unquoted-text",
+        PythonLiteral = "python-literal",
+        ControlCharacter = "control-character",
+        InvalidEscape = "invalid-escape",
+        LoneSurrogate = "lone-surrogate",
+        NumberSpelling = "number-spelling",
+        OpenEnd = "open-end",
+        OpenText = "open-text",
+        LeftOut = "left-out",
+        CutOff = "cut-off",
+        DuplicateKey = "duplicate-key",
+        Encoded = "encoded",
+        NumberFromText = "number-from-text",
+        BooleanFromText = "boolean-from-text",
+        NullFromText = "null-from-text",
+        TextFromNumber = "text-from-number",
+        WholeNumber = "whole-number",
+        EnumSpelling = "enum-spelling",
+        More = "more",
+    }
+}
+
 impl RepairKind {
     /// Whether something of the answer is missing, so that the value is not all that was meant.
     #[must_use]
     pub const fn is_loss(self) -> bool {
         matches!(self, Self::OpenText | Self::LeftOut | Self::CutOff)
-    }
-
-    /// Every kind.
-    pub const ALL: &[Self] = &[
-        Self::Fence,
-        Self::Prose,
-        Self::Wrapper,
-        Self::BareList,
-        Self::Candidates,
-        Self::CandidatesUnread,
-        Self::Comment,
-        Self::Ellipsis,
-        Self::ExtraComma,
-        Self::MissingComma,
-        Self::MissingBracket,
-        Self::Stray,
-        Self::Quotes,
-        Self::InnerQuote,
-        Self::UnquotedKey,
-        Self::UnquotedText,
-        Self::PythonLiteral,
-        Self::ControlCharacter,
-        Self::InvalidEscape,
-        Self::LoneSurrogate,
-        Self::NumberSpelling,
-        Self::OpenEnd,
-        Self::OpenText,
-        Self::LeftOut,
-        Self::CutOff,
-        Self::DuplicateKey,
-        Self::Encoded,
-        Self::NumberFromText,
-        Self::BooleanFromText,
-        Self::NullFromText,
-        Self::TextFromNumber,
-        Self::WholeNumber,
-        Self::EnumSpelling,
-        Self::More,
-    ];
-
-    /// The word that it is stored as.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Fence => "fence",
-            Self::Prose => "prose",
-            Self::Wrapper => "wrapper",
-            Self::BareList => "bare-list",
-            Self::Candidates => "candidates",
-            Self::CandidatesUnread => "candidates-unread",
-            Self::Comment => "comment",
-            Self::Ellipsis => "ellipsis",
-            Self::ExtraComma => "extra-comma",
-            Self::MissingComma => "missing-comma",
-            Self::MissingBracket => "missing-bracket",
-            Self::Stray => "stray",
-            Self::Quotes => "quotes",
-            Self::InnerQuote => "inner-quote",
-            Self::UnquotedKey => "unquoted-key",
-            Self::UnquotedText => "unquoted-text",
-            Self::PythonLiteral => "python-literal",
-            Self::ControlCharacter => "control-character",
-            Self::InvalidEscape => "invalid-escape",
-            Self::LoneSurrogate => "lone-surrogate",
-            Self::NumberSpelling => "number-spelling",
-            Self::OpenEnd => "open-end",
-            Self::OpenText => "open-text",
-            Self::LeftOut => "left-out",
-            Self::CutOff => "cut-off",
-            Self::DuplicateKey => "duplicate-key",
-            Self::Encoded => "encoded",
-            Self::NumberFromText => "number-from-text",
-            Self::BooleanFromText => "boolean-from-text",
-            Self::NullFromText => "null-from-text",
-            Self::TextFromNumber => "text-from-number",
-            Self::WholeNumber => "whole-number",
-            Self::EnumSpelling => "enum-spelling",
-            Self::More => "more",
-        }
     }
 
     /// The repair, in a short sentence without its full stop.
@@ -226,24 +186,18 @@ pub enum DecodeFailure {
     Unfilled,
 }
 
-impl DecodeFailure {
-    /// Every reason.
-    pub const ALL: &[Self] =
-        &[Self::Empty, Self::NoValue, Self::TooDeep, Self::Ambiguous, Self::Mentioned, Self::Unfilled];
-
-    /// The word that it is stored as.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Empty => "empty",
-            Self::NoValue => "no-value",
-            Self::TooDeep => "too-deep",
-            Self::Ambiguous => "ambiguous",
-            Self::Mentioned => "mentioned",
-            Self::Unfilled => "unfilled",
-        }
+proem_text::word_table! {
+    pub DecodeFailure {
+        Empty = "empty",
+        NoValue = "no-value",
+        TooDeep = "too-deep",
+        Ambiguous = "ambiguous",
+        Mentioned = "mentioned",
+        Unfilled = "unfilled",
     }
+}
 
+impl DecodeFailure {
     /// The problem and the remedy, in a short sentence without its full stop.
     #[must_use]
     pub const fn in_words(self) -> &'static str {

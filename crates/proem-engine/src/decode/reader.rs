@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::mem;
 
-use proem_text::Span;
+use proem_text::{Span, first_bytes};
 
 use super::around::is_space_between_values;
 use super::cursor::LenientReader;
@@ -268,7 +268,7 @@ impl LenientReader<'_> {
 
     fn bare_key(&mut self) -> String {
         let rest = self.rest();
-        let rest = rest.get(..rest.floor_char_boundary(MAX_BARE_KEY_BYTES)).unwrap_or_default();
+        let rest = first_bytes(rest, MAX_BARE_KEY_BYTES);
         let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '-' | '.');
         let key = rest.trim_start_matches(is_part);
         let key = rest.get(..rest.len().saturating_sub(key.len())).unwrap_or_default();

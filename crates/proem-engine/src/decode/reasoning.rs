@@ -1,5 +1,7 @@
 //! Finds the reasoning that some models write before their answer.
 
+use proem_text::first_bytes;
+
 /// Elements that hold reasoning (the tags of DeepSeek, Qwen, Magistral, Granite and prompts that ask for a scratchpad).
 const ELEMENTS: [&str; 9] =
     ["think", "thinking", "thought", "thoughts", "reasoning", "reflection", "analysis", "scratchpad", "seed:think"];
@@ -43,7 +45,7 @@ pub(super) struct FoundReasoning {
 
 /// The first mark of reasoning that starts in `text` at `until` at the latest.
 pub(super) fn next_reasoning(text: &str, until: usize) -> Option<FoundReasoning> {
-    let part = text.get(..text.floor_char_boundary(until.saturating_add(3))).unwrap_or(text);
+    let part = first_bytes(text, until.saturating_add(3));
     part.match_indices(['<', '[', '◁']).find_map(|(at, _)| reasoning_at(text, at))
 }
 

@@ -3,6 +3,8 @@
 //! A small model, or a server with another chat template than the model's, writes the marks of turns as text, and
 //! goes on with a turn that nobody took. Only what the model says in its first turn is its answer.
 
+use proem_text::first_bytes;
+
 /// Marks that end a turn, in lower case without their brackets (the templates of ChatML, Llama, Phi, Gemma, Mistral,
 /// Command R, DeepSeek, GPT-NeoX and gpt-oss).
 const ENDS: [&str; 14] = [
@@ -82,7 +84,6 @@ pub(super) enum TurnMark {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FoundMark {
     pub(super) kind: TurnMark,
-    /// Its start.
     pub(super) start: usize,
     /// Its end, with the role behind it.
     pub(super) end: usize,
@@ -147,7 +148,7 @@ fn turn_mark(name: &str) -> Option<TurnMark> {
 
 /// The name in the brackets of the token that `text` starts with, and the token's length.
 fn token_name(text: &str) -> Option<(&str, usize)> {
-    let window = text.get(..text.floor_char_boundary(MAX_MARK_BYTES)).unwrap_or(text);
+    let window = first_bytes(text, MAX_MARK_BYTES);
     for (open, close) in [("<|", "|>"), ("<｜", "｜>")] {
         if let Some(inner) = window.strip_prefix(open) {
             let name = inner.split_once(close)?.0;
@@ -165,7 +166,7 @@ fn token_name(text: &str) -> Option<(&str, usize)> {
 
 /// The word with its colon that `text` starts with, if it may open somebody else's turn.
 fn label(text: &str) -> Option<(TurnMark, usize)> {
-    let line = text.get(..text.floor_char_boundary(MAX_MARK_BYTES)).unwrap_or(text).lines().next()?;
+    let line = first_bytes(text, MAX_MARK_BYTES).lines().next()?;
     let (word, _) = line.split_once(':')?;
     let bare = word.trim_matches(|c: char| c == '#' || c == '*' || c == ' ' || c.is_ascii_digit());
     let bare = bare.to_ascii_lowercase();

@@ -11,7 +11,7 @@ use crate::run::Time;
 /// The facts about an action that decide its possible transitions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActionStanding {
-    /// Its state.
+    /// The action's place in the machine of effects.
     pub state: ActionState,
     /// Which change of it this is.
     pub version: ActionVersion,

@@ -18,19 +18,13 @@ pub enum Authority {
     Agent,
 }
 
-impl Authority {
-    /// Every authority.
-    pub const ALL: [Self; 4] = [Self::Operator, Self::Person, Self::System, Self::Agent];
-
+proem_text::word_table! {
     /// As it is written in a table.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Operator => "operator",
-            Self::Person => "person",
-            Self::System => "system",
-            Self::Agent => "agent",
-        }
+    pub Authority {
+        Operator = "operator",
+        Person = "person",
+        System = "system",
+        Agent = "agent",
     }
 }
 
@@ -47,16 +41,13 @@ pub enum EpochRule {
     TakenElsewhere,
 }
 
-impl EpochRule {
+proem_text::word_table! {
     /// As it is written in a table.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Any => "any",
-            Self::InForce => "in force",
-            Self::TakenHere => "in force, the action's",
-            Self::TakenElsewhere => "in force, not the action's",
-        }
+    pub EpochRule {
+        Any = "any",
+        InForce = "in force",
+        TakenHere = "in force, the action's",
+        TakenElsewhere = "in force, not the action's",
     }
 }
 
@@ -82,19 +73,12 @@ pub enum HoldCondition {
     TrustedValues,
 }
 
-impl HoldCondition {
-    /// Every condition.
-    pub const ALL: [Self; 4] = [Self::NoFinding, Self::ChecksPass, Self::InternalRecipient, Self::TrustedValues];
-
-    /// As it is written down and printed.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::NoFinding => "no-finding",
-            Self::ChecksPass => "checks-pass",
-            Self::InternalRecipient => "internal-recipient",
-            Self::TrustedValues => "trusted-values",
-        }
+proem_text::word_table! {
+    pub HoldCondition {
+        NoFinding = "no-finding",
+        ChecksPass = "checks-pass",
+        InternalRecipient = "internal-recipient",
+        TrustedValues = "trusted-values",
     }
 }
 
@@ -240,62 +224,32 @@ impl ActionEvent {
     }
 }
 
-impl ActionEventKind {
-    /// Every kind.
-    pub const ALL: [Self; 19] = [
-        Self::Hold,
-        Self::RequireApproval,
-        Self::Refuse,
-        Self::Approve,
-        Self::Release,
-        Self::Edit,
-        Self::Cancel,
-        Self::Expire,
-        Self::LapseApproval,
-        Self::TakeUp,
-        Self::Sent,
-        Self::Fail,
-        Self::NotSent,
-        Self::Lose,
-        Self::Die,
-        Self::ResolveSent,
-        Self::ResolveNotSent,
-        Self::Resend,
-        Self::Doubt,
-    ];
-
+proem_text::word_table! {
     /// As it is written down and printed, in the form [`super::NAMES`].
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Hold => "hold",
-            Self::RequireApproval => "require-approval",
-            Self::Refuse => "refuse",
-            Self::Approve => "approve",
-            Self::Release => "release",
-            Self::Edit => "edit",
-            Self::Cancel => "cancel",
-            Self::Expire => "expire",
-            Self::LapseApproval => "lapse-approval",
-            Self::TakeUp => "take-up",
-            Self::Sent => "sent",
-            Self::Fail => "fail",
-            Self::NotSent => "not-sent",
-            Self::Lose => "lose",
-            Self::Die => "die",
-            Self::ResolveSent => "resolve-sent",
-            Self::ResolveNotSent => "resolve-not-sent",
-            Self::Resend => "resend",
-            Self::Doubt => "doubt",
-        }
+    pub ActionEventKind {
+        Hold = "hold",
+        RequireApproval = "require-approval",
+        Refuse = "refuse",
+        Approve = "approve",
+        Release = "release",
+        Edit = "edit",
+        Cancel = "cancel",
+        Expire = "expire",
+        LapseApproval = "lapse-approval",
+        TakeUp = "take-up",
+        Sent = "sent",
+        Fail = "fail",
+        NotSent = "not-sent",
+        Lose = "lose",
+        Die = "die",
+        ResolveSent = "resolve-sent",
+        ResolveNotSent = "resolve-not-sent",
+        Resend = "resend",
+        Doubt = "doubt",
     }
+}
 
-    /// The kind that is written so. `None` for anything else.
-    #[must_use]
-    pub fn of_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
-    }
-
+impl ActionEventKind {
     /// On whose word alone it happens.
     #[must_use]
     pub const fn authority(self) -> Authority {

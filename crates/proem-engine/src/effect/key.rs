@@ -30,7 +30,7 @@ pub struct SignalRevision {
     pub revision: String,
 }
 
-/// The parts of a key.
+/// The identity of an action: project, action, target and signals.
 #[derive(Debug, Clone, Copy)]
 pub struct KeyParts<'a> {
     /// The project, as the store names it.
@@ -104,7 +104,7 @@ impl EffectKey {
         Self(bytes)
     }
 
-    /// Its bytes.
+    /// The 32 bytes of the SHA-256 hash.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
@@ -139,7 +139,7 @@ impl EffectKey {
 /// The contents of a file in the outbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutboxForm {
-    /// A mail.
+    /// A mail in the form of RFC 5322.
     Mail,
     /// A request to a server.
     Request,
@@ -175,7 +175,7 @@ impl SignalClaim {
         Ok(claims)
     }
 
-    /// Its bytes.
+    /// The 32 bytes of the SHA-256 hash.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0

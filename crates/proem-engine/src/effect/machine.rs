@@ -14,7 +14,7 @@ use super::{
 /// A requested transition of an action, as the requester saw the action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransitionRequest {
-    /// The event.
+    /// The event that moves the action.
     pub event: ActionEvent,
     /// On whose word.
     pub by: Authority,

@@ -34,50 +34,27 @@ pub enum ActionState {
     Refused,
 }
 
-impl ActionState {
-    /// Every state, in the order in which an action can meet them.
-    pub const ALL: [Self; 13] = [
-        Self::Proposed,
-        Self::Held,
-        Self::Waiting,
-        Self::Approved,
-        Self::Executing,
-        Self::Executed,
-        Self::Failed,
-        Self::Unknown,
-        Self::Resend,
-        Self::Resending,
-        Self::Cancelled,
-        Self::Expired,
-        Self::Refused,
-    ];
-
+proem_text::word_table! {
     /// As it is written down and printed, in the form [`NAMES`].
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Proposed => "proposed",
-            Self::Held => "held",
-            Self::Waiting => "waiting",
-            Self::Approved => "approved",
-            Self::Executing => "executing",
-            Self::Executed => "executed",
-            Self::Failed => "failed",
-            Self::Unknown => "unknown",
-            Self::Resend => "resend",
-            Self::Resending => "resending",
-            Self::Cancelled => "cancelled",
-            Self::Expired => "expired",
-            Self::Refused => "refused",
-        }
+    pub ActionState {
+        // In the order in which an action can meet them.
+        Proposed = "proposed",
+        Held = "held",
+        Waiting = "waiting",
+        Approved = "approved",
+        Executing = "executing",
+        Executed = "executed",
+        Failed = "failed",
+        Unknown = "unknown",
+        Resend = "resend",
+        Resending = "resending",
+        Cancelled = "cancelled",
+        Expired = "expired",
+        Refused = "refused",
     }
+}
 
-    /// The state that is written so. `None` for anything else.
-    #[must_use]
-    pub fn of_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.as_str() == name)
-    }
-
+impl ActionState {
     /// Whether nothing leads out of it.
     #[must_use]
     pub const fn is_end(self) -> bool {

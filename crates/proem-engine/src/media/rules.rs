@@ -24,7 +24,7 @@ pub struct MediaRules {
     pub pages: Option<NonZeroUsize>,
     /// The most bytes of a document.
     pub document_bytes: Option<NonZeroUsize>,
-    /// The sources.
+    /// The documents of the provider that the figures are from.
     pub sources: Vec<String>,
 }
 

@@ -59,7 +59,7 @@ const MAX_NOTE: usize = 8 << 10;
 pub struct ActionCause {
     /// The signal's id.
     pub id: Untrusted<String>,
-    /// Its revision.
+    /// The content of the signal, as a hash: a changed signal is another cause.
     pub revision: Untrusted<String>,
 }
 

@@ -42,7 +42,7 @@ pub enum CallRecords {
 /// A call that is to be decided about.
 #[derive(Debug)]
 pub struct CallRequest<'r> {
-    /// The call.
+    /// A tool and the arguments that the model gave it.
     pub call: &'r ToolUse,
     /// The terms of its tool's definition.
     pub terms: &'r CallTerms,
@@ -70,7 +70,7 @@ pub fn call_content(call: &ToolUse) -> ActionHash {
     ActionHash(hashed.chain_update(&call.arguments).finalize().into())
 }
 
-/// The ruling on a call.
+/// Permission for a call, its condition, or its refusal.
 #[derive(Debug, PartialEq, Eq)]
 pub enum CallRuling {
     /// It may be made, once.

@@ -34,7 +34,6 @@ pub(super) fn folded_name(name: &str) -> String {
     normalise_text(name).text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// The hash of a policy.
 pub(super) fn policy_hash(policy: &Policy) -> PolicyHash {
     let mut hash = Sha256::new();
     hash.update(FORM.as_bytes());

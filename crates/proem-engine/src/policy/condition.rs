@@ -19,30 +19,15 @@ pub enum AutomaticCondition {
     KnownRecipients,
 }
 
-impl AutomaticCondition {
-    /// All seven.
-    pub const ALL: [Self; 7] = [
-        Self::Schema,
-        Self::Allowlist,
-        Self::Denylist,
-        Self::Autonomy,
-        Self::PromptLeakage,
-        Self::ExternalUrls,
-        Self::KnownRecipients,
-    ];
-
-    /// As it is written down and printed.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Schema => "schema",
-            Self::Allowlist => "allowlist",
-            Self::Denylist => "denylist",
-            Self::Autonomy => "autonomy",
-            Self::PromptLeakage => "prompt-leakage",
-            Self::ExternalUrls => "external-urls",
-            Self::KnownRecipients => "known-recipients",
-        }
+proem_text::word_table! {
+    pub AutomaticCondition {
+        Schema = "schema",
+        Allowlist = "allowlist",
+        Denylist = "denylist",
+        Autonomy = "autonomy",
+        PromptLeakage = "prompt-leakage",
+        ExternalUrls = "external-urls",
+        KnownRecipients = "known-recipients",
     }
 }
 

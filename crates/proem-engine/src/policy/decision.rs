@@ -27,7 +27,7 @@ pub enum EffectSwitch {
     Killed,
 }
 
-/// The basis of a verdict.
+/// The ground that a verdict rests on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum VerdictBasis {
     /// The learned score or likeness, and nothing else.
@@ -78,9 +78,9 @@ pub enum DecisionMoment {
 /// Everything that a decision is taken by.
 #[derive(Debug, Clone, Copy)]
 pub struct DecisionRequest<'a> {
-    /// The action.
+    /// The agent's proposal, with target and fields.
     pub action: &'a ProposedAction,
-    /// Its key.
+    /// The key by which it happens at most once.
     pub key: EffectKey,
     /// The policy of now.
     pub policy: &'a Policy,
@@ -109,7 +109,7 @@ pub enum RefusalNotice {
     Escalated,
 }
 
-/// The ruling.
+/// The policy's answer about an action.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Ruling {
     /// It may be performed at this moment. Never given to a proposal: an automatic action is held for no time.
@@ -145,7 +145,7 @@ impl Ruling {
 #[derive(Debug, PartialEq)]
 #[must_use]
 pub struct Decision {
-    /// The ruling.
+    /// The policy's answer about the action.
     pub ruling: Ruling,
     /// Why, in the order in which it was looked at.
     pub reasons: Vec<DecisionReason>,

@@ -63,7 +63,7 @@ fn read_policy(reader: &mut TomlReader, root: &DeTable<'_>) -> Policy {
         Some(_) => {}
     }
     let mut policy = Policy {
-        level: root.get("level").and_then(|level| reader.word(level, &LEVELS, AutonomyLevel::of_name)),
+        level: root.get("level").and_then(|level| reader.word(level, &LEVELS, AutonomyLevel::parse)),
         ..Policy::default()
     };
     policy.domains =
@@ -274,7 +274,7 @@ fn read_action_terms(
 ) -> Option<ActionTerms> {
     reader.only(table, &["level", "perform", "external", "target", "fields"]);
     // An action that no level is named for needs the highest.
-    let level = table.get("level").and_then(|value| reader.word(value, &LEVELS, AutonomyLevel::of_name));
+    let level = table.get("level").and_then(|value| reader.word(value, &LEVELS, AutonomyLevel::parse));
     let route = match table.get("perform") {
         Some(value) => reader.word(value, &["mail", "request:NAME", "inside", "none"], route),
         None => {

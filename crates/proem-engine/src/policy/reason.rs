@@ -25,7 +25,7 @@ pub enum DecisionReason {
     Breach {
         /// The field's path.
         field: String,
-        /// The rule.
+        /// The rule of the output checks that was broken.
         rule: ActionRule,
     },
     /// It is on the list `approval`.

@@ -21,24 +21,12 @@ pub enum AutonomyLevel {
     Tactical,
 }
 
-impl AutonomyLevel {
-    /// Every level, the least first.
-    pub const ALL: [Self; 3] = [Self::Monitoring, Self::Artefact, Self::Tactical];
-
-    /// As it is written.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Monitoring => "monitoring",
-            Self::Artefact => "artefact",
-            Self::Tactical => "tactical",
-        }
-    }
-
-    /// The level that is written so.
-    #[must_use]
-    pub fn of_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|level| level.as_str() == name)
+proem_text::word_table! {
+    pub AutonomyLevel {
+        // The least first.
+        Monitoring = "monitoring",
+        Artefact = "artefact",
+        Tactical = "tactical",
     }
 }
 
@@ -71,7 +59,7 @@ impl ActionList {
 /// How an action is performed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EffectRoute {
-    /// As a mail.
+    /// One mail over SMTP.
     Mail,
     /// As a request to a server, by the declared template of this name.
     Request(String),
@@ -109,7 +97,7 @@ pub struct ActionTerms {
     pub route: EffectRoute,
     /// The action that it counts as when somebody outside receives it.
     pub external: Option<String>,
-    /// Its target.
+    /// The recipients that the action may reach, and the evidence they need.
     pub target: FieldTerms,
     /// Everything else that it says, by name.
     pub fields: BTreeMap<String, FieldTerms>,

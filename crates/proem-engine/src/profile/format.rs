@@ -1,6 +1,5 @@
 //! The formats that an answer can be asked for in.
 
-use core::fmt;
 use core::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -56,50 +55,30 @@ pub enum Format {
     PlainText,
 }
 
-impl Format {
-    /// All of them, in the order in which messages list them.
-    pub const ALL: [Self; 16] = [
-        Self::Json,
-        Self::JsonLines,
-        Self::Markdown,
-        Self::Yaml,
-        Self::Toml,
-        Self::Xml,
-        Self::Html,
-        Self::Csv,
-        Self::Tsv,
-        Self::Sql,
-        Self::Diff,
-        Self::Latex,
-        Self::Asciidoc,
-        Self::Restructuredtext,
-        Self::Mermaid,
-        Self::PlainText,
-    ];
-
+proem_text::word_table! {
     /// Its usual spelling.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Json => "JSON",
-            Self::JsonLines => "JSON Lines",
-            Self::Markdown => "Markdown",
-            Self::Yaml => "YAML",
-            Self::Toml => "TOML",
-            Self::Xml => "XML",
-            Self::Html => "HTML",
-            Self::Csv => "CSV",
-            Self::Tsv => "TSV",
-            Self::Sql => "SQL",
-            Self::Diff => "diff",
-            Self::Latex => "LaTeX",
-            Self::Asciidoc => "AsciiDoc",
-            Self::Restructuredtext => "reStructuredText",
-            Self::Mermaid => "Mermaid",
-            Self::PlainText => "plain text",
-        }
+    pub Format: Display {
+        // In the order in which messages list them.
+        Json = "JSON",
+        JsonLines = "JSON Lines",
+        Markdown = "Markdown",
+        Yaml = "YAML",
+        Toml = "TOML",
+        Xml = "XML",
+        Html = "HTML",
+        Csv = "CSV",
+        Tsv = "TSV",
+        Sql = "SQL",
+        Diff = "diff",
+        Latex = "LaTeX",
+        Asciidoc = "AsciiDoc",
+        Restructuredtext = "reStructuredText",
+        Mermaid = "Mermaid",
+        PlainText = "plain text",
     }
+}
 
+impl Format {
     /// Other names that it goes by, in lower case.
     const fn aliases(self) -> &'static [&'static str] {
         match self {
@@ -114,12 +93,6 @@ impl Format {
             Self::PlainText => &["text", "txt", "plaintext"],
             Self::Json | Self::Toml | Self::Xml | Self::Csv | Self::Tsv | Self::Sql | Self::Mermaid => &[],
         }
-    }
-}
-
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
     }
 }
 

@@ -8,9 +8,9 @@ use super::ProfileRule;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum List {
-    /// Instructions.
+    /// Orders for the model.
     Instructions,
-    /// Constraints.
+    /// Prohibitions for the model.
     Constraints,
     /// How something looks.
     Examples,

@@ -65,15 +65,12 @@ pub enum LockState {
     Edited,
 }
 
-impl LockState {
+proem_text::word_table! {
     /// The word used in listings.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Locked => "locked",
-            Self::Unlocked => "unlocked",
-            Self::Edited => "edited",
-        }
+    pub LockState {
+        Locked = "locked",
+        Unlocked = "unlocked",
+        Edited = "edited",
     }
 }
 

@@ -46,7 +46,7 @@ pub struct Case {
     pub live: Option<AnswerExpectation>,
 }
 
-/// The expectations of a request.
+/// The demands of a case on the request, before any model is called.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RequestExpectation {
     /// The expected results of the kind's rules, by name.
@@ -72,7 +72,7 @@ pub struct SectionExpectation {
     pub state: Option<SectionState>,
 }
 
-/// The expectations of an answer.
+/// The demands of a case on a model's answer.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AnswerExpectation {
     /// Fields that it has, with their values. It may have others. Each item of a list is found somewhere in the

@@ -50,7 +50,7 @@ pub struct Dotprompt {
     notes: Vec<String>,
 }
 
-/// The data of a render.
+/// The values that a template is filled with, by the rules of handlebars.js.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RenderData {
     /// Values by name.

@@ -26,7 +26,7 @@ use crate::section::Trust;
 pub struct Prompt {
     /// Which one it is.
     pub id: PromptId,
-    /// Its file.
+    /// The parsed prompt file that everything here was made from.
     pub file: PromptFile,
     /// The files it was read from and who wrote each.
     pub files: Vec<(String, Origin)>,

@@ -5,6 +5,7 @@
 //! same way.
 
 mod markers;
+pub(super) mod section;
 mod sections;
 
 use std::cell::Cell;
@@ -14,6 +15,7 @@ use proem_text::span::Span;
 use serde_json::{Value as Json, json};
 
 pub(crate) use self::markers::{MarkerSource, MediaMarker};
+pub use self::section::Section;
 use self::sections::CutBody;
 use super::analyse::{Analysis, AnalysisFault, HELPERS, MARKERS, RAW};
 use super::header::{self, Diagnostics, Header, StrictHeader};
@@ -24,36 +26,16 @@ pub(crate) use super::split::{Split, split_front_matter};
 use super::template::{LineColumn, Template, parse_template};
 use super::yaml;
 use crate::error::{Error, ErrorKind, error_at};
-use crate::history;
+use crate::history::shape;
 use crate::message::Role;
 use crate::schema::{self, ValueKind};
-use crate::section::{Climber, SectionSpec};
+use crate::section::Climber;
 
 /// The most bytes that a prompt file may have.
 pub const MAX_FILE_BYTES: usize = 256 * 1024;
 
 /// How many problems of one file are listed one by one.
 const MAX_LISTED: usize = 100;
-
-/// One section of a strict prompt, ready to render.
-#[derive(Debug, Clone)]
-pub struct Section {
-    /// The file's declaration of it.
-    pub spec: SectionSpec,
-    /// The role of its message.
-    pub role: Role,
-    /// The inputs that its template reads.
-    pub inputs: BTreeSet<String>,
-    pub(crate) template: Template,
-    /// The pictures and files that it brings. Then it has no text.
-    pub(crate) media: Vec<MediaMarker>,
-}
-
-impl Section {
-    const fn new(spec: SectionSpec, role: Role) -> Self {
-        Self { spec, role, inputs: BTreeSet::new(), template: Template::EMPTY, media: Vec::new() }
-    }
-}
 
 /// A strict prompt, parsed and checked.
 #[derive(Debug, Clone)]
@@ -73,7 +55,7 @@ pub struct PromptFile {
     pub(crate) partials: BTreeMap<String, Template>,
 }
 
-/// The text of a partial.
+/// The source of a partial's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PartialText {
     /// A Handlebars template.
@@ -149,7 +131,7 @@ impl PromptFile {
     /// Whether an input of this name is the turns before this one.
     #[must_use]
     pub fn is_history(&self, name: &str) -> bool {
-        self.history.is_some() && name == history::INPUT
+        self.history.is_some() && name == shape::INPUT
     }
 
     /// Whether an input of this name is a picture or file, which no template prints.
@@ -297,7 +279,7 @@ impl StrictFileReader<'_> {
             return;
         }
         for (name, _) in &strict.inputs {
-            if !(declared(name) || takes_history && name == history::INPUT) {
+            if !(declared(name) || takes_history && name == shape::INPUT) {
                 let message = format!("proem.inputs names `{name}`, which input.schema does not declare");
                 say(message, header.places.inputs.get(name));
             }

@@ -99,7 +99,7 @@ pub struct ImportSource<'s> {
     pub path: &'s str,
     /// The name of the folder that it is in, which some kinds take for the prompt's.
     pub folder: &'s str,
-    /// Its text.
+    /// The whole file of the other tool.
     pub text: &'s str,
     /// The texts of the files that [`files_beside_source`] lists, as far as they exist, by the path it lists.
     pub beside: &'s BTreeMap<String, String>,
@@ -154,7 +154,7 @@ pub struct ImportedSettings {
 /// One test.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ImportedCase {
-    /// Its name.
+    /// As the other tool's file calls it, or its number.
     pub name: String,
     /// The inputs by name.
     pub inputs: OrderedMap<OrderedJson>,
@@ -208,7 +208,7 @@ pub struct ImportedPrompt {
     pub inputs: OrderedMap<ImportedInput>,
     /// The schema of its answer.
     pub answer: Option<OrderedJson>,
-    /// Its settings.
+    /// Model, sampling and limits, as far as there are such settings here.
     pub settings: ImportedSettings,
     /// Its tests.
     pub cases: Vec<ImportedCase>,

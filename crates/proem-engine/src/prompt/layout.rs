@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::file::Section;
+use super::file::section::Section;
 use super::header::{Diagnostics, expect_word};
 use super::template::{Statement, Template};
 use super::yaml::YamlNode;

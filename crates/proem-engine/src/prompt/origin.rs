@@ -18,16 +18,12 @@ pub enum Origin {
     Named,
 }
 
-impl Origin {
-    /// The word used in reports.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Embedded => "embedded",
-            Self::User => "user",
-            Self::Project => "project",
-            Self::Configured => "configured",
-            Self::Named => "named",
-        }
+proem_text::word_table! {
+    pub Origin {
+        Embedded = "embedded",
+        User = "user",
+        Project = "project",
+        Configured = "configured",
+        Named = "named",
     }
 }

@@ -5,7 +5,6 @@ use serde_json::Value as Json;
 use crate::input::InputTrust;
 use crate::schema::{ValueKind, kind_of_schema};
 
-/// The target of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PathTarget<'s> {
     /// All inputs together.

@@ -68,7 +68,6 @@ pub(crate) struct TemplateNode {
 pub(crate) enum Statement {
     /// Text between tags.
     Text(ContentStatement),
-    /// A comment.
     Comment(Strip),
     /// `{{name}}`, `{{helper value}}`.
     Print(HelperCall, Strip),
@@ -185,7 +184,6 @@ pub(crate) struct Partial {
     pub(super) close: Strip,
 }
 
-/// The name of a partial.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PartialName {
     Written(String),

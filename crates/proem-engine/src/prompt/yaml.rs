@@ -67,7 +67,7 @@ impl YamlNode {
         }
     }
 
-    /// It as JSON.
+    /// The value without places. Keys that are no texts become texts.
     #[must_use]
     pub fn to_json(&self) -> Json {
         match &self.data {

@@ -55,7 +55,7 @@ pub enum PrefixStage {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lifetime {
-    /// In seconds.
+    /// The time since the last use after which the entry is gone, in whole seconds.
     pub seconds: Option<NonZeroU32>,
     /// The price of a written token, in hundredths of an input token.
     pub write_percent: NonZeroU32,

@@ -61,7 +61,7 @@ pub enum Tokeniser {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OperatorRole {
-    /// `system`.
+    /// The messages have the role `system`.
     #[default]
     System,
     /// `developer`, in OpenAI's reasoning models.
@@ -94,18 +94,17 @@ pub enum EnforcementSource {
     Found,
 }
 
-impl SchemaEnforcement {
+proem_text::word_table! {
     /// The word that configuration has for it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Tool => "tool",
-            Self::Schema => "schema",
-            Self::Object => "object",
-            Self::Text => "text",
-        }
+    pub SchemaEnforcement {
+        Tool = "tool",
+        Schema = "schema",
+        Object = "object",
+        Text = "text",
     }
+}
 
+impl SchemaEnforcement {
     /// The way that is tried after this one: by the schema, by a tool, as one object, as a text.
     #[must_use]
     pub const fn next_to_try(self) -> Option<Self> {

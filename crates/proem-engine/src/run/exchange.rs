@@ -153,7 +153,7 @@ impl Outcome {
     }
 }
 
-/// The end of an exchange.
+/// The value, fallback or reason with which an exchange ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum ExchangeEnd {

@@ -23,17 +23,15 @@ pub enum ToolPower {
     Effectful,
 }
 
-impl ToolPower {
-    /// The word that is stored.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Free => "free",
-            Self::Idempotent => "idempotent",
-            Self::Effectful => "effectful",
-        }
+proem_text::word_table! {
+    pub ToolPower {
+        Free = "free",
+        Idempotent = "idempotent",
+        Effectful = "effectful",
     }
+}
 
+impl ToolPower {
     /// Whether a call of which nobody knows what became may be made again.
     #[must_use]
     pub const fn is_repeatable(self) -> bool {

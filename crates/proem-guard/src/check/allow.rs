@@ -20,7 +20,7 @@ pub enum AllowlistEntryKind {
     UrlPrefix,
     /// An amount of money.
     Amount,
-    /// An id.
+    /// One account, ticket or channel by its exact identifier.
     Id,
     /// Every id that begins like this and goes on with 1 to 18 digits, such as the tickets of a project: `PROJ-`.
     IdPrefix,

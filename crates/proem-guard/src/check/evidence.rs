@@ -39,10 +39,7 @@ impl SightingIndex {
 
     /// Adds the whole tokens of a text that are within the span.
     fn add(&mut self, name: &str, text: &str, within: Span) {
-        let mut end = text.len().min(MAX_EVIDENCE);
-        while !text.is_char_boundary(end) {
-            end = end.saturating_sub(1);
-        }
+        let end = text.floor_char_boundary(MAX_EVIDENCE);
         // A token that the cut may have shortened is none.
         let within =
             Span::new(within.start, if end < text.len() { within.end.min(end.saturating_sub(1)) } else { within.end });

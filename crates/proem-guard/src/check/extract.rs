@@ -14,7 +14,7 @@ mod money_words;
 mod plain;
 mod vanity;
 
-use super::ReferentKind;
+use super::rule::ReferentKind;
 use alloc::{borrow::Cow, vec::Vec};
 use proem_text::Span;
 

@@ -1,12 +1,12 @@
 //! One field against the rules.
 
 use super::{
-    ActionRule, CaseSensitivity, CheckContext, FieldRole, Figures, ProvenanceGap, Sighting, allow,
+    CaseSensitivity, CheckContext, FieldRole, Figures, Sighting, allow,
     evidence::SightingIndex,
     extract::{self, ValueMention, ValueMentions},
     mail, number,
     readings::DecodedTexts,
-    rule::ReferentKind,
+    rule::{ActionRule, ProvenanceGap, ReferentKind},
     url::{self, UrlParse},
 };
 use alloc::{string::String, vec::Vec};

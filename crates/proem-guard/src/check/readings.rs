@@ -4,10 +4,18 @@
 //! Bounded: [`ROUNDS`] rounds of each decoder over the whole text. Whether anything is left then is told, and so is a
 //! reading longer than any field may be (one character can represent eighteen). A decoded piece is where its code was.
 
-use super::{MAX_FIELD, url::hex};
-use crate::view::reference;
+use crate::view::{percent_run, reference};
 use alloc::{string::String, vec::Vec};
-use proem_text::{OffsetMap, Span, character, normalise_text};
+use proem_text::{
+    OffsetMap, Span,
+    base64::{decode_base64_digits, is_base64_digit},
+    character,
+    hex::hex_byte,
+    normalise_text,
+};
+
+/// The most bytes of one field's value: 256 KiB. A larger one fails without a further look.
+pub const MAX_FIELD: usize = 256 << 10;
 
 /// How deep encodings may nest.
 const ROUNDS: usize = 3;
@@ -213,13 +221,7 @@ fn percent_reading(text: &str) -> Option<DecodedText> {
         return None;
     }
     rewrite_places(text, |text, at| {
-        let mut bytes = Vec::new();
-        let mut codes = text.as_bytes().get(at..)?.chunks_exact(3);
-        while let Some([b'%', high, low]) = codes.next()
-            && let (Some(high), Some(low)) = (hex(*high), hex(*low))
-        {
-            bytes.push(high.wrapping_shl(4) | low);
-        }
+        let bytes = percent_run(text.as_bytes().get(at..)?);
         let valid = match core::str::from_utf8(&bytes) {
             Ok(decoded) => decoded,
             Err(error) => core::str::from_utf8(bytes.get(..error.valid_up_to())?).ok()?,
@@ -273,7 +275,7 @@ fn unpacked_reading(text: &str) -> Option<DecodedText> {
             return None;
         }
         // Most words are too short to be looked at as a run.
-        let word = rest.iter().take(MIN_BASE64).take_while(|byte| is_base64(**byte)).count();
+        let word = rest.iter().take(MIN_BASE64).take_while(|byte| is_base64_digit(**byte)).count();
         if word < MIN_BASE64 {
             passed = at.saturating_add(word);
             return None;
@@ -300,17 +302,13 @@ struct Base64Line {
     codes: usize,
 }
 
-const fn is_base64(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
-}
-
 /// The run of base64 at the start: where each of its lines ends, and its characters.
 fn base64_run(bytes: &[u8]) -> (Vec<Base64Line>, Vec<u8>) {
     let (mut lines, mut codes) = (Vec::new(), Vec::new());
     let mut len = 0_usize;
     loop {
         let rest = bytes.get(len..).unwrap_or_default();
-        let line = rest.iter().take_while(|byte| is_base64(**byte)).count();
+        let line = rest.iter().take_while(|byte| is_base64_digit(**byte)).count();
         codes.extend(rest.iter().take(line));
         len = len.saturating_add(line);
         let padding = bytes.get(len..).unwrap_or_default().iter().take(2).take_while(|byte| **byte == b'=').count();
@@ -330,25 +328,7 @@ fn base64_run(bytes: &[u8]) -> (Vec<Base64Line>, Vec<u8>) {
 fn decode_base64_run(codes: &[u8]) -> Option<String> {
     (0..4).find_map(|skipped| {
         let codes = codes.get(skipped..).filter(|codes| codes.len() >= MIN_BASE64)?;
-        let mut bytes = Vec::new();
-        for group in codes.chunks(4) {
-            let bits = group.iter().fold(0_u32, |bits, code| bits.wrapping_shl(6) | sextet(*code));
-            let bits =
-                bits.wrapping_shl(6_u32.saturating_mul(4_u32.saturating_sub(u32::try_from(group.len()).unwrap_or(4))));
-            let [_, three @ ..] = bits.to_be_bytes();
-            bytes.extend(three.iter().take(group.len().saturating_sub(1)));
-        }
-        utf8_text(bytes)
-    })
-}
-
-fn sextet(code: u8) -> u32 {
-    u32::from(match code {
-        b'A'..=b'Z' => code.wrapping_sub(b'A'),
-        b'a'..=b'z' => code.wrapping_sub(b'a').wrapping_add(26),
-        b'0'..=b'9' => code.wrapping_sub(b'0').wrapping_add(52),
-        b'+' | b'-' => 62,
-        _ => 63,
+        utf8_text(decode_base64_digits(codes))
     })
 }
 
@@ -380,9 +360,7 @@ fn separated_hex(bytes: &[u8]) -> Option<(usize, Option<String>)> {
 }
 
 fn bytes_of_hex_pairs<'a>(pairs: impl Iterator<Item = &'a [u8]>) -> Option<Vec<u8>> {
-    pairs
-        .map(|pair| if let [high, low] = pair { Some(hex(*high)?.wrapping_shl(4) | hex(*low)?) } else { None })
-        .collect()
+    pairs.map(|pair| if let [high, low] = pair { hex_byte([*high, *low]) } else { None }).collect()
 }
 
 /// The bytes as text, if that is what they are.

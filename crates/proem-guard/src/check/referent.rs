@@ -33,7 +33,7 @@ impl Referent {
         Some(Self { kind, digest: Sha256::digest(text.as_bytes()).into() })
     }
 
-    /// Its kind.
+    /// The sort of value, so that a host is no mail address.
     #[must_use]
     pub const fn kind(&self) -> ReferentKind {
         self.kind

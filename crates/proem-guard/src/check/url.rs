@@ -7,7 +7,7 @@
 use super::host::{self, HostPort};
 use alloc::{format, string::String, vec::Vec};
 use core::fmt::Write;
-use proem_text::character;
+use proem_text::{character, hex::hex_byte};
 
 /// The reading of a text as a web address.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,7 +99,7 @@ fn canonical_percent_encoding(text: &str) -> Option<String> {
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {
         let coded = byte == b'%';
-        let byte = if coded { hex(bytes.next()?)?.wrapping_shl(4) | hex(bytes.next()?)? } else { byte };
+        let byte = if coded { hex_byte([bytes.next()?, bytes.next()?])? } else { byte };
         let unreserved = byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
         let reserved = !coded && b"!#$&'()*+,/:;=?@[]".contains(&byte);
         if unreserved || reserved {
@@ -109,11 +109,6 @@ fn canonical_percent_encoding(text: &str) -> Option<String> {
         }
     }
     Some(out)
-}
-
-/// The value of a hexadecimal digit.
-pub(super) fn hex(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
 }
 
 /// RFC 3986, section 5.2.4. An empty path is `/`.

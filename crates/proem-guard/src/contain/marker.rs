@@ -1,7 +1,7 @@
 //! Marks that mean something wherever they are: tags and special tokens.
 
 use super::{
-    Tag,
+    delimiter::Tag,
     matches::{Match, Remedy},
     reader::FoldedReader,
 };

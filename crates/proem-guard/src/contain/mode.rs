@@ -2,7 +2,7 @@
 
 use crate::{verdict::Verdict, view::CleanView};
 use alloc::string::String;
-use proem_text::{OffsetMap, Span, View, character};
+use proem_text::{OffsetMap, Span, View, base64::encode_base64, character};
 
 /// How a part from outside is written between the delimiters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,7 +70,6 @@ pub(super) fn datamark_view(view: &CleanView, mark: char) -> View {
     View { map: marked.map.then(&view.map), ..marked }
 }
 
-/// The view in Base64.
 pub(super) fn base64_view(view: &CleanView, original: usize) -> View {
     let mut map = OffsetMap::new();
     let text = encode_base64(view.text.as_bytes());
@@ -78,44 +77,10 @@ pub(super) fn base64_view(view: &CleanView, original: usize) -> View {
     View { text, map }
 }
 
-/// Base64 with padding (RFC 4648, section 4).
-fn encode_base64(bytes: &[u8]) -> String {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3).saturating_mul(4));
-    for chunk in bytes.chunks(3) {
-        let byte = |index: usize| chunk.get(index).copied().map_or(0, u32::from);
-        let group = (byte(0) << 16) | (byte(1) << 8) | byte(2);
-        for place in 0..4u32 {
-            let sextet = (group >> (18u32.saturating_sub(place.saturating_mul(6)))) & 0x3f;
-            let is_padding = usize::try_from(place).is_ok_and(|place| place > chunk.len());
-            let letter = usize::try_from(sextet).ok().and_then(|index| ALPHABET.get(index)).copied();
-            text.push(if is_padding { '=' } else { char::from(letter.unwrap_or(b'=')) });
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::view::clean_view;
-
-    #[test]
-    fn base64_is_that_of_the_standard() {
-        // RFC 4648, section 10.
-        for (text, expected) in [
-            ("", ""),
-            ("f", "Zg=="),
-            ("fo", "Zm8="),
-            ("foo", "Zm9v"),
-            ("foob", "Zm9vYg=="),
-            ("fooba", "Zm9vYmE="),
-            ("foobar", "Zm9vYmFy"),
-            ("ÿ\u{fffd}", "w7/vv70="),
-        ] {
-            assert_eq!(encode_base64(text.as_bytes()), expected, "{text:?}");
-        }
-    }
 
     #[test]
     fn marks_stand_before_lines_and_between_words() {

@@ -4,7 +4,7 @@
 //! the next bracket.
 
 use super::{
-    Tag,
+    delimiter::Tag,
     line::LineProgress,
     marker,
     matches::{Match, Remedy},

@@ -1,14 +1,18 @@
 //! Credentials in base64 and in hexadecimal digits.
 
 use alloc::vec::Vec;
-use proem_text::{Span, character};
+use proem_text::{
+    Span,
+    base64::{decode_base64_digits, is_base64_digit},
+    character,
+    hex::hex_byte,
+};
 
 use super::{
     Credential,
     disguise::{SHORTEST, unmask},
     shapes,
 };
-use crate::view::{base64_bytes, is_base64_digit};
 
 /// The fewest digits that a credential takes: twenty bytes in base64.
 const FEWEST_DIGITS: usize = 27;
@@ -30,7 +34,7 @@ pub(super) fn find_packed(text: &str, rounds: usize) -> Vec<Credential> {
                 let first = span.start.saturating_mul(4).wrapping_div(3);
                 digits_span(&digits, skipped, first, span.end.saturating_mul(4).div_ceil(3))
             };
-            found.extend(in_bytes(&base64_bytes(digits_from(skipped)), rounds, place));
+            found.extend(in_bytes(&decode_base64_digits(digits_from(skipped)), rounds, place));
         }
         for skipped in 0..2 {
             let place =
@@ -102,11 +106,11 @@ fn in_bytes(bytes: &[u8], rounds: usize, place: impl Fn(Span) -> Option<Span>) -
 }
 
 /// The bytes of pairs of hexadecimal digits, up to what is none.
-fn bytes_of_hex_digits<'d>(digits: impl Iterator<Item = &'d u8>) -> Vec<u8> {
-    let mut values = digits.map_while(|digit| char::from(*digit).to_digit(16));
+fn bytes_of_hex_digits<'d>(mut digits: impl Iterator<Item = &'d u8>) -> Vec<u8> {
     let mut decoded = Vec::new();
-    while let (Some(high), Some(low)) = (values.next(), values.next()) {
-        decoded.push((high.wrapping_shl(4) | low).to_le_bytes()[0]);
+    while let (Some(high), Some(low)) = (digits.next(), digits.next()) {
+        let Some(byte) = hex_byte([*high, *low]) else { break };
+        decoded.push(byte);
     }
     decoded
 }

@@ -1,5 +1,7 @@
 //! Private keys as text.
 
+use proem_text::first_bytes;
+
 /// The fewest characters of base64 that a key has: an Ed25519 key of RFC 8410 has 64.
 const SHORTEST: usize = 60;
 /// The fewest characters of its longest line. Armour has lines of 64 or 76 characters.
@@ -67,7 +69,7 @@ pub(super) fn stays_open(text: &str, last: char) -> bool {
 /// The length of `-----END … -----`.
 fn closing_line(text: &str) -> usize {
     let Some(rest) = text.strip_prefix("-----END ") else { return 0 };
-    let rest = rest.get(..rest.floor_char_boundary(80)).unwrap_or_default();
+    let rest = first_bytes(rest, 80);
     rest.find("-----").map_or(0, |name| 9_usize.saturating_add(name).saturating_add(5))
 }
 

@@ -122,7 +122,7 @@ pub struct TreeError {
     pub fault: TreeFault,
 }
 
-/// The fault of a tree.
+/// The reason why a tree of labels can't be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TreeFault {

@@ -1,12 +1,12 @@
 //! Looking around a place in a text.
 
 use crate::lexicon::Mention;
-use proem_text::Span;
+use proem_text::{Span, first_bytes};
 
 /// The text behind `at`, at most `max` bytes, cut at a character.
 pub(super) fn text_behind(text: &str, at: usize, max: usize) -> &str {
     let rest = text.get(at..).unwrap_or_default();
-    rest.get(..rest.floor_char_boundary(max)).unwrap_or_default()
+    first_bytes(rest, max)
 }
 
 /// The text before `at`, at most about `max` bytes, cut at a character.

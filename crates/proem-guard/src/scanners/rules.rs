@@ -31,7 +31,7 @@ const DEFAULT_GAP: u16 = 12;
 /// The largest gap that a rule may allow, in characters.
 const MAX_GAP: u16 = 400;
 
-/// A rule.
+/// A pattern of words with its severity and kind.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DetectionRule {
     /// Its family and its name: `override/ignore`.
@@ -126,7 +126,7 @@ fn rule_header(line: &'static str) -> Result<DetectionRule, String> {
     let (id, rest) = line.strip_prefix('[').and_then(|line| line.split_once(']')).ok_or_else(problem)?;
     let (family, name) = id.split_once('/').ok_or_else(problem)?;
     let (severity, score) = rest.trim().split_once(' ').ok_or_else(problem)?;
-    let severity = Severity::ALL.into_iter().find(|known| known.as_str() == severity).ok_or_else(problem)?;
+    let severity = Severity::parse(severity).ok_or_else(problem)?;
     let score = score.parse::<f32>().ok().filter(|score| (0.0..=1.0).contains(score)).ok_or_else(problem)?;
     if family.is_empty() || name.is_empty() {
         return Err(problem());

@@ -1,7 +1,7 @@
 //! Tells comments, strings and the rest of a text apart.
 
 use alloc::vec::Vec;
-use proem_text::Span;
+use proem_text::{Span, first_bytes};
 
 use super::syntax::{LexicalRules, Quote, StringExtent};
 
@@ -95,7 +95,7 @@ impl Lexer<'_> {
             StringExtent::Character => {
                 let first = rest.chars().next().filter(|c| *c != '\n' && *c != '\'')?;
                 let most = if first == '\\' { CHARACTER } else { first.len_utf8() };
-                let near = rest.get(..rest.floor_char_boundary(most.saturating_add(1))).unwrap_or_default();
+                let near = first_bytes(rest, most.saturating_add(1));
                 start.saturating_add(closing_offset(near, quote.close, quote.escapes)?)
             }
         };

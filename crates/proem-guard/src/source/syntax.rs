@@ -13,9 +13,9 @@ pub enum LanguageFamily {
     Python,
     /// `#`: shells, Ruby, Perl, R, Tcl, Make, CMake, Docker, Elixir, TOML, properties.
     Hash,
-    /// `--`, `/* */`: SQL.
+    /// SQL of all dialects, with comments of `--` and `/* */`.
     Sql,
-    /// `--`, `--[[ ]]`: Lua.
+    /// Comments begin with `--` or stand between `--[[` and `]]`.
     Lua,
     /// `--`, `{- -}`: Haskell, Elm, Ada.
     Dashes,

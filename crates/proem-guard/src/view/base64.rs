@@ -5,41 +5,13 @@ use super::{
     payload,
 };
 use alloc::{string::String, vec::Vec};
-use proem_text::Span;
+use proem_text::{
+    Span,
+    base64::{decode_base64_digits, is_base64_digit},
+};
 
 /// The fewest digits that are decoded: twelve bytes.
 pub(super) const SHORTEST: usize = 16;
-
-/// By byte: whether it is a digit of one of the two alphabets.
-static DIGITS: [bool; 256] = {
-    let mut digits = [false; 256];
-    let mut byte = 0u8;
-    loop {
-        #[expect(clippy::indexing_slicing, reason = "a byte is below 256")]
-        let digit = &mut digits[byte as usize];
-        *digit = base64_digit(byte).is_some();
-        if byte == u8::MAX {
-            break digits;
-        }
-        byte = byte.saturating_add(1);
-    }
-};
-
-/// Whether the byte is a digit of one of the two alphabets.
-pub(crate) fn is_digit(byte: u8) -> bool {
-    DIGITS.get(usize::from(byte)).is_some_and(|is_digit| *is_digit)
-}
-
-const fn base64_digit(byte: u8) -> Option<u8> {
-    Some(match byte {
-        b'A'..=b'Z' => byte.wrapping_sub(b'A'),
-        b'a'..=b'z' => byte.wrapping_sub(b'a').wrapping_add(26),
-        b'0'..=b'9' => byte.wrapping_sub(b'0').wrapping_add(52),
-        b'+' | b'-' => 62,
-        b'/' | b'_' => 63,
-        _ => return None,
-    })
-}
 
 /// All that base64 hides in the text.
 ///
@@ -97,7 +69,7 @@ fn next_base64_run(text: &str, from: usize) -> Option<Span> {
     let mut at = from;
     loop {
         let rest = text.as_bytes().get(at..)?;
-        let start = at.saturating_add(rest.iter().position(|byte| is_digit(*byte) && *byte != b'-')?);
+        let start = at.saturating_add(rest.iter().position(|byte| is_base64_digit(*byte) && *byte != b'-')?);
         let end = run_end(text, start);
         if end.saturating_sub(start) >= SHORTEST {
             return Some(Span::new(start, end));
@@ -108,7 +80,7 @@ fn next_base64_run(text: &str, from: usize) -> Option<Span> {
 
 fn run_end(text: &str, start: usize) -> usize {
     let rest = text.as_bytes().get(start..).unwrap_or_default();
-    start.saturating_add(rest.iter().take_while(|byte| is_digit(**byte)).count())
+    start.saturating_add(rest.iter().take_while(|byte| is_base64_digit(**byte)).count())
 }
 
 /// The run, and the lines below it that are nothing but digits, up to padding.
@@ -140,11 +112,11 @@ fn decode_base64_lines(
     let digits = || lines.iter().flat_map(|line| text.as_bytes().get(line.start..line.end).unwrap_or_default());
     let (first, last) = (lines.first()?, lines.last()?);
     (0..4).find_map(|skipped| {
-        let head = base64_bytes(digits().skip(skipped).take(SHORTEST));
+        let head = decode_base64_digits(digits().skip(skipped).take(SHORTEST));
         if !payload::may_begin_text(&head) {
             return None;
         }
-        let decoded = base64_bytes(digits().skip(skipped));
+        let decoded = decode_base64_digits(digits().skip(skipped));
         let place = Span::new(first.start.saturating_add(skipped), last.end);
         let decoded = (decoded.len() >= SHORTEST / 4 * 3).then(|| payload::payload_text(&decoded)).flatten()?;
         let is_taken = quality == CharacterIntegrity::Broken || !decoded.contains(char::REPLACEMENT_CHARACTER);
@@ -181,19 +153,4 @@ fn decode_apart(
         }
     }
     found
-}
-
-/// The bytes that some digits represent, without those of a last byte that is not whole.
-pub(crate) fn base64_bytes<'a>(digits: impl Iterator<Item = &'a u8>) -> Vec<u8> {
-    let mut decoded = Vec::new();
-    let (mut bits, mut held) = (0u32, 0u32);
-    for value in digits.filter_map(|digit| base64_digit(*digit)) {
-        held = (held << 6 | u32::from(value)) & 0xffff;
-        bits = bits.saturating_add(6);
-        if bits >= 8 {
-            bits = bits.saturating_sub(8);
-            decoded.push(held.wrapping_shr(bits).to_le_bytes()[0]);
-        }
-    }
-    decoded
 }

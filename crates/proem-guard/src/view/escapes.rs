@@ -5,7 +5,7 @@ use super::{
     percent::replace_utf8,
 };
 use alloc::{string::String, vec::Vec};
-use proem_text::Span;
+use proem_text::{Span, hex::hex_byte};
 
 /// The text with its escapes decoded. Surrogates that aren't a pair become U+FFFD.
 pub(super) fn read_escapes(source: ReadingSource<'_>) -> Option<DerivedReading> {
@@ -33,9 +33,8 @@ pub(super) fn read_escapes(source: ReadingSource<'_>) -> Option<DerivedReading> 
 /// The bytes of the `\x69` that follow each other at the start.
 fn run_of_bytes(text: &[u8]) -> Vec<u8> {
     let (escapes, _) = text.as_chunks::<4>();
-    let value = |digit: u8| char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok());
     let escapes = escapes.iter().map_while(|escape| match escape {
-        [b'\\', b'x', high, low] => Some(value(*high)? << 4 | value(*low)?),
+        [b'\\', b'x', high, low] => hex_byte([*high, *low]),
         _ => None,
     });
     escapes.collect()

@@ -5,7 +5,7 @@ use super::{
     payload,
 };
 use alloc::vec::Vec;
-use proem_text::Span;
+use proem_text::{Span, hex::hex_byte};
 
 /// The fewest bytes that are decoded.
 const SHORTEST: usize = 8;
@@ -68,8 +68,7 @@ impl HexBlocks {
 
     fn push(&mut self, text: &[u8], block: Span) {
         let (pairs, _) = text.get(block.start..block.end).unwrap_or_default().as_chunks::<2>();
-        let value = |digit: u8| char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok()).unwrap_or(0);
-        self.bytes.extend(pairs.iter().map(|[high, low]| value(*high) << 4 | value(*low)));
+        self.bytes.extend(pairs.iter().map(|pair| hex_byte(*pair).unwrap_or_default()));
         self.place = Some(Span::new(self.place.map_or(block.start, |place| place.start), block.end));
     }
 

@@ -23,7 +23,6 @@ use proem_text::Span;
 /// How many elements may be open inside each other. Browsers stop at the same number.
 const MOST_OPEN: usize = 512;
 
-/// The readings of a page.
 #[derive(Debug, Default)]
 pub(super) struct PageReadings {
     pub(super) is_page: bool,

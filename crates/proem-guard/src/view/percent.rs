@@ -2,7 +2,7 @@
 
 use super::draft::{DerivedReading, ReadingDraft, ReadingSource};
 use alloc::{string::String, vec::Vec};
-use proem_text::Span;
+use proem_text::{Span, hex::hex_byte};
 
 /// The fewest escapes in a text that are decoded: one or two are in many links. One that represents the percent sign of
 /// another is enough.
@@ -35,11 +35,10 @@ fn hides_another(text: &str, end: usize, bytes: &[u8]) -> bool {
 }
 
 /// The bytes of the escapes that follow each other at the start.
-fn percent_run(text: &[u8]) -> Vec<u8> {
+pub(crate) fn percent_run(text: &[u8]) -> Vec<u8> {
     let (escapes, _) = text.as_chunks::<3>();
-    let value = |digit: u8| char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok());
     let escapes = escapes.iter().map_while(|escape| match escape {
-        [b'%', high, low] => Some(value(*high)? << 4 | value(*low)?),
+        [b'%', high, low] => hex_byte([*high, *low]),
         _ => None,
     });
     escapes.collect()

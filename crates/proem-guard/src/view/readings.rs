@@ -11,7 +11,7 @@ use super::{
 };
 use alloc::{collections::BTreeMap, vec, vec::Vec};
 use core::mem;
-use proem_text::{OffsetMap, Span, View};
+use proem_text::{OffsetMap, Span, View, base64::is_base64_digit};
 
 /// How much is decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -290,7 +290,7 @@ impl ByteCensus {
             if let Some(occurs) = bytes.occurs.get_mut(usize::from(byte)) {
                 *occurs = true;
             }
-            run = if base64::is_digit(byte) { run.saturating_add(1) } else { 0 };
+            run = if is_base64_digit(byte) { run.saturating_add(1) } else { 0 };
             bytes.longest_run = bytes.longest_run.max(run);
         }
         bytes.beyond_ascii = !text.is_ascii();

@@ -39,31 +39,29 @@ pub enum ReadingStep {
     Attribute,
 }
 
-impl ReadingStep {
-    /// The word used in reports.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Parted => "parted",
-            Self::Skeleton => "skeleton",
-            Self::Leet => "leet",
-            Self::Spaced => "spaced",
-            Self::Reversed => "reversed",
-            Self::Rot13 => "rot13",
-            Self::Base64 => "base64",
-            Self::Hex => "hex",
-            Self::Percent => "percent",
-            Self::Entities => "entities",
-            Self::Escapes => "escapes",
-            Self::Tags => "tags",
-            Self::VariationSelectors => "variation-selectors",
-            Self::Markup => "markup",
-            Self::HiddenMarkup => "hidden-markup",
-            Self::Comment => "comment",
-            Self::Attribute => "attribute",
-        }
+proem_text::word_table! {
+    pub ReadingStep {
+        Parted = "parted",
+        Skeleton = "skeleton",
+        Leet = "leet",
+        Spaced = "spaced",
+        Reversed = "reversed",
+        Rot13 = "rot13",
+        Base64 = "base64",
+        Hex = "hex",
+        Percent = "percent",
+        Entities = "entities",
+        Escapes = "escapes",
+        Tags = "tags",
+        VariationSelectors = "variation-selectors",
+        Markup = "markup",
+        HiddenMarkup = "hidden-markup",
+        Comment = "comment",
+        Attribute = "attribute",
     }
+}
 
+impl ReadingStep {
     /// Whether words that are found only after this step were hidden on purpose. Text that a page or a link encodes by
     /// its own rules was not.
     #[must_use]

@@ -128,7 +128,7 @@ impl Manifests {
                 self.packages.push(package(folder, &object));
             }
             _ => {
-                let object = serde_json::from_str::<Map<String, Value>>(&without_json_comments(text));
+                let object = serde_json::from_str::<Map<String, Value>>(&proem_text::strip_json_comments(text));
                 let object = object.map_err(|_| BadManifest)?;
                 self.paths.insert(path.to_vec(), tsconfig_paths(folder, &object));
             }
@@ -227,72 +227,4 @@ fn tsconfig_paths(folder: Vec<u8>, object: &Map<String, Value>) -> TsConfig {
     // Configurations of installed packages are not in the repository.
     let extends = extends.into_iter().filter(|path| path.starts_with('.')).collect();
     TsConfig { folder, based: base.is_some(), base, patterns, extends }
-}
-
-/// JSON as `tsconfig.json` may have it, without comments and commas before a closing bracket.
-fn without_json_comments(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    // The place of the last comma, if only white space followed it.
-    let mut comma = None;
-    while let Some(c) = chars.next() {
-        match c {
-            '"' => {
-                comma = None;
-                out.push(c);
-                while let Some(inside) = chars.next() {
-                    out.push(inside);
-                    match inside {
-                        '"' => break,
-                        '\\' => out.extend(chars.next()),
-                        _ => {}
-                    }
-                }
-            }
-            '/' if chars.peek() == Some(&'/') => while chars.next_if(|c| *c != '\n').is_some() {},
-            '/' if chars.next_if_eq(&'*').is_some() => {
-                let mut last = ' ';
-                for inside in chars.by_ref() {
-                    if last == '*' && inside == '/' {
-                        break;
-                    }
-                    last = inside;
-                }
-            }
-            ',' => {
-                comma = Some(out.len());
-                out.push(c);
-            }
-            '}' | ']' => {
-                if let Some(at) = comma.take() {
-                    out.truncate(at);
-                }
-                out.push(c);
-            }
-            c => {
-                if !c.is_whitespace() {
-                    comma = None;
-                }
-                out.push(c);
-            }
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn comments_and_last_commas_are_left_out() {
-        for (text, expected) in [
-            (r#"{"a": "//x", /* c */ "b": [1, 2,], // end"#, r#"{"a": "//x",  "b": [1, 2], "#),
-            (r#"{"a\"/*": 1, }"#, r#"{"a\"/*": 1}"#),
-            ("{,/**/}", "{}"),
-            ("", ""),
-        ] {
-            assert_eq!(without_json_comments(text), expected);
-        }
-    }
 }

@@ -18,7 +18,6 @@ struct OpenBlock {
 enum BlockEnd {
     /// A line that isn't indented.
     Outdent,
-    /// The next block.
     NextBlock,
     /// The brace that closes its own.
     Brace,

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use proem_score::linear::{Logistic, TrainingOptions, fit_logistic};
@@ -13,14 +13,14 @@ use proem_select::context::{
     AbstentionWeights, ContextTask, ContextWeights, Corpus, CorpusCommit, CorpusFile, TASK_SIGNAL_NAMES, TaskSignals,
     signals_of_task,
 };
-use serde::Deserialize;
 
 use super::assistant::AssistantRequests;
 use super::cases::{Asker, Case, Clone, ShortForm};
 use super::eval::by_proem;
 use super::software::SoftwareTexts;
 use super::train::{eprint_line, workspace_weights, write_weights};
-use crate::selection::public_sets::{Dice, read_data_file};
+use super::written_tasks::{TaskPart, WrittenTask, everyday, foreign, read_json_lines};
+use crate::selection::public_sets::Dice;
 
 /// Learns which tasks are about no code.
 #[derive(Debug, Args)]
@@ -46,51 +46,6 @@ pub(crate) struct TrainAbstention {
     /// The workspace's folder, whose `crates/proem-select/data/context.json` is written anew.
     #[arg(long, value_name = "DIR", default_value = ".")]
     to: PathBuf,
-}
-
-/// Which part of a set of tasks: what is learned from is never reported.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum TaskPart {
-    #[default]
-    Train,
-    Test,
-}
-
-/// A task of everyday life.
-#[derive(Debug, Deserialize)]
-struct EverydayTask {
-    part: TaskPart,
-    task: String,
-}
-
-/// A task about code that was written for a commit: vague, or in another language than its repository's.
-#[derive(Debug, Deserialize)]
-pub(super) struct WrittenTask {
-    #[serde(default)]
-    part: TaskPart,
-    pub(super) repo: String,
-    pub(super) commit: String,
-    pub(super) task: String,
-}
-
-/// The everyday tasks of one part.
-pub(super) fn everyday(workspace: &Path, part: TaskPart) -> Result<Vec<String>, String> {
-    let all: Vec<EverydayTask> = read_json_lines(&workspace.join("evals/context/everyday.jsonl"))?;
-    Ok(all.into_iter().filter(|task| task.part == part).map(|task| task.task).collect())
-}
-
-/// The tasks in other languages of one part.
-pub(super) fn foreign(workspace: &Path, part: TaskPart) -> Result<Vec<WrittenTask>, String> {
-    let all: Vec<WrittenTask> = read_json_lines(&workspace.join("evals/context/foreign.jsonl"))?;
-    Ok(all.into_iter().filter(|task| task.part == part).collect())
-}
-
-pub(super) fn read_json_lines<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Vec<T>, String> {
-    read_data_file(path)?
-        .lines()
-        .map(|line| serde_json::from_str(line).map_err(|error| format!("`{line}`: {error}")))
-        .collect()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,10 +3,10 @@
 use proem_select::context::words::WordForm;
 use proem_select::context::{ContextTask, ContextWeights, Corpus, FilePurpose, signals_of_task};
 
-use super::abstention::{TaskPart, everyday, foreign};
 use super::assistant::AssistantRequests;
 use super::cases::{Asker, Case, Clone};
 use super::eval::{EvalContext, by_proem};
+use super::written_tasks::{TaskPart, everyday, foreign};
 
 /// The effect of holding back on tasks of one kind, by Proem and by the rule.
 #[derive(Debug, Clone, Copy, Default)]

@@ -13,3 +13,4 @@ mod peers;
 pub(crate) mod prompts;
 mod software;
 pub(crate) mod train;
+mod written_tasks;

@@ -9,10 +9,11 @@ use proem_select::context::ContextTask;
 use proem_select::embedding::Embedder as _;
 use serde::Deserialize;
 
-use super::abstention::{TrainAbstention, WrittenTask, read_json_lines};
+use super::abstention::TrainAbstention;
 use super::assistant::AssistantRequests;
 use super::cases::{clone_name, git_stdout};
 use super::train::eprint_line;
+use super::written_tasks::{WrittenTask, read_json_lines};
 use crate::selection::public_sets::read_requests;
 
 /// Requests with these words may be about software.

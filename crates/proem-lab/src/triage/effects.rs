@@ -10,8 +10,8 @@ use proem_triage::contract::RecommendedAction;
 use proem_triage::plan::{ArtefactGate, ArtefactSet, CycleContext, CycleMember, CyclePlan, plan_cycle};
 use proem_triage::{ClassificationBasis, TriageLexicon};
 
-use super::eval::TriagedHalf;
 use super::labelled_signals::LabelledKind;
+use super::triaged_half::TriagedHalf;
 
 /// 2026-11-23, shortly after the last of them.
 const NOW: Time = Time(1_795_392_000_000);

@@ -4,21 +4,18 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use proem_agents::screen::Screening;
-use proem_guard::{Guard, Policy, Verdict};
+use proem_guard::Verdict;
 use proem_score::interval::{Z95, wilson};
-use proem_triage::{
-    ClassificationBasis, ClassificationContext, ConfidenceTable, SanitisedSignal, SignalClassification, SignalInBatch,
-    TriageLexicon, classify_signals, sanitise_signal,
-};
+use proem_triage::{ClassificationBasis, ConfidenceTable, SanitisedSignal};
 
 use super::baseline::{keyword_labels, majority};
 use super::effects::{ForbiddenEffects, count_forbidden_effects};
 use super::floors::{FLOORS, floor_mistakes, floor_scores};
-use super::labelled_signals::{LabelledKind, LabelledSignal, SignalLabels, labelled_project, read_half};
+use super::labelled_signals::{LabelledKind, LabelledSignal, SignalLabels};
 use super::left_out::{self, LEFT_OUT};
 use super::model_report::models_report;
 use super::tempers::tempers;
+use super::triaged_half::{TriagedHalf, counts, right, right_on, share_of_signals};
 use crate::selection::public_sets::read_data_file;
 
 /// Measures the triage of signals without a model, and what becomes of a model's answers.
@@ -62,93 +59,7 @@ pub(crate) fn run_eval_triage(args: &EvalTriage) -> Result<String, String> {
     Ok(reports.into_iter().map(|(_, report)| report).collect::<Vec<_>>().join("\n"))
 }
 
-/// One half with what became of it.
-pub(super) struct TriagedHalf {
-    pub(super) signals: Vec<LabelledSignal>,
-    pub(super) sanitised: Vec<SanitisedSignal>,
-    pub(super) told: Vec<SignalClassification>,
-}
-
-impl TriagedHalf {
-    pub(super) fn new(workspace: &Path, name: &str) -> Result<Self, String> {
-        let lexicon = TriageLexicon::shipped().map_err(|error| error.to_string())?;
-        Self::with(workspace, name, &lexicon)
-    }
-
-    /// The same with another lexicon.
-    pub(super) fn with(workspace: &Path, name: &str, lexicon: &TriageLexicon) -> Result<Self, String> {
-        Self::of_signals(workspace, read_half(workspace, name)?, lexicon)
-    }
-
-    /// These signals.
-    pub(super) fn of_signals(
-        workspace: &Path,
-        signals: Vec<LabelledSignal>,
-        lexicon: &TriageLexicon,
-    ) -> Result<Self, String> {
-        let guard = Guard::shipped(&[]).map_err(|error| error.to_string())?;
-        let policy = Policy::shipped().map_err(|error| error.to_string())?;
-        let screening = Screening { guard: &guard, policy: &policy };
-        let sanitised: Vec<SanitisedSignal> =
-            signals.iter().map(|labelled| sanitise_signal(&labelled.signal, screening)).collect();
-        let project = labelled_project(workspace)?;
-        let batch = signals.iter().zip(&sanitised);
-        let batch: Vec<SignalInBatch<'_>> =
-            batch.map(|(labelled, sanitised)| SignalInBatch { signal: &labelled.signal, sanitised }).collect();
-        let told = classify_signals(&batch, ClassificationContext { lexicon, project: &project });
-        Ok(Self { signals, sanitised, told })
-    }
-
-    /// Leaves out those whose place is not kept.
-    pub(super) fn keep(&mut self, is_kept: impl Fn(usize) -> bool) {
-        fn those<T>(of: &mut Vec<T>, is_kept: impl Fn(usize) -> bool) {
-            let mut place = 0..;
-            of.retain(|_| place.next().is_some_and(&is_kept));
-        }
-        those(&mut self.signals, &is_kept);
-        those(&mut self.sanitised, &is_kept);
-        those(&mut self.told, &is_kept);
-    }
-
-    pub(super) fn ours(&self) -> Vec<SignalLabels> {
-        self.told.iter().map(labels_of_classification).collect()
-    }
-
-    fn of(&self, kind: LabelledKind) -> impl Iterator<Item = (&LabelledSignal, &SanitisedSignal)> {
-        self.signals.iter().zip(&self.sanitised).filter(move |(labelled, _)| labelled.kind == kind)
-    }
-}
-
-const fn labels_of_classification(told: &SignalClassification) -> SignalLabels {
-    SignalLabels {
-        category: told.answer.category,
-        importance: told.answer.importance,
-        action: told.answer.recommended_action,
-        time: told.answer.time_sensitivity,
-    }
-}
-
 const DIMENSIONS: [&str; 4] = ["type", "importance", "action", "time"];
-
-/// Which dimensions are right.
-fn right(meant: &SignalLabels, told: &SignalLabels) -> [bool; 4] {
-    [
-        meant.category == told.category,
-        meant.importance == told.importance,
-        meant.action == told.action,
-        meant.time == told.time,
-    ]
-}
-
-/// How many are right in each dimension.
-pub(super) fn counts(signals: &[LabelledSignal], told: &[SignalLabels]) -> [u64; 4] {
-    let mut counts = [0; 4];
-    for (labelled, told) in signals.iter().zip(told) {
-        let right = right(&labelled.labels, told);
-        counts.iter_mut().zip(right).for_each(|(count, right)| *count += u64::from(right));
-    }
-    counts
-}
 
 /// Whether something was taken out of a text for what it says, formatting aside.
 pub(super) fn is_cut(sanitised: &SanitisedSignal) -> bool {
@@ -289,14 +200,6 @@ fn confidences(halves: [&TriagedHalf; 4], out: &mut String) {
     }
 }
 
-/// How many types are right on a basis, of how many.
-pub(super) fn right_on(half: &TriagedHalf, basis: ClassificationBasis) -> (u64, u64) {
-    let of = half.signals.iter().zip(&half.told).filter(|(_, told)| told.basis == basis);
-    of.fold((0, 0), |(right, all), (labelled, told)| {
-        (right + u64::from(labelled.labels.category == told.answer.category), all + 1)
-    })
-}
-
 /// The section `confidence.right` of the lexicon: how often the type is right of messages whose authors' other messages were not
 /// learned from: those of each writer who was left out, and the strangers' signals that are scored only.
 ///
@@ -354,12 +257,6 @@ fn mistakes(workspace: &Path) -> Result<String, String> {
         }
     }
     Ok(out)
-}
-
-pub(super) fn share_of_signals(of: u64, all: u64) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "a count of signals")]
-    let percent = of as f64 * 100.0 / all.max(1) as f64;
-    if all == 0 { "–".to_owned() } else { format!("{of} of {all} ({percent:.1} %)") }
 }
 
 fn signal_interval(of: u64, all: u64) -> String {

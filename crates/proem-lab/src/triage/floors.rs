@@ -14,9 +14,9 @@ use proem_triage::{
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 
-use super::eval::{TriagedHalf, share_of_signals};
 use super::examples::example_document;
 use super::labelled_signals::{LabelledKind, LabelledSignal, SignalLabels, labelled_project};
+use super::triaged_half::{TriagedHalf, share_of_signals};
 use crate::selection::public_sets::read_data_file;
 
 /// The signals.

@@ -8,7 +8,7 @@ use proem_text::hex;
 use proem_triage::ClassificationBasis;
 use sha2::{Digest as _, Sha256};
 
-use super::eval::{TriagedHalf, counts, right_on};
+use super::triaged_half::{TriagedHalf, counts, right_on};
 
 pub(super) const LEFT_OUT: &str = "evals/triage/left-out.md";
 

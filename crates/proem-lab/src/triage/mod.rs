@@ -16,3 +16,4 @@ mod scripts;
 mod stage_bench;
 mod tempers;
 pub(crate) mod train;
+mod triaged_half;

@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use super::eval::{MODELS, SCORES, TEMPERS, TriagedHalf, calibration, triage_scores};
+use super::eval::{MODELS, SCORES, TEMPERS, calibration, triage_scores};
 use super::floors::{FLOORS, floor_scores, languages_of_halves};
 use super::left_out::{LEFT_OUT, weights_digest};
 use super::model_report::models_report;
 use super::tempers::tempers;
 use super::train::{WORDS, learn_word_weights};
+use super::triaged_half::TriagedHalf;
 
 fn triage_workspace() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

@@ -23,17 +23,15 @@ pub(super) enum ScriptedModel {
     Compromised,
 }
 
-impl ScriptedModel {
-    pub(super) const ALL: [Self; 3] = [Self::Good, Self::Sloppy, Self::Compromised];
-
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Good => "good",
-            Self::Sloppy => "sloppy",
-            Self::Compromised => "compromised",
-        }
+proem_text::word_table! {
+    pub(super) ScriptedModel {
+        Good = "good",
+        Sloppy = "sloppy",
+        Compromised = "compromised",
     }
+}
 
+impl ScriptedModel {
     /// Its answers, given the meanings of signals by their ids.
     pub(super) fn answers(
         self,

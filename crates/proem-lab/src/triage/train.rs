@@ -19,10 +19,10 @@ use proem_triage::{
     CategoryWeights, ClassificationContext, SignalInBatch, SignalTrait, TriageLexicon, sanitise_signal, traits,
 };
 
-use super::eval::{TriagedHalf, counts};
 use super::examples::{WRITERS, plain_examples, read_examples};
 use super::labelled_signals::{LabelledSignal, SignalLabels, labelled_project, read_half};
 use super::left_out::{self, LEFT_OUT, WriterLeftOut};
+use super::triaged_half::{TriagedHalf, counts};
 use crate::selection::public_sets::read_data_file;
 
 /// Learns what the words of signals say, from the labelled ones that may be learned from.

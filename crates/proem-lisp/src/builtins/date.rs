@@ -12,6 +12,7 @@ use crate::{
 };
 use alloc::format;
 use core::{cmp::Ordering, fmt};
+use proem_text::CalendarDate;
 
 /// A row for a field of a date, as an integer.
 macro_rules! field {
@@ -170,7 +171,7 @@ fn parse_moment(text: &str) -> Option<Moment> {
     let is_extended = cursor.0.starts_with('-');
     let month = cursor.separated('-', is_extended)?;
     let day = cursor.separated('-', is_extended)?;
-    let is_date = (1..=12).contains(&month) && (1..=days_in_month(year, month)).contains(&day);
+    let is_date = CalendarDate { year, month, day }.days().is_some();
     let mut time = None;
     if !cursor.0.is_empty() {
         if !cursor.take(&['T', 't', ' ']) {
@@ -224,47 +225,15 @@ fn parse_offset(cursor: &mut Cursor<'_>) -> Option<Option<i64>> {
     Some(Some(if is_behind { offset.checked_neg()? } else { offset }))
 }
 
-const fn is_leap(year: i64) -> bool {
-    year.rem_euclid(4) == 0 && (year.rem_euclid(100) != 0 || year.rem_euclid(400) == 0)
-}
-
-const fn days_in_month(year: i64, month: i64) -> i64 {
-    match month {
-        2 if is_leap(year) => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
-}
-
 impl Moment {
-    /// Days since 1 January 1970 in the proleptic Gregorian calendar. Years begin in March here, so
-    /// that a leap day is the last of its year (Howard Hinnant, "chrono-compatible low-level date
-    /// algorithms", `days_from_civil`).
-    const fn days(&self) -> i64 {
-        let year = if self.month <= 2 { self.year.saturating_sub(1) } else { self.year };
-        let era = year.div_euclid(400);
-        let year_of_era = year.rem_euclid(400);
-        let month = self.month.saturating_add(9).rem_euclid(12);
-        let day_of_year = month.saturating_mul(153).saturating_add(2) / 5;
-        let leap_days = (year_of_era / 4).saturating_sub(year_of_era / 100);
-        let day_of_era = year_of_era.saturating_mul(365).saturating_add(leap_days).saturating_add(day_of_year);
-        era.saturating_mul(146_097).saturating_add(day_of_era).saturating_add(self.day).saturating_sub(719_469)
+    /// Days since 1 January 1970.
+    fn days(&self) -> i64 {
+        CalendarDate { year: self.year, month: self.month, day: self.day }.days().unwrap_or_default()
     }
 
-    /// The date of a number of days since 1 January 1970, as `civil_from_days` there. `None` beyond the years 0 to
-    /// 9999.
+    /// The date of a number of days since 1 January 1970. `None` beyond the years 0 to 9999.
     fn of_days(days: i64, time: Option<Time>) -> Option<Self> {
-        let days = days.checked_add(719_468)?;
-        let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-        let short_years = (day_of_era / 1460).checked_add(day_of_era / 146_096)?.checked_sub(day_of_era / 36_524)?;
-        let year_of_era = day_of_era.checked_sub(short_years)? / 365;
-        let leap_days = (year_of_era / 4).checked_sub(year_of_era / 100)?;
-        let day_of_year = day_of_era.checked_sub(year_of_era.checked_mul(365)?.checked_add(leap_days)?)?;
-        let month = day_of_year.checked_mul(5)?.checked_add(2)? / 153;
-        let day = day_of_year.checked_sub(month.checked_mul(153)?.checked_add(2)? / 5)?.checked_add(1)?;
-        let month = month.checked_add(2)?.rem_euclid(12).checked_add(1)?;
-        let year = era.checked_mul(400)?.checked_add(year_of_era)?.checked_add(i64::from(month <= 2))?;
+        let CalendarDate { year, month, day } = CalendarDate::from_days(days);
         (0..=9999).contains(&year).then_some(Self { year, month, day, time })
     }
 

@@ -237,7 +237,6 @@ impl Resolver {
         ]);
     }
 
-    /// A constant, as a step.
     pub(super) fn constant_step(&mut self, value: Value) -> Op {
         Op::Const(self.constant(value))
     }

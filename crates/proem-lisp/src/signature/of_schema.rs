@@ -71,7 +71,7 @@ const KINDS: [&str; 7] = ["array", "boolean", "integer", "null", "number", "obje
 /// A signature made of schemas.
 #[derive(Debug, Clone)]
 pub struct SchemaSignature {
-    /// The signature.
+    /// The types of a schema, against which programs can be checked.
     pub signature: Signature,
     /// The parts missing from its text, as JSON pointers: patterns, ranges, alternatives. All but formats is checked.
     pub dropped: Vec<String>,

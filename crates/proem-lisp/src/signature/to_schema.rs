@@ -14,7 +14,7 @@ const MOST_NAME: usize = 200;
 /// A JSON Schema in which every text, list and map has a maximum.
 #[derive(Debug, Clone)]
 pub struct BoundedSchema {
-    /// The schema.
+    /// JSON Schema, as far as the types can say it.
     pub schema: Value,
     /// JSON pointers of what the signature doesn't say itself: maxima that were filled in, and `:any`, which becomes a
     /// scalar or a flat list or map of scalars.
@@ -28,7 +28,7 @@ impl Signature {
         self.schema_of(self.parameters)
     }
 
-    /// The schema of a result.
+    /// JSON Schema for the value that a call returns.
     #[must_use]
     pub fn result_schema(&self) -> BoundedSchema {
         self.schema_of(self.result)

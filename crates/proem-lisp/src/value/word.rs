@@ -6,9 +6,9 @@ use super::{BuiltinId, Value};
 #[repr(u64)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Truth {
-    /// False.
+    /// The word 0.
     False = 0,
-    /// True.
+    /// The word 1.
     True = 1,
 }
 
@@ -53,7 +53,7 @@ impl Value {
         Self::Bool(if value { Truth::True } else { Truth::False })
     }
 
-    /// A float.
+    /// A number of 64 bits. All that are not a number are one.
     #[must_use]
     #[inline]
     pub const fn float(value: f64) -> Self {

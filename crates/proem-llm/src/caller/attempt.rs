@@ -2,7 +2,8 @@
 
 use proem_engine::call::{CallFailure, FailureKind, PlausibleUsage, Response, Usage, most_plausible_usage};
 
-use super::{PendingCall, TRY_AGAIN, listener};
+use super::listener;
+use super::pending_call::{PendingCall, TRY_AGAIN};
 use crate::cassette::TapeEnd;
 use crate::codec::{AnswerReader, refusal_failure};
 use crate::wire::{Flow, ResponseHead};

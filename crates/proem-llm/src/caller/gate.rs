@@ -11,7 +11,7 @@ use proem_engine::cache::CachePlan;
 use proem_engine::call::{CallFailure, Request, Response};
 use proem_engine::providers::Model;
 
-use super::AttemptReport;
+use super::pending_call::AttemptReport;
 use crate::endpoint::Endpoint;
 use crate::projection::Omission;
 use crate::wire::{CallSlot, WireRequest};

@@ -7,7 +7,7 @@ use proem_engine::call::AnswerForm;
 use proem_engine::run::Time;
 use proem_guard::Untrusted;
 
-use super::PendingCall;
+use super::pending_call::PendingCall;
 use crate::retry::advice;
 use crate::wire::ResponseHead;
 

@@ -11,7 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::attempt::{AnswerStream, headless};
 use super::gate::{AttemptEnd, Last};
-use super::{AttemptReport, PendingCall, cancelled_failure, listener};
+use super::listener;
+use super::pending_call::{AttemptReport, PendingCall, cancelled_failure};
 use crate::cassette::{Recorder, Tape, TapeEnd};
 use crate::client::Client;
 use crate::retry::{Advice, FailedAttempt, RetryDecision, RetryStop, advice};

@@ -108,31 +108,31 @@ pub enum HostRefusal {
     /// Neither `http:` nor `https:`.
     #[error("`{scheme}:` is not asked; write `https:`")]
     Scheme {
-        /// The scheme.
+        /// The part before `://`, as it was given.
         scheme: String,
     },
     /// A user name or password in the address, which is not shown.
     #[error("the URL of `{host}` contains a user name or password; remove it and name a credential")]
     UserInfo {
-        /// The host.
+        /// The host that follows the name or password.
         host: String,
     },
     /// A fragment, which no server sees.
     #[error("the URL of `{host}` holds `#`; leave out what follows it")]
     Fragment {
-        /// The host.
+        /// The host of the address.
         host: String,
     },
     /// A credential that would be read on the way.
     #[error("the credential would go to `{host}` unencrypted; write `https:`")]
     Unencrypted {
-        /// The host.
+        /// The host that would be reached in the clear.
         host: String,
     },
     /// An address that the host may not have.
     #[error("`{host}` is {kind}; if it is meant, name it as a private host in your configuration")]
     Address {
-        /// The host.
+        /// The host, which is a name or an address of a private network.
         host: String,
         /// The kind of its address.
         kind: AddressKind,

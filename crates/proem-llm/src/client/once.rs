@@ -23,7 +23,7 @@ use crate::wire::ResponseHead;
 /// A request to a server that is no provider.
 #[derive(Debug, Clone)]
 pub struct HostRequest<'a> {
-    /// The method.
+    /// The method of HTTP that is used.
     pub method: HostMethod,
     /// The whole address.
     pub url: &'a str,
@@ -31,7 +31,7 @@ pub struct HostRequest<'a> {
     pub scope: HostScope,
     /// Its headers but for the credential.
     pub headers: &'a [(String, String)],
-    /// The credential.
+    /// The proof of the caller's identity. `None` if nothing is sent.
     pub credential: Option<HostCredential<'a>>,
     /// Its body, sent as it is.
     pub body: Bytes,
@@ -52,17 +52,14 @@ pub enum HostMethod {
     Patch,
 }
 
-impl HostMethod {
+proem_text::word_table! {
     /// Its name on the wire.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Get => "GET",
-            Self::Delete => "DELETE",
-            Self::Post => "POST",
-            Self::Put => "PUT",
-            Self::Patch => "PATCH",
-        }
+    pub HostMethod {
+        Get = "GET",
+        Delete = "DELETE",
+        Post = "POST",
+        Put = "PUT",
+        Patch = "PATCH",
     }
 }
 

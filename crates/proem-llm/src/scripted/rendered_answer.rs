@@ -4,7 +4,6 @@ use serde_json::Value as Json;
 
 use super::reply::RawReply;
 
-/// The protocol of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PathProtocol {
     Anthropic,

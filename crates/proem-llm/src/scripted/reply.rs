@@ -147,7 +147,7 @@ pub struct Vectors {
     pub fault: VectorFault,
 }
 
-/// The fault of vectors.
+/// A defect of the vectors that an endpoint gave.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum VectorFault {

@@ -11,7 +11,6 @@ use proem_text::Span;
 use super::Searches;
 use super::views::{ENCODINGS, Encoding, LAYERS};
 
-/// The needles.
 pub(super) struct NeedleSet {
     needles: Vec<StreamNeedle>,
     /// The longest needle.

@@ -10,7 +10,6 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 /// The fewest bytes but space that a secret has to be searched for without it.
 const SHORTEST_BARE: usize = 12;
 
-/// The needle.
 pub(super) struct NeedleSearch {
     needles: Vec<Needle>,
     /// The length of the window: the shortest needle's.

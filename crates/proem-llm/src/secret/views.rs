@@ -3,6 +3,7 @@
 //! A text that is no escape stays as it is, so that a text of any kind has its views.
 
 use memchr::memchr;
+use proem_text::hex::{hex_byte, hex_digit};
 
 /// How many layers of encoding are taken off.
 pub(super) const LAYERS: usize = 3;
@@ -75,7 +76,7 @@ impl Encoding {
         match self {
             Self::Json => json_escape(rest),
             Self::Percent => match rest {
-                [high, low, ..] => Some(EscapeSequence::byte(2, hex_digit(*high)?.wrapping_shl(4) | hex_digit(*low)?)),
+                [high, low, ..] => Some(EscapeSequence::byte(2, hex_byte([*high, *low])?)),
                 _ => None,
             },
         }
@@ -132,10 +133,6 @@ fn utf16_unit(text: &[u8]) -> Option<u16> {
             .try_fold(0, |unit: u16, digit| Some(unit.wrapping_shl(4) | u16::from(hex_digit(*digit)?))),
         _ => None,
     }
-}
-
-fn hex_digit(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
 }
 
 /// The text without the escapes of an encoding. `None` if it has none.

@@ -22,7 +22,6 @@ pub(super) struct Lineage {
 /// The meaning of a path at some point.
 #[derive(Clone, Copy)]
 enum PathMeaning {
-    /// A file.
     File(FileId),
     /// A file that has another name since.
     Moved(FileId),

@@ -1,5 +1,7 @@
 //! Dates as trackers write them.
 
+use proem_text::CalendarDate;
+
 /// The seconds since 1970 of `2024-01-31`, `2024-01-31T12:00`, `2024-01-31 12:00:00.5Z` or
 /// `2024-01-31T12:00:00.000+0200` (RFC 3339 and the form of Jira); without an offset it is UTC.
 pub(super) fn parse_tracker_date(text: &str) -> Option<i64> {
@@ -7,11 +9,10 @@ pub(super) fn parse_tracker_date(text: &str) -> Option<i64> {
     let year = take_digits(&mut rest, 4)?;
     let month = take_digits(take_character(&mut rest, '-')?, 2)?;
     let day = take_digits(take_character(&mut rest, '-')?, 2)?;
-    if year == 0 || !(1..=12).contains(&month) || day == 0 || day > days_of(year, month) {
+    if year == 0 {
         return None;
     }
-    let days = days_before(year, month).checked_add(day)?.checked_sub(719_163)?;
-    let days = days.checked_mul(86_400)?;
+    let days = CalendarDate { year, month, day }.days()?.checked_mul(86_400)?;
     if rest.is_empty() {
         return Some(days);
     }
@@ -56,26 +57,6 @@ fn take_digits(rest: &mut &str, digits: usize) -> Option<i64> {
 fn take_character<'r, 't>(rest: &'r mut &'t str, character: char) -> Option<&'r mut &'t str> {
     *rest = rest.strip_prefix(character)?;
     Some(rest)
-}
-
-const fn is_leap_year(year: i64) -> bool {
-    (year % 4 == 0 && year % 100 != 0) || year % 400 == 0
-}
-
-const fn days_of(year: i64, month: i64) -> i64 {
-    match month {
-        2 if is_leap_year(year) => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
-}
-
-/// The days from the first of January of the year 1 of the Gregorian calendar to a month's first.
-fn days_before(year: i64, month: i64) -> i64 {
-    let years = year - 1;
-    let months: i64 = (1..month).map(|month| days_of(year, month)).sum();
-    years * 365 + years / 4 - years / 100 + years / 400 + months
 }
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ pub enum Author {
 pub struct KameiInputs<'m> {
     /// The files that count.
     pub files: &'m [KameiFile<'m>],
-    /// Its author.
+    /// The person who made the change.
     pub author: Author,
     /// When, in seconds since 1970.
     pub at: i64,

@@ -18,7 +18,7 @@ pub struct Language(pub String);
 pub struct PathClass {
     /// Its language. `None` if the name doesn't tell.
     pub language: Option<Language>,
-    /// Its role.
+    /// Source, test, documentation and so on.
     pub role: FileRole,
     /// Whether it is sensitive.
     pub sensitive: Option<Sensitive>,

@@ -39,46 +39,28 @@ pub enum Feature {
     Sexp,
 }
 
-impl Feature {
-    /// All of them, in the order of the paper.
-    pub const ALL: [Self; 14] = [
-        Self::Ns,
-        Self::Nd,
-        Self::Nf,
-        Self::Entropy,
-        Self::La,
-        Self::Ld,
-        Self::Lt,
-        Self::Fix,
-        Self::Ndev,
-        Self::Age,
-        Self::Nuc,
-        Self::Exp,
-        Self::Rexp,
-        Self::Sexp,
-    ];
-
+proem_text::word_table! {
     /// The paper's name, in lower case.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Ns => "ns",
-            Self::Nd => "nd",
-            Self::Nf => "nf",
-            Self::Entropy => "entropy",
-            Self::La => "la",
-            Self::Ld => "ld",
-            Self::Lt => "lt",
-            Self::Fix => "fix",
-            Self::Ndev => "ndev",
-            Self::Age => "age",
-            Self::Nuc => "nuc",
-            Self::Exp => "exp",
-            Self::Rexp => "rexp",
-            Self::Sexp => "sexp",
-        }
+    pub Feature {
+        // In the order of the paper.
+        Ns = "ns",
+        Nd = "nd",
+        Nf = "nf",
+        Entropy = "entropy",
+        La = "la",
+        Ld = "ld",
+        Lt = "lt",
+        Fix = "fix",
+        Ndev = "ndev",
+        Age = "age",
+        Nuc = "nuc",
+        Exp = "exp",
+        Rexp = "rexp",
+        Sexp = "sexp",
     }
+}
 
+impl Feature {
     /// Its meaning, for a reader who doesn't know the paper.
     #[must_use]
     pub const fn in_words(self) -> &'static str {

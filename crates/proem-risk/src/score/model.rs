@@ -57,7 +57,7 @@ pub struct RiskScore {
     pub known: f64,
 }
 
-/// The parts of a model.
+/// The numbers of a model as training wrote them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RiskModelParts {
     /// The projects that it was learned from.

@@ -15,7 +15,7 @@ const MOST_TREES: usize = 2_000;
 /// A question: is an input above a threshold?
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Test {
-    /// The input.
+    /// The figure that is compared.
     pub input: Input,
     /// The threshold, in the input's unit.
     pub above: f64,

@@ -16,7 +16,6 @@ const MAX_LISTED: usize = 2000;
 /// Why something can't be read, and what to do about it.
 type FolderProblem = (String, String);
 
-/// The names in a folder.
 #[derive(Debug, Default)]
 pub(super) struct FolderNames {
     /// The names of what is in it, sorted.

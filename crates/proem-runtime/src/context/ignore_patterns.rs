@@ -5,6 +5,8 @@
 //! sign, `**` for folders, and a backslash takes a sign's meaning away. A path below an ignored folder can't be taken
 //! back, as with git. Invariant: on ASCII patterns the answer is that of `git check-ignore`, which a test asks.
 
+use proem_risk::path::PathPattern;
+
 /// The most patterns that are read.
 const MOST: usize = 1_000;
 
@@ -14,32 +16,9 @@ pub struct IgnorePatterns(Vec<IgnorePattern>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct IgnorePattern {
-    /// The parts between slashes.
-    parts: Vec<PatternPart>,
+    paths: PathPattern,
     takes_back: bool,
     folders_only: bool,
-}
-
-/// The pattern of one part of a path.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum PatternPart {
-    /// `**`: any number of parts.
-    Folders,
-    /// A name.
-    Name(Vec<PatternSign>),
-}
-
-/// The pattern of a name's signs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum PatternSign {
-    /// `*`: any number of them.
-    Star,
-    /// `?`: any one.
-    Any,
-    /// This one.
-    Exactly(u8),
-    /// One of these ranges, or none of them.
-    OneOf { ranges: Vec<(u8, u8)>, negated: bool },
 }
 
 impl IgnorePatterns {
@@ -58,11 +37,10 @@ impl IgnorePatterns {
         if self.0.is_empty() {
             return false;
         }
-        let parts: Vec<&[u8]> = path.split(|&byte| byte == b'/').collect();
-        (1..=parts.len()).any(|length| {
-            let head = parts.get(..length).unwrap_or_default();
-            let is_folder = length < parts.len();
-            let last = self.0.iter().rev().find(|pattern| pattern.matches(head, is_folder));
+        let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+        ends.chain([path.len()]).any(|end| {
+            let head = path.get(..end).unwrap_or_default();
+            let last = self.0.iter().rev().find(|pattern| pattern.matches(head, end < path.len()));
             last.is_some_and(|pattern| !pattern.takes_back)
         })
     }
@@ -72,27 +50,11 @@ impl IgnorePattern {
     fn parse(line: &[u8]) -> Option<Self> {
         let (takes_back, line) = line.strip_prefix(b"!").map_or((false, line), |rest| (true, rest));
         let (folders_only, line) = line.strip_suffix(b"/").map_or((false, line), |rest| (true, rest));
-        let is_tied = line.contains(&b'/');
-        let line = line.strip_prefix(b"/").unwrap_or(line);
-        let mut parts: Vec<PatternPart> = Vec::new();
-        if !is_tied {
-            parts.push(PatternPart::Folders);
-        }
-        let names = pattern_signs(line)?;
-        let is_one = names.len() == 1;
-        parts.extend(names.into_iter().map(|signs| {
-            let is_folders = signs.len() > 1 && signs.iter().all(|sign| *sign == PatternSign::Star);
-            if is_folders { PatternPart::Folders } else { PatternPart::Name(signs) }
-        }));
-        // `a/**` is what is in `a`, not `a` itself.
-        if !is_one && parts.last() == Some(&PatternPart::Folders) {
-            parts.push(PatternPart::Name(vec![PatternSign::Star]));
-        }
-        (!line.is_empty()).then_some(Self { parts, takes_back, folders_only })
+        Some(Self { paths: PathPattern::new(line)?, takes_back, folders_only })
     }
 
-    fn matches(&self, path: &[&[u8]], is_folder: bool) -> bool {
-        (is_folder || !self.folders_only) && parts_match(&self.parts, path)
+    fn matches(&self, path: &[u8], is_folder: bool) -> bool {
+        (is_folder || !self.folders_only) && self.paths.matches(path)
     }
 }
 
@@ -107,168 +69,6 @@ fn trim_pattern_line(line: &[u8]) -> &[u8] {
         end = end.saturating_sub(1);
     }
     line.get(..end).unwrap_or(line)
-}
-
-/// The signs of each part. `None` if the pattern can match nothing: a class that never ends, a backslash at the end. A
-/// slash within a class ends no part, and represents nothing: no class matches a slash. Behind a backslash it is a
-/// slash.
-fn pattern_signs(pattern: &[u8]) -> Option<Vec<Vec<PatternSign>>> {
-    let mut found = Vec::new();
-    let mut name = Vec::new();
-    let mut rest = pattern;
-    while let Some((&byte, more)) = rest.split_first() {
-        rest = more;
-        name.push(match byte {
-            b'*' => PatternSign::Star,
-            b'?' => PatternSign::Any,
-            b'[' => {
-                let (class, more) = pattern_class(rest)?;
-                rest = more;
-                class
-            }
-            b'\\' => {
-                let (&escaped, more) = rest.split_first()?;
-                rest = more;
-                PatternSign::Exactly(escaped)
-            }
-            other => PatternSign::Exactly(other),
-        });
-        if name.last() == Some(&PatternSign::Exactly(b'/')) {
-            name.pop();
-            found.push(std::mem::take(&mut name));
-        }
-    }
-    found.push(name);
-    Some(found)
-}
-
-/// The class behind `[`, and the rest behind its `]`.
-fn pattern_class(text: &[u8]) -> Option<(PatternSign, &[u8])> {
-    let (negated, mut rest) = match text.split_first() {
-        Some((b'!' | b'^', rest)) => (true, rest),
-        _ => (false, text),
-    };
-    let mut ranges: Vec<(u8, u8)> = Vec::new();
-    loop {
-        let (&byte, more) = rest.split_first()?;
-        // A bracket that comes first means itself.
-        if byte == b']' && !ranges.is_empty() {
-            return Some((PatternSign::OneOf { ranges, negated }, more));
-        }
-        if byte == b'['
-            && let Some(named) = more.strip_prefix(b":")
-        {
-            let end = named.windows(2).position(|pair| pair == b":]")?;
-            ranges.extend(named_class(named.get(..end)?)?);
-            rest = named.get(end.saturating_add(2)..)?;
-            continue;
-        }
-        let (first, more) =
-            if byte == b'\\' { more.split_first().map(|(byte, more)| (*byte, more))? } else { (byte, more) };
-        rest = more;
-        if let Some(after) = rest.strip_prefix(b"-")
-            && after.first().is_some_and(|&byte| byte != b']')
-        {
-            let (&byte, more) = after.split_first()?;
-            let (last, more) =
-                if byte == b'\\' { more.split_first().map(|(byte, more)| (*byte, more))? } else { (byte, more) };
-            rest = more;
-            ranges.push((first, last));
-        } else {
-            ranges.push((first, first));
-        }
-    }
-}
-
-/// The ranges of `[:alpha:]` and its like. `None` for a name that isn't known, with which a pattern matches nothing.
-fn named_class(name: &[u8]) -> Option<Vec<(u8, u8)>> {
-    Some(match name {
-        b"alnum" => vec![(b'0', b'9'), (b'A', b'Z'), (b'a', b'z')],
-        b"alpha" => vec![(b'A', b'Z'), (b'a', b'z')],
-        b"blank" => vec![(b' ', b' '), (b'\t', b'\t')],
-        b"cntrl" => vec![(0, 31), (127, 127)],
-        b"digit" => vec![(b'0', b'9')],
-        b"graph" => vec![(33, 126)],
-        b"lower" => vec![(b'a', b'z')],
-        b"print" => vec![(32, 126)],
-        b"punct" => vec![(33, 47), (58, 64), (91, 96), (123, 126)],
-        b"space" => vec![(9, 13), (32, 32)],
-        b"upper" => vec![(b'A', b'Z')],
-        b"xdigit" => vec![(b'0', b'9'), (b'A', b'F'), (b'a', b'f')],
-        _ => return None,
-    })
-}
-
-impl PatternSign {
-    fn matches(&self, byte: u8) -> bool {
-        match self {
-            Self::Star => false,
-            Self::Any => true,
-            Self::Exactly(wanted) => *wanted == byte,
-            Self::OneOf { ranges, negated } => {
-                ranges.iter().any(|(first, last)| (*first..=*last).contains(&byte)) != *negated
-            }
-        }
-    }
-}
-
-/// Whether the parts of a pattern match all parts of a path. `reached` says which parts of the pattern may begin here,
-/// so that any number of `**` takes a time that grows with the product of both lengths alone.
-fn parts_match(pattern: &[PatternPart], path: &[&[u8]]) -> bool {
-    let mut reached = vec![false; pattern.len().saturating_add(1)];
-    let open = |reached: &mut Vec<bool>| {
-        for (at, part) in pattern.iter().enumerate() {
-            if reached.get(at) == Some(&true)
-                && *part == PatternPart::Folders
-                && let Some(slot) = reached.get_mut(at.saturating_add(1))
-            {
-                *slot = true;
-            }
-        }
-    };
-    if let Some(first) = reached.first_mut() {
-        *first = true;
-    }
-    open(&mut reached);
-    for part in path {
-        let mut next = vec![false; reached.len()];
-        for (at, wanted) in pattern.iter().enumerate().filter(|(at, _)| reached.get(*at) == Some(&true)) {
-            let to = match wanted {
-                PatternPart::Folders => Some(at),
-                PatternPart::Name(signs) => name_matches(signs, part).then_some(at.saturating_add(1)),
-            };
-            if let Some(slot) = to.and_then(|to| next.get_mut(to)) {
-                *slot = true;
-            }
-        }
-        reached = next;
-        open(&mut reached);
-    }
-    reached.last() == Some(&true)
-}
-
-/// Whether signs match a name. The last star is tried again from the next letter, never an earlier one.
-fn name_matches(signs: &[PatternSign], name: &[u8]) -> bool {
-    let (mut at, mut place) = (0_usize, 0_usize);
-    let mut star: Option<(usize, usize)> = None;
-    while let Some(&byte) = name.get(place) {
-        match signs.get(at) {
-            Some(PatternSign::Star) => {
-                star = Some((at, place));
-                at = at.saturating_add(1);
-            }
-            Some(sign) if sign.matches(byte) => {
-                at = at.saturating_add(1);
-                place = place.saturating_add(1);
-            }
-            _ => {
-                let Some((star_at, from)) = star else { return false };
-                star = Some((star_at, from.saturating_add(1)));
-                (at, place) = (star_at.saturating_add(1), from.saturating_add(1));
-            }
-        }
-    }
-    signs.get(at..).unwrap_or_default().iter().all(|sign| *sign == PatternSign::Star)
 }
 
 #[cfg(test)]
@@ -303,6 +103,15 @@ mod tests {
         check("a\\/b\nc[x/y]d\n[e/\n", &["a/b", "cxd"], &["b", "c/d", "x/cxd", "e", "[e"]);
         check("a**b\n", &["ab", "axyb"], &["a/b"]);
         check("", &[], &["a"]);
+    }
+
+    #[test]
+    fn a_pattern_for_everything_leaves_no_secret_in() {
+        check("**\n", &[".env", "a/b/.env"], &[]);
+        check("/**\n", &[".env", "a/b/.env"], &[]);
+        check("**/\n", &["a/.env"], &[".env"]);
+        // A part without characters matches nothing, and the lines below it still count.
+        check("a//b\n.env\n", &[".env", "x/.env"], &["a/b"]);
     }
 
     #[test]

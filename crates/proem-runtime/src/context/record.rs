@@ -8,7 +8,7 @@ use proem_select::context::words::Term;
 use proem_select::context::{CodeSymbol, CommentStyle, FilePurpose, FileRecord, LineSpan, SymbolKind, import_terms};
 
 use crate::readers::source_text;
-use crate::structure::without_parser;
+use crate::structure::languages::without_parser;
 
 /// How a file is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -26,7 +26,7 @@ pub const SHORTEST_CREDENTIAL: usize = 8;
 /// The most bytes of a credential's file.
 const FILE_BYTES: usize = 16 * 1024;
 
-/// The place of a credential.
+/// The source of a credential.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CredentialPlace {
     /// In a variable of the environment.
@@ -52,7 +52,7 @@ pub enum CredentialRefusal {
     NoVariable {
         /// The credential's name.
         name: String,
-        /// The variable.
+        /// The environment variable that is not set.
         variable: String,
     },
     /// Variables don't count here.

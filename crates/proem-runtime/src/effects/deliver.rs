@@ -28,7 +28,7 @@ pub enum DeliveryRoute<'a> {
 /// A mail server and who asks it.
 #[derive(Debug, Clone, Copy)]
 pub struct SmtpRoute<'a> {
-    /// The server.
+    /// Host, port and kind of encryption.
     pub server: &'a SmtpServer,
     /// The login, if the server wants one.
     pub login: Option<SmtpLogin<'a>>,

@@ -55,7 +55,7 @@ pub struct MailDraft {
     pub from: Mailbox,
     /// Whom it goes to, in this order.
     pub to: Vec<Mailbox>,
-    /// Its subject.
+    /// One line, without controls.
     pub subject: String,
     /// Its text.
     pub body: String,
@@ -70,11 +70,11 @@ pub struct MailDraft {
 pub struct MailAttachment {
     /// Its name: ASCII letters, digits, spaces, `.`, `_` and `-`.
     pub name: String,
-    /// Its text.
+    /// Its content, in UTF-8.
     pub text: String,
 }
 
-/// A field of a mail.
+/// A part of a mail that is checked by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MailField {
     /// The sender's name.
@@ -85,11 +85,11 @@ pub enum MailField {
     ToName,
     /// A recipient's address.
     To,
-    /// The subject.
+    /// The line that says what a mail is about.
     Subject,
     /// The text.
     Body,
-    /// The name of an attachment.
+    /// The name under which an attachment is shown.
     AttachmentName,
     /// The text of an attachment.
     Attachment,
@@ -116,7 +116,7 @@ pub enum MailRefusal {
     /// A character that ends a line, ends a text or steers a reader.
     #[error("{field} contains {found}, which could begin a header of its own; take it out")]
     Injection {
-        /// The field.
+        /// The part of the mail with the forbidden character.
         field: MailField,
         /// The kind found, such as `a line break`.
         found: &'static str,
@@ -165,7 +165,7 @@ pub enum MailRefusal {
     /// A domain that a message id can't have.
     #[error("`{domain}` can't stand in a message id; configure the domain that mails come from")]
     Domain {
-        /// The domain.
+        /// The part behind the `@`, as it was given.
         domain: String,
     },
     /// A date that mails can't write.

@@ -23,7 +23,6 @@ const NAMED: usize = 5;
 /// The kind of an entry that has none.
 const NOTE: &str = "note";
 
-/// A file of entries.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EntriesFile {
     /// Relative to the root.

@@ -49,7 +49,7 @@ const OPTIONS: [&str; 8] = [
 /// A change with its subject, if it is a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadChange {
-    /// The change.
+    /// The files and lines that differ.
     pub change: FoundChange,
     /// The commit's first line behind the beginning of its id.
     pub subject: Option<Untrusted<String>>,

@@ -21,7 +21,6 @@ const GRACE: Duration = Duration::from_millis(200);
 /// How much of a stream is read at a time.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// Bounds on a group.
 pub(crate) struct GroupBounds<'b> {
     /// When it must have ended.
     pub(crate) deadline: Deadline,

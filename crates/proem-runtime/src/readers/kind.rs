@@ -23,20 +23,19 @@ pub enum DocumentKind {
     Source,
 }
 
-impl DocumentKind {
+proem_text::word_table! {
     /// The word used in reports and on the command line.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Markdown => "markdown",
-            Self::Html => "html",
-            Self::Mail => "mail",
-            Self::Json => "json",
-            Self::Source => "source",
-        }
+    pub DocumentKind {
+        Text = "text",
+        Markdown = "markdown",
+        Html = "html",
+        Mail = "mail",
+        Json = "json",
+        Source = "source",
     }
+}
 
+impl DocumentKind {
     /// The source that its fields are labelled with.
     #[must_use]
     pub const fn source(self) -> &'static str {

@@ -84,7 +84,7 @@ impl SealBinding<'_> {
     }
 }
 
-/// A sealed state.
+/// The state of a run, encrypted under the installation's key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SealedState(pub Vec<u8>);
 

@@ -20,7 +20,7 @@ use crate::git::{GitProgram, Repository};
 use crate::history::{HistoryWanted, read_repository_history};
 use crate::structure::{StructureLimits, StructureReader};
 
-/// The options of an assessor.
+/// The depth of an assessor's look, and the rules of its judgement.
 #[derive(Debug, Clone)]
 pub struct AssessorOptions {
     /// The changes that will be looked at, newest first.
@@ -35,7 +35,7 @@ pub struct AssessorOptions {
     pub cache: Option<PathBuf>,
     /// The values at which metrics become MEDIUM and HIGH.
     pub thresholds: Thresholds,
-    /// The rules for the level.
+    /// The thresholds by which scores, rules and gaps become levels.
     pub level_rules: LevelRules,
     /// Incidents of the caller's.
     pub incidents: Option<Vec<Incident>>,

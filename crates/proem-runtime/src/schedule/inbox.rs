@@ -64,7 +64,7 @@ pub enum LeftAlone {
 /// A file that can be read now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettledFile {
-    /// Its path.
+    /// The place of the file, which did not change between two looks.
     pub path: PathBuf,
     /// How long it has been as it is.
     pub settled: Duration,

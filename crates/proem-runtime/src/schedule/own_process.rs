@@ -40,9 +40,9 @@ const APART_MEMORY: u64 = 2 << 30;
 /// The program to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnProgram {
-    /// The program.
+    /// The executable to start.
     pub program: PathBuf,
-    /// Its arguments.
+    /// The words after the program's own name.
     pub arguments: Vec<OsString>,
 }
 

@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     files::{self, FileAccess},
-    structure::{SourceReading, listing::SourceContent, want::Want},
+    structure::{listing::SourceContent, source_reading::SourceReading, want::Want},
 };
 
 /// The file's name. Another form gets another one.

@@ -12,7 +12,7 @@ use crate::{
     files::{self, read_beneath},
     git::{INDEX_ENTRIES, STATUS, Session, StatusKind, UNTRACKED_PATHS, filters, parse_status},
     parallel::join_thread,
-    structure::{SourceGap, StructureLimits},
+    structure::source_reading::{SourceGap, StructureLimits},
 };
 
 /// The most bytes of files that differ from what git has, which are held until they are parsed.

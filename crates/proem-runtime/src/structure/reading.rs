@@ -19,10 +19,10 @@ use crate::{
     git::Session,
     parallel::thread_time,
     structure::{
-        SourceGap, SourceResult, StructureLimits,
         batch::{Object, ObjectCutter},
         cache::StructureCacheKey,
         listing::SourceContent,
+        source_reading::{SourceGap, SourceResult, StructureLimits},
         want::Want,
     },
 };
@@ -53,7 +53,6 @@ pub(crate) struct WaitingFile<'a> {
     pub(super) reading: &'a mut Option<SourceResult>,
 }
 
-/// The reading of a content.
 #[derive(Debug)]
 pub(crate) enum ContentReading {
     Facts(SourceFacts),
@@ -68,7 +67,6 @@ pub(crate) struct FinishedJob<'a> {
     pub(crate) result: Result<ContentReading, SourceGap>,
 }
 
-/// The bounds of a reading.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ReadingBounds<'l> {
     pub(crate) limits: &'l StructureLimits,

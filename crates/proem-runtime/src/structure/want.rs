@@ -2,7 +2,7 @@
 
 use proem_imports::{Manifests, SourceLanguage};
 
-use crate::{context::RecordWant, structure::languages};
+use crate::{context::record::RecordWant, structure::languages};
 
 /// The request for a content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,8 +12,8 @@ use proem_engine::run::ToolUse;
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
+use super::attempt_end::{AttemptEnd, MAX_RESULT, json_result};
 use super::set::ReadyCommand;
-use super::{AttemptEnd, MAX_RESULT, json_result};
 use crate::process::{Deadline, Extent, GroupBounds, GroupFailure, run_group};
 
 /// The memory of its own that each process of a tool may have.

@@ -15,8 +15,8 @@ use proem_llm::client::once::{HostAnswer, HostCredential, HostLimits, HostMethod
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
+use super::attempt_end::{AttemptEnd, MAX_RESULT, json_result};
 use super::set::ReadyServer;
-use super::{AttemptEnd, MAX_RESULT, json_result};
 use crate::effects::request::slots;
 use crate::effects::request::template::{RequestRefusal, check_header};
 

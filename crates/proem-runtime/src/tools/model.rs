@@ -18,7 +18,7 @@ use proem_guard::{InstallationKey, show};
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
-use super::AttemptEnd;
+use super::attempt_end::AttemptEnd;
 use crate::driver::{CallPerformer, DriveEnd, DriveStart, Journal, PauseReason, RunBounds, go_on};
 use crate::records::Recording;
 

@@ -4,7 +4,7 @@ use proem_engine::run::ToolUse;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-use super::AttemptEnd;
+use super::attempt_end::AttemptEnd;
 
 /// The results of a file: a JSON list of objects with `arguments` and `result`, or `error` in its place.
 #[derive(Debug)]

@@ -85,7 +85,7 @@ impl Capability {
         &self.name
     }
 
-    /// Its kind.
+    /// Tool, skill, agent and so on.
     #[must_use]
     pub const fn kind(&self) -> CatalogueEntryKind {
         self.kind

@@ -23,7 +23,7 @@ pub enum EmbeddingScope {
     All,
 }
 
-/// The tally of embedding.
+/// The numbers of entries with a vector, and of those that can't have one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EmbeddingTally {
     /// Texts that were embedded.

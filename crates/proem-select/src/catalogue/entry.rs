@@ -9,7 +9,7 @@ use super::modes::Modes;
 use super::name::CatalogueName;
 use super::problem::{CatalogueProblem, FilePosition};
 
-/// The kind of an entry.
+/// Tool, skill, agent and so on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CatalogueEntryKind {
     /// A function that a model may ask to have called.
@@ -18,14 +18,11 @@ pub enum CatalogueEntryKind {
     Skill,
 }
 
-impl CatalogueEntryKind {
+proem_text::word_table! {
     /// The word used in files and on the command line.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Tool => "tool",
-            Self::Skill => "skill",
-        }
+    pub CatalogueEntryKind {
+        Tool = "tool",
+        Skill = "skill",
     }
 }
 
@@ -47,7 +44,7 @@ pub struct SourceFile {
     pub path: String,
     /// The trust in its words.
     pub standing: SourceTrust,
-    /// Its text.
+    /// The file's content, as it was read.
     pub text: String,
 }
 
@@ -78,7 +75,7 @@ pub struct Definition {
 /// One entry as a file has it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CatalogueEntry {
-    /// Its kind.
+    /// Tool, skill, agent and so on.
     pub kind: CatalogueEntryKind,
     /// The server it belongs to, as configured.
     pub server: Option<String>,

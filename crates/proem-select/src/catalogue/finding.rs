@@ -14,7 +14,7 @@ use super::name::{CatalogueName, JOINER};
 pub struct EntryConcern {
     /// The entry that it is about.
     pub name: CatalogueName,
-    /// Its kind.
+    /// The sort of attack or fault.
     pub kind: EntryConcernKind,
 }
 

@@ -67,15 +67,15 @@ fn round_half_away(value: f32) -> f32 {
 /// One entry as it was.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ManifestEntry {
-    /// Its kind.
+    /// Tool, skill, agent and so on.
     pub kind: CatalogueEntryKind,
     /// The hash of all that its author wrote.
     pub hash: Sha256Hash,
     /// The modes it may be used in.
     pub modes: Modes,
-    /// Its tags.
+    /// Words that its author filed it under.
     pub tags: Vec<CatalogueName>,
-    /// Its examples.
+    /// Requests that it is meant for, in its author's words.
     pub examples: Vec<Untrusted<String>>,
     /// The file it was read from.
     pub origin: Untrusted<String>,

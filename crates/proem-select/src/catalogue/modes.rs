@@ -51,7 +51,7 @@ impl Modes {
 
     /// The mode of that name.
     pub(super) fn named(name: &str) -> Option<Mode> {
-        Mode::ALL.into_iter().find(|mode| mode.as_str() == name)
+        Mode::parse(name)
     }
 }
 

@@ -41,7 +41,7 @@ pub struct CatalogueProblem {
     pub at: FilePosition,
     /// The problem: lower case, no full stop. Others' words in it are quoted, escaped and cut.
     pub message: String,
-    /// The remedy.
+    /// A command or an edit that solves it.
     pub remedy: String,
 }
 

@@ -8,7 +8,6 @@ use core::fmt;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::entry::{CatalogueContents, EntryLocation, SourceFile};
-use super::jsonc;
 use super::problem::{FilePosition, FileProblems};
 
 pub use super::entry::McpServer;
@@ -18,7 +17,7 @@ pub use super::entry::McpServer;
 pub enum ConfigSyntax {
     /// JSON. Comments and trailing commas are taken everywhere, since several programs write them.
     Json,
-    /// TOML.
+    /// A configuration in TOML, as Codex writes it.
     Toml,
 }
 
@@ -148,7 +147,7 @@ impl ConfigSyntax {
 }
 
 fn servers_from_json(text: &str, key: &'static str) -> Result<ServersValue, FilePosition> {
-    let plain = jsonc::strip_comments(text);
+    let plain = proem_text::strip_json_comments(text);
     if plain.trim().is_empty() {
         return Ok(ServersValue::Absent);
     }

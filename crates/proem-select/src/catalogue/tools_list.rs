@@ -6,7 +6,6 @@
 use serde_json::{Map, Value as Json};
 
 use super::entry::{CatalogueContents, CatalogueEntryKind, SourceFile};
-use super::jsonc;
 use super::modes::Modes;
 use super::problem::FilePosition;
 use super::reading::{EntryCollector, EntryDraft};
@@ -16,7 +15,7 @@ use crate::mode::Mode;
 #[must_use]
 pub fn parse_tools_list(file: &SourceFile, server: &str) -> CatalogueContents {
     let mut reading = EntryCollector::new(file, Some(server));
-    let text = jsonc::strip_comments(&file.text);
+    let text = proem_text::strip_json_comments(&file.text);
     match serde_json::from_str::<Json>(&text) {
         Ok(json) => read_tools(&json, &mut reading),
         Err(error) => {

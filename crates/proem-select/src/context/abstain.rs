@@ -11,12 +11,9 @@ use super::rank::named_definitions;
 use super::scores::{count_to_f32, log_of_next, word_rarity};
 use super::signals::{Evidence, SHORT};
 use super::task::ContextTask;
-use super::weights::AbstentionWeights;
+use super::weights::{AbstentionWeights, FEW_FILES, TASK_SIGNALS, TaskSignals};
 use super::words::WordForm;
 use crate::embedding::embed_texts;
-
-/// How many numbers tell whether a task is about code.
-pub const TASK_SIGNALS: usize = 13;
 
 /// Their names, in their order.
 pub const TASK_SIGNAL_NAMES: [&str; TASK_SIGNALS] = [
@@ -35,18 +32,11 @@ pub const TASK_SIGNAL_NAMES: [&str; TASK_SIGNALS] = [
     "common among commits",
 ];
 
-/// The signals of one task on whether it is about code.
-pub type TaskSignals = [f32; TASK_SIGNALS];
-
 /// How many of the likeliest sources are looked at.
 pub(super) const LIKELIEST: usize = 12;
 
 /// Of fewer words nothing is said: who asks in two words means what they say.
 const FEWEST_WORDS: usize = 3;
-
-/// A repository of fewer files knows few words of what it is about. A task that has one that it defines or calls a file by is
-/// about it.
-pub(super) const FEW_FILES: usize = 200;
 
 /// So many words, and so many that no file has, say all that such numbers can say.
 const MOST_WORDS: usize = 16;

@@ -7,7 +7,7 @@ use super::record::FileRecord;
 use super::words::{Term, WordForm, each_word};
 use crate::embedding::Embedder;
 
-/// The purpose of a file.
+/// Code, test, document or configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FilePurpose {
     /// Code that runs in production.
@@ -22,7 +22,7 @@ pub enum FilePurpose {
     Foreign,
 }
 
-/// A file.
+/// One file as the corpus knows it.
 #[derive(Debug, Clone, Copy)]
 pub struct CorpusFile<'c> {
     /// Its path from the root, lossy where it isn't UTF-8.
@@ -35,10 +35,10 @@ pub struct CorpusFile<'c> {
     pub changed: bool,
 }
 
-/// A commit.
+/// One commit as the corpus knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CorpusCommit<'c> {
-    /// Its subject.
+    /// The first line of its message.
     pub subject: &'c str,
     /// The words of its subject, sorted and distinct.
     pub terms: Vec<Term>,
@@ -100,7 +100,6 @@ impl fmt::Debug for SubjectModel<'_> {
     }
 }
 
-/// A path in words.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PathWords {
     /// The words of folders and name, sorted and distinct.

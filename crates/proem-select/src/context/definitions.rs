@@ -10,11 +10,8 @@ use proem_engine::workers::{self, Workers};
 use super::record::FileRecord;
 use super::symbol::{CodeSymbol, LineSpan, SymbolKind};
 use super::task::{ContextTask, Naming};
-use super::weights::ContextWeights;
+use super::weights::{ContextWeights, DEFINITION_SIGNALS};
 use super::words::{Term, WordForm, each_word};
-
-/// How many signals of a definition there are.
-pub const DEFINITION_SIGNALS: usize = 7;
 
 /// Their names, in their order.
 pub const DEFINITION_SIGNAL_NAMES: [&str; DEFINITION_SIGNALS] = [
@@ -37,9 +34,9 @@ pub struct DefinitionSource<'c> {
     pub file: usize,
     /// How likely the task is about it, 0 to 1.
     pub probability: f32,
-    /// Its record.
+    /// The symbols and words of the file that it is in.
     pub record: &'c FileRecord,
-    /// Its content.
+    /// The bytes of the file that it is in.
     pub content: &'c [u8],
     /// Lines of it that the task names.
     pub lines: &'c [u32],

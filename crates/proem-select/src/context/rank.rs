@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use proem_engine::workers::{self, Sequential, Workers};
 
-use super::abstain::{LIKELIEST, TaskSignals, task_signals};
+use super::abstain::{LIKELIEST, task_signals};
 use super::corpus::{Corpus, FilePurpose};
 use super::signals::{BEST, Evidence, FileSignals, OF_SHORT, SIGNALS, Signal};
 use super::task::{ContextTask, Naming};
-use super::weights::ContextWeights;
+use super::weights::{ContextWeights, TaskSignals};
 
 /// A file in the ranking.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,7 +19,7 @@ pub struct RankedFile {
     pub score: f32,
     /// How likely the task is about it, 0 to 1.
     pub probability: f32,
-    /// Its signals.
+    /// The evidence for its rank, in the order of [`SIGNALS`].
     pub signals: FileSignals,
     /// The evidence for it, strongest first.
     pub evidence: Vec<FileEvidence>,

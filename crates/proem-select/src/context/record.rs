@@ -47,7 +47,7 @@ pub struct SharedSlice {
     range: Range<usize>,
 }
 
-/// The record of a file.
+/// Symbols, words and size of a file, as they are kept between runs.
 #[derive(Clone)]
 pub struct FileRecord {
     bytes: SharedSlice,
@@ -194,7 +194,7 @@ impl FileRecord {
         self.bytes.as_slice()
     }
 
-    /// Its lines.
+    /// The number of lines that the file has.
     #[must_use]
     pub const fn lines(&self) -> u32 {
         self.heading.lines

@@ -3,7 +3,7 @@
 /// Lines from one to another, both included, counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LineSpan {
-    /// The first.
+    /// The line it begins with, from 1.
     pub first: u32,
     /// The last. Not before the first.
     pub last: u32,
@@ -58,37 +58,24 @@ pub enum SymbolKind {
     Module,
     /// A constant or static value.
     Constant,
-    /// A macro.
+    /// A macro that other code can use.
     Macro,
 }
 
-impl SymbolKind {
-    const ALL: [Self; 8] = [
-        Self::Function,
-        Self::Method,
-        Self::Type,
-        Self::Interface,
-        Self::Extension,
-        Self::Module,
-        Self::Constant,
-        Self::Macro,
-    ];
-
-    /// Its word.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Function => "function",
-            Self::Method => "method",
-            Self::Type => "type",
-            Self::Interface => "interface",
-            Self::Extension => "extension",
-            Self::Module => "module",
-            Self::Constant => "constant",
-            Self::Macro => "macro",
-        }
+proem_text::word_table! {
+    pub SymbolKind {
+        Function = "function",
+        Method = "method",
+        Type = "type",
+        Interface = "interface",
+        Extension = "extension",
+        Module = "module",
+        Constant = "constant",
+        Macro = "macro",
     }
+}
 
+impl SymbolKind {
     /// Whether other definitions are inside it.
     #[must_use]
     pub const fn holds_others(self) -> bool {
@@ -119,7 +106,7 @@ impl SymbolKind {
 pub struct CodeSymbol {
     /// Its name, as it is written.
     pub name: String,
-    /// Its kind.
+    /// The sort of thing that it defines.
     pub kind: SymbolKind,
     /// How many others it is inside.
     pub depth: u8,

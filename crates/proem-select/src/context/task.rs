@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use proem_text::first_bytes;
+
 use super::corpus::name_parts;
 use super::language::TaskLanguage;
 use super::place::{PlaceMention, named_places};
@@ -74,8 +76,7 @@ impl ContextTask {
     #[must_use]
     pub fn new(text: &str) -> Self {
         let places = named_places(text);
-        let end = (0..=MOST_BYTES.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
-        let text = text.get(..end).unwrap_or_default();
+        let text = first_bytes(text, MOST_BYTES);
         let silent: BTreeSet<Term> = SILENT.split(' ').map(term_of_word).collect();
         let mut weights: BTreeMap<Term, (f32, WordForm)> = BTreeMap::new();
         let mut add = |term: Term, weight: f32, form: WordForm| {
@@ -141,8 +142,7 @@ const MOST_CONTENT: usize = 1024;
 fn content_words(text: &str) -> String {
     let silent: BTreeSet<&str> = SILENT.split(' ').chain(POLITE.split(' ')).collect();
     let of_work: BTreeSet<&str> = OF_WORK.split(' ').collect();
-    let end = (0..=MOST_CONTENT.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
-    let words = text.get(..end).unwrap_or_default().split(|c: char| !c.is_alphanumeric());
+    let words = first_bytes(text, MOST_CONTENT).split(|c: char| !c.is_alphanumeric());
     let tells = |word: &&str| {
         let lower = word.to_lowercase();
         let is_number = word.bytes().all(|byte| byte.is_ascii_digit());

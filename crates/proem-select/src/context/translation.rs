@@ -5,6 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use proem_text::first_bytes;
+
 use super::corpus::{Corpus, WordPlace};
 use super::language::{
     EnglishForms, MOST_WORDS, TaskLanguage, TermColumn, fold_word, is_written_unspaced, language_of,
@@ -37,8 +39,7 @@ impl ContextTask {
     /// English ones, which count less than words that it has.
     #[must_use]
     pub fn in_words_of(corpus: &Corpus<'_>, text: &str) -> Self {
-        let end = (0..=MOST_BYTES.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
-        let head = text.get(..end).unwrap_or_default();
+        let head = first_bytes(text, MOST_BYTES);
         let pieces = task_pieces(head);
         let folded: Vec<String> = pieces.iter().filter(|piece| piece.is_word).map(|p| fold_word(p.text)).collect();
         let Some(language) = language_of(head, &folded) else { return Self::new(text) };
@@ -86,8 +87,7 @@ impl ContextTask {
 #[must_use]
 pub fn words_to_count(text: &str) -> Vec<Term> {
     let mut found: BTreeSet<Term> = ContextTask::new(text).terms.iter().map(|query| query.term).collect();
-    let end = (0..=MOST_BYTES.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
-    let head = text.get(..end).unwrap_or_default();
+    let head = first_bytes(text, MOST_BYTES);
     let pieces = task_pieces(head);
     let folded: Vec<String> = pieces.iter().filter(|piece| piece.is_word).map(|p| fold_word(p.text)).collect();
     if let Some(language) = language_of(head, &folded) {

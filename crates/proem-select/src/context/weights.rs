@@ -6,10 +6,21 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::abstain::{FEW_FILES, TASK_SIGNALS, TaskSignals};
-use super::definitions::DEFINITION_SIGNALS;
 use super::signals::{FIRST_LATE, FileSignals, SIGNALS};
 use proem_engine::error::{Error, ErrorKind};
+
+/// How many signals of a definition there are.
+pub const DEFINITION_SIGNALS: usize = 7;
+
+/// How many numbers tell whether a task is about code.
+pub const TASK_SIGNALS: usize = 13;
+
+/// The signals of one task on whether it is about code.
+pub type TaskSignals = [f32; TASK_SIGNALS];
+
+/// A repository of fewer files knows few words of what it is about. A task that has one that it defines or calls a file by is
+/// about it.
+pub(super) const FEW_FILES: usize = 200;
 
 /// How much each signal counts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

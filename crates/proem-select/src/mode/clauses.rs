@@ -3,6 +3,8 @@
 //! Invariants: code, quoted words, paths and traces are no words, so they can't tell a mode. At most [`MOST`] bytes of
 //! a task are looked at from its beginning and as many from its end, since what people paste is between their words.
 
+use proem_text::first_bytes;
+
 use super::phrases::fold_phrase;
 
 /// How a clause ends.
@@ -25,7 +27,6 @@ impl ClauseEnd {
     }
 }
 
-/// A word of a clause.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ClauseWord {
     /// Folded. [`CODE`] represents what is no word.
@@ -218,7 +219,7 @@ fn mask_quotes(line: &str) -> String {
     while let Some((at, mark)) = rest.char_indices().find(|(_, c)| QUOTES.iter().any(|(opens, _)| opens == c)) {
         let (before, behind) = rest.split_at_checked(at).unwrap_or((rest, ""));
         let behind = behind.strip_prefix(mark).unwrap_or_default();
-        let near = behind.get(..behind.floor_char_boundary(LONGEST_QUOTE)).unwrap_or(behind);
+        let near = first_bytes(behind, LONGEST_QUOTE);
         let closers = QUOTES.iter().filter(|(opens, _)| *opens == mark);
         let closed = closers.filter_map(|(_, closes)| near.split_once(*closes)).min_by_key(|(inside, _)| inside.len());
         out.push_str(before);

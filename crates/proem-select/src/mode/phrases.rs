@@ -93,9 +93,7 @@ pub(super) enum Cue {
     Only,
     /// Asks for a way: "how to".
     HowTo,
-    /// "Whether".
     Whether,
-    /// "That".
     That,
     /// Asks whether something can be at all, which is no judgement: "possible".
     Feasible,

@@ -16,7 +16,6 @@ pub(super) enum SpeechAct {
     Order,
     /// Something is wrong or wanted, which is an order if nothing is asked.
     Want,
-    /// A question.
     Question,
     /// An order to answer.
     Tell,

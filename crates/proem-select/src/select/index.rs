@@ -43,7 +43,6 @@ pub struct CatalogueIndex {
     pub(super) meaning: Option<CatalogueVectors>,
 }
 
-/// The vectors of a catalogue.
 #[derive(Debug, Clone)]
 pub(super) struct CatalogueVectors {
     pub(super) model: ModelId,

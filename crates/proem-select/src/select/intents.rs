@@ -76,7 +76,6 @@ pub(super) struct AskedIntents {
     pub(super) refused: IntentSet,
 }
 
-/// The table of intents.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct IntentTable {
     /// The pattern of an entry, one for each intent.

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeSet;
 
+use proem_text::first_bytes;
+
 use super::intents::{AskedIntents, IntentTable};
 use super::lexicon::{DetectedLanguage, TranslationLexicon};
 use super::terms::{bare_words, gram_ids, stem_id, word_stem};
@@ -65,7 +67,7 @@ impl Query {
         weights: &WordWeights,
         intents: &IntentTable,
     ) -> Self {
-        let looked_at = task.get(..task.floor_char_boundary(MAX_BYTES)).unwrap_or(task);
+        let looked_at = first_bytes(task, MAX_BYTES);
         let language = query_language(looked_at, lexicon);
         let part = |text: &str| QueryPart {
             intents: intents.of_task(text),

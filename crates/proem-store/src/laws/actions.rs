@@ -247,7 +247,7 @@ impl LawActions {
         }
     }
 
-    /// A decision of it.
+    /// A person's choice of `option` for the question `id`, by the laws' operator.
     #[must_use]
     pub fn decision(self, id: &str, option: &str) -> NewDecision {
         NewDecision {

@@ -29,7 +29,7 @@ impl LawSignals {
         SignalRevision { id: format!("jira:{signal}"), revision: format!("r{revision}") }
     }
 
-    /// A signal.
+    /// Signal number `signal` with content number `revision`.
     #[must_use]
     pub fn signal(self, signal: u8, revision: u8) -> NewSignal {
         NewSignal {

@@ -19,10 +19,10 @@ use crate::Store;
 use crate::error::Error;
 use crate::record::{ActionSource, CreditScope, Project, RunId};
 
-/// An action.
+/// One action as the store knows it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ActionRow {
-    /// Its key.
+    /// The key by which it happens at most once.
     pub key: EffectKey,
     /// Of which project it is.
     pub project: Project,
@@ -50,7 +50,7 @@ pub struct ActionRow {
     pub bytes: Option<BytesHash>,
     /// The policy's last decision.
     pub decision: Json,
-    /// Its origin.
+    /// The run and step that proposed it. `None` if a person did.
     pub origin: Option<ActionSource>,
     /// When it was proposed.
     pub created: Time,
@@ -86,7 +86,7 @@ pub struct TransitionRow {
     pub at: Time,
     /// The actor that caused it, as stored.
     pub actor: String,
-    /// The event.
+    /// The event that moved the action.
     pub event: ActionEventKind,
     /// The state before the event.
     pub from: ActionState,
@@ -277,12 +277,12 @@ pub(super) fn read_action_detail(
 
 pub(super) fn read_action_state(row: &Row<'_>, column: &str) -> Result<ActionState, ReadFault> {
     let word: String = column_value(row, column)?;
-    ActionState::of_name(&word).ok_or_else(|| ReadFault::Odd(format!("`{column}` is `{word}`")))
+    ActionState::parse(&word).ok_or_else(|| ReadFault::Odd(format!("`{column}` is `{word}`")))
 }
 
 fn read_action_event(row: &Row<'_>, column: &str) -> Result<ActionEventKind, ReadFault> {
     let word: String = column_value(row, column)?;
-    ActionEventKind::of_name(&word).ok_or_else(|| ReadFault::Odd(format!("`{column}` is `{word}`")))
+    ActionEventKind::parse(&word).ok_or_else(|| ReadFault::Odd(format!("`{column}` is `{word}`")))
 }
 
 pub(super) fn read_optional_time(row: &Row<'_>, column: &str) -> Result<Option<Time>, ReadFault> {

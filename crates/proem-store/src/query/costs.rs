@@ -24,11 +24,11 @@ pub struct CostsWanted {
 /// One line of the sums.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpendLine {
-    /// The day.
+    /// `YYYY-MM-DD` in the zone of the budget.
     pub day: String,
-    /// The project.
+    /// The ledger that it was booked to.
     pub project: Project,
-    /// The model.
+    /// As the configuration names it.
     pub model: String,
     /// The endpoint that has it. `None` for what was booked before that was kept.
     pub endpoint: Option<String>,
@@ -69,7 +69,7 @@ pub struct CapNow {
 /// The owner of the caps in question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spender {
-    /// The project.
+    /// The ledger that is asked about.
     pub project: Project,
     /// The agent, by its folder in the book; without one nothing counts against caps of an agent.
     pub agent: Option<String>,
@@ -78,7 +78,7 @@ pub struct Spender {
 /// How far our counts are from what a provider reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Estimate {
-    /// The model.
+    /// As the configuration names it.
     pub model: String,
     /// The token counter, such as `o200k × 1.30`.
     pub counter: String,

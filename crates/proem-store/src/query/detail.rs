@@ -26,7 +26,7 @@ pub struct RunDetail {
     pub row: RunRow,
     /// Why there is no value of a model's.
     pub because: Option<Json>,
-    /// The value.
+    /// The answer as JSON. `None` if there was none, or texts are not kept.
     pub value: Option<String>,
     /// Its files: names to hashes.
     pub files: BTreeMap<String, String>,
@@ -52,7 +52,7 @@ pub struct RunDetail {
     pub approvals: Vec<ApprovalRow>,
 }
 
-/// A call.
+/// One request to a model as the store knows it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallRow {
     /// Which effect of its run.
@@ -61,7 +61,7 @@ pub struct CallRow {
     pub at: Time,
     /// The prompt that its request was made from. An assembly without a call has its run's.
     pub prompt: PromptId,
-    /// The model.
+    /// As the configuration names it.
     pub model: String,
     /// The endpoint. Empty where nothing was asked.
     pub endpoint: String,
@@ -77,7 +77,7 @@ pub struct CallRow {
     pub result: Option<String>,
     /// Why the model stopped.
     pub finish: Option<String>,
-    /// The repairs.
+    /// The repairs that the lenient reader made to the answer, as a list of words.
     pub repairs: Json,
     /// The problems of the answer.
     pub problems: Json,
@@ -101,10 +101,10 @@ pub struct CallRow {
     pub attempts: Vec<AttemptRow>,
 }
 
-/// An attempt.
+/// One attempt to send a request as the store knows it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AttemptRow {
-    /// Its id.
+    /// The id by which its booking is corrected.
     pub id: AttemptId,
     /// Its place in its call, from 0.
     pub attempt: u32,
@@ -152,7 +152,7 @@ pub struct ApprovalRow {
     pub at: Time,
     /// The actor, as stored.
     pub actor: String,
-    /// The question.
+    /// The words that were shown to the person.
     pub question: String,
     /// The possible answers.
     pub options: Vec<String>,
@@ -339,7 +339,6 @@ fn read_run_feedback(reader: &Connection, id: &RunId) -> Result<Vec<FeedbackRow>
     all_rows(reader, said, [&id.0], feedback_row)
 }
 
-/// The feedback in a row.
 pub(super) fn feedback_row(row: &Row<'_>) -> Result<FeedbackRow, ReadFault> {
     Ok(FeedbackRow {
         at: Time(column_value(row, "at")?),

@@ -55,7 +55,7 @@ pub struct SwitchRow {
 /// A performer of effects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PerformerRow {
-    /// Its epoch.
+    /// The number that each new performer raises by one.
     pub epoch: PerformerEpoch,
     /// A text that identifies its process.
     pub process: String,
@@ -127,7 +127,7 @@ fn read_effects_status(reader: &Connection, site: &Site, project: &Project) -> R
     let counted = "SELECT state, count(*) AS actions FROM actions WHERE project = ? GROUP BY state";
     let counted = all_rows(reader, counted, [&project.0], |row| {
         let word: String = column_value(row, "state")?;
-        let state = ActionState::of_name(&word).ok_or_else(|| ReadFault::Odd(format!("`state` is `{word}`")))?;
+        let state = ActionState::parse(&word).ok_or_else(|| ReadFault::Odd(format!("`state` is `{word}`")))?;
         Ok((state, column_count(row, "actions")?))
     })?;
     let number = |sql: &str| {

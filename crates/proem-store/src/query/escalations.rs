@@ -9,10 +9,10 @@ use crate::Store;
 use crate::error::Error;
 use crate::record::{EscalationId, EscalationOption, EscalationState, Project};
 
-/// An escalation.
+/// One question to a person as the store knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EscalationRow {
-    /// Its id.
+    /// The id by which a person answers it.
     pub id: EscalationId,
     /// Of which project it is.
     pub project: Project,
@@ -28,7 +28,7 @@ pub struct EscalationRow {
     pub sensitivity: String,
     /// Until when it should be decided.
     pub deadline: Option<Time>,
-    /// Its state.
+    /// Open, answered or expired.
     pub state: EscalationState,
     /// When it was decided or withdrawn.
     pub ended: Option<Time>,

@@ -21,13 +21,13 @@ pub struct QuarantinedItem {
     pub actor: String,
     /// Its text in its written form. `None` once it is gone.
     pub text: Option<String>,
-    /// The findings in it.
+    /// The guard's finds, as a list.
     pub findings: Json,
-    /// The verdict on it.
+    /// The strictest answer of the guard about the text.
     pub verdict: Verdict,
     /// The sender of the text.
     pub sender: String,
-    /// Its state.
+    /// Waiting, released or dismissed by a person.
     pub state: QuarantineState,
     /// When a person said what it is.
     pub settled: Option<Time>,
@@ -38,7 +38,7 @@ pub struct QuarantinedItem {
 /// How much of one sender's is in quarantine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SenderRow {
-    /// The sender.
+    /// The address or account, as its source says.
     pub sender: String,
     /// How many fields nobody has looked at.
     pub quarantined: u64,

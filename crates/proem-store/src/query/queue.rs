@@ -15,9 +15,9 @@ use crate::record::Project;
 /// An action as one line of the queue: nothing of its texts and its bytes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueueLine {
-    /// Its key.
+    /// The key by which it happens at most once.
     pub key: EffectKey,
-    /// Its name.
+    /// The name of the action in the policy.
     pub name: String,
     /// Only its state.
     pub state: ActionState,

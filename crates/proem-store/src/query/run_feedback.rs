@@ -13,11 +13,11 @@ use crate::record::{Project, RunId};
 /// A person's feedback on a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JudgedRow {
-    /// The run.
+    /// The run that was judged.
     pub run: RunId,
     /// The settings that it was started with.
     pub settings: Json,
-    /// The feedback.
+    /// The person's judgement, with its time.
     pub feedback: FeedbackRow,
 }
 

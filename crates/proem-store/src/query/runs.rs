@@ -40,9 +40,9 @@ pub enum RunState {
 /// A run in a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunRow {
-    /// Its id.
+    /// The id by which commands name it.
     pub id: RunId,
-    /// Its project.
+    /// The owner of the records it is in.
     pub project: Project,
     /// The actor that started it, as stored.
     pub actor: String,
@@ -52,7 +52,7 @@ pub struct RunRow {
     pub parent: Option<RunId>,
     /// The call that started it, if a run did.
     pub caller: Option<RunCaller>,
-    /// The prompt.
+    /// The prompt's name and version.
     pub prompt: PromptId,
     /// The requested role.
     pub role: String,
@@ -74,7 +74,7 @@ pub struct RunRow {
     pub cache_read_tokens: Option<u64>,
     /// Tokens of answers.
     pub output_tokens: Option<u64>,
-    /// Its cost.
+    /// The cost of all its attempts together. `None` if one of them has no known cost.
     pub cost: Option<NanoDollars>,
     /// Sums and counts.
     pub numbers: Numbers,

@@ -98,7 +98,7 @@ pub struct Statistics {
     pub prompts: Vec<RunGroup>,
     /// By tool, which is the name of the contract that an answer is bound to.
     pub tools: Vec<RunGroup>,
-    /// By role.
+    /// The same figures for each role of a model.
     pub roles: Vec<RunGroup>,
     /// Calls on each day, oldest first.
     pub days: Vec<(String, u64)>,

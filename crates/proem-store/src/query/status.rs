@@ -11,7 +11,7 @@ use crate::Store;
 use crate::error::Error;
 use crate::record::RunId;
 
-/// An event.
+/// One change of the store's own state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EventRow {
     /// Its place.

@@ -9,14 +9,14 @@ use crate::Store;
 use crate::error::Error;
 use crate::record::{RunId, ToolCallState};
 
-/// A call of a tool.
+/// One call of a tool as the store knows it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolCallRow {
     /// Which effect of its run.
     pub effect: EffectId,
     /// When it was intended.
     pub at: Time,
-    /// The tool.
+    /// As the catalogue names it.
     pub tool: String,
     /// The effects that it may have.
     pub power: ToolPower,
@@ -45,7 +45,7 @@ pub struct ToolCallRow {
 /// How often a tool was called, and how that went.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolTally {
-    /// The tool.
+    /// As the catalogue names it.
     pub tool: String,
     /// How many calls.
     pub calls: u64,

@@ -32,7 +32,7 @@ pub struct SignalRow {
     pub time: Option<Time>,
     /// Its written form. `None` once it is gone, or where only hashes are kept.
     pub text: Option<String>,
-    /// Its standing.
+    /// Open, handled, set aside or malformed.
     pub standing: SignalStanding,
     /// Its outcome. Null before a cycle handled it, and once the outcome is gone.
     pub outcome: Json,
@@ -40,7 +40,7 @@ pub struct SignalRow {
     pub cycle: Option<u64>,
 }
 
-/// A version of an artefact.
+/// One version of an artefact as the store knows it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArtefactVersionRow {
     /// Which artefact.
@@ -68,7 +68,7 @@ pub struct CycleRow {
     pub began: Time,
     /// When it ended.
     pub at: Time,
-    /// Its counts.
+    /// The numbers of signals, changes and questions, as an object.
     pub counts: Json,
 }
 

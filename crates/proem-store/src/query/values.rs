@@ -84,7 +84,6 @@ fn parse_word<T: DeserializeOwned>(column: &str, text: &str) -> Result<T, ReadFa
     serde_json::from_value(serde_json::Value::from(text)).map_err(|_| ReadFault::Odd(format!("`{column}` is `{text}`")))
 }
 
-/// JSON in a column.
 pub(super) fn column_json<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> Result<T, ReadFault> {
     parse_column_json(column, &column_value::<String>(row, column)?)
 }
@@ -104,7 +103,6 @@ pub(super) fn parse_stored_number<T: FromStr>(name: &str, text: &str) -> Result<
     text.parse().map_err(|_| ReadFault::Odd(format!("`{name}` is `{text}`")))
 }
 
-/// A digest.
 pub(super) fn column_digest(row: &Row<'_>, column: &str) -> Result<[u8; 32], ReadFault> {
     digest_or_null(row, column)?.ok_or_else(|| ReadFault::Odd(format!("`{column}` is empty")))
 }

@@ -179,5 +179,5 @@ fn action_states(reader: &Connection) -> Result<BTreeMap<String, ActionState>, R
     let rows = all_rows(reader, "SELECT key, state FROM actions", [], |row| {
         Ok((column_value::<String>(row, "key")?, column_value::<String>(row, "state")?))
     })?;
-    Ok(rows.into_iter().filter_map(|(key, state)| Some((key, ActionState::of_name(&state)?))).collect())
+    Ok(rows.into_iter().filter_map(|(key, state)| Some((key, ActionState::parse(&state)?))).collect())
 }

@@ -24,9 +24,9 @@ pub struct CreditScope {
 /// The place in a run that an action came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActionSource {
-    /// The run.
+    /// The run whose model proposed it.
     pub run: RunId,
-    /// Its step.
+    /// How many events the run had taken.
     pub step: u32,
 }
 
@@ -55,7 +55,7 @@ pub struct NewAction {
     pub deadline: Time,
     /// The policy's decision, as JSON. Null before the policy was asked.
     pub decision: Json,
-    /// Its origin.
+    /// The run and step that proposed it. `None` if a person did.
     pub origin: Option<ActionSource>,
     /// Texts that it needs as long as it is kept, such as those of its causes.
     pub texts: Vec<HashedContent>,
@@ -70,14 +70,10 @@ pub enum ApprovalBreadth {
     Bulk,
 }
 
-impl ApprovalBreadth {
-    /// As it is stored.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Single => "single",
-            Self::Bulk => "bulk",
-        }
+proem_text::word_table! {
+    pub ApprovalBreadth {
+        Single = "single",
+        Bulk = "bulk",
     }
 }
 
@@ -155,14 +151,10 @@ pub enum EffectsPower {
     Off,
 }
 
-impl EffectsPower {
-    /// As it is stored.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::On => "on",
-            Self::Off => "off",
-        }
+proem_text::word_table! {
+    pub EffectsPower {
+        On = "on",
+        Off = "off",
     }
 }
 

@@ -12,7 +12,7 @@ use super::content::HashedContent;
 /// A section of an assembly, its text apart.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SectionRow {
-    /// Its name.
+    /// As the prompt file names it.
     pub name: String,
     /// `system` or `user`.
     pub role: String,
@@ -32,7 +32,7 @@ pub struct SectionRow {
     pub boundary: bool,
 }
 
-/// An assembly.
+/// The request as it was assembled: sections, tokens and hashes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewAssembly {
     /// Its sections, in request order.
@@ -60,9 +60,9 @@ pub struct NewCall {
     pub effect: EffectId,
     /// The prompt that its request was made from. A run may ask with several.
     pub prompt: PromptId,
-    /// The model.
+    /// As the configuration names it.
     pub model: String,
-    /// The endpoint.
+    /// The provider's name in the configuration.
     pub endpoint: String,
     /// The binding of the answer: a contract's name, or the protocol of calls. `None` for any text.
     pub tool: Option<String>,
@@ -72,7 +72,7 @@ pub struct NewCall {
     pub pieces: Json,
     /// Texts of the body that are no sections'.
     pub texts: Vec<HashedContent>,
-    /// The assembly for it.
+    /// The request that is sent, by its sections and hashes.
     pub assembly: NewAssembly,
     /// The items kept from the provider, as a JSON list.
     pub dropped: Json,
@@ -121,7 +121,7 @@ pub struct Settlement {
     pub result: Option<CallResult>,
 }
 
-/// The usage of an attempt.
+/// The usage of an attempt, or the reason why it is not known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AttemptUsage {
     /// The provider's report, with its cost. `None` where its price is unknown.

@@ -11,7 +11,7 @@ use super::run::{Evaluation, NewRun, NewStep, Numbers, RunOutcome, Snapshot};
 /// Everything to write before something is sent, in one transaction. Lines that exist already stay as they are.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Intent {
-    /// The run.
+    /// The run that is about to send.
     pub run: RunId,
     /// The run's line, if it may not be there yet.
     pub begins: Option<Box<NewRun>>,
@@ -23,7 +23,7 @@ pub struct Intent {
     pub settles: Option<Box<Settlement>>,
     /// The call, if it may not be there yet.
     pub call: Option<Box<NewCall>>,
-    /// The attempt.
+    /// The attempt that is about to be made, with its highest cost.
     pub attempt: NewAttempt,
 }
 

@@ -21,12 +21,12 @@ pub struct Actor {
     pub channel: String,
 }
 
-/// The kind of actor.
+/// A person, an agent or the system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ActorKind {
-    /// A person.
+    /// Somebody at a terminal or an authenticated page.
     Person,
-    /// An agent.
+    /// A program of ours that a model steers.
     Agent,
     /// Proem itself.
     System,

@@ -103,7 +103,7 @@ pub struct EscalationWithdrawal {
     pub at: Time,
 }
 
-/// The state of an escalation.
+/// Open, answered or expired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EscalationState {
@@ -141,7 +141,7 @@ pub struct NewQuarantine {
     pub text: HashedContent,
     /// The findings in it, as JSON.
     pub findings: Json,
-    /// The verdict on it.
+    /// The strictest answer of the guard about the text.
     pub verdict: Verdict,
     /// The sender of the text, as it is grouped.
     pub sender: String,
@@ -159,15 +159,11 @@ pub enum QuarantineState {
     Dismissed,
 }
 
-impl QuarantineState {
-    /// As it is stored.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Quarantined => "quarantined",
-            Self::Released => "released",
-            Self::Dismissed => "dismissed",
-        }
+proem_text::word_table! {
+    pub QuarantineState {
+        Quarantined = "quarantined",
+        Released = "released",
+        Dismissed = "dismissed",
     }
 }
 

@@ -15,9 +15,9 @@ use super::names::{Actor, Project, RunId};
 /// A run as it starts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewRun {
-    /// Its id.
+    /// The id by which commands name it.
     pub id: RunId,
-    /// Its project.
+    /// The owner of the records that it is written to.
     pub project: Project,
     /// The actor that started it.
     pub actor: Actor,
@@ -151,17 +151,13 @@ pub enum RunOutcome {
     Assembled,
 }
 
-impl RunOutcome {
-    /// The word that is stored.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Answered => "answered",
-            Self::FellBack => "fell-back",
-            Self::Failed => "failed",
-            Self::Refused => "refused",
-            Self::Assembled => "assembled",
-        }
+proem_text::word_table! {
+    pub RunOutcome {
+        Answered = "answered",
+        FellBack = "fell-back",
+        Failed = "failed",
+        Refused = "refused",
+        Assembled = "assembled",
     }
 }
 

@@ -10,7 +10,7 @@ use super::run::{NewRun, NewStep, Snapshot};
 /// Everything to write before tools are called, in one transaction. Lines that exist already stay as they are.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolIntent {
-    /// The run.
+    /// The run that is about to call.
     pub run: RunId,
     /// When it is written down.
     pub at: Time,
@@ -29,7 +29,7 @@ pub struct ToolIntent {
 pub struct NewToolCall {
     /// Which effect of its run.
     pub effect: EffectId,
-    /// The tool.
+    /// As the catalogue names it.
     pub tool: String,
     /// The effects that it may have.
     pub power: ToolPower,
@@ -44,7 +44,7 @@ pub struct NewToolCall {
 /// The outcome of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolEnd {
-    /// The run.
+    /// The run whose call ended.
     pub run: RunId,
     /// Which effect of it.
     pub effect: EffectId,
@@ -78,16 +78,12 @@ pub enum ToolCallState {
     Unknown,
 }
 
-impl ToolCallState {
-    /// The word that is stored.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Answered => "answered",
-            Self::Failed => "failed",
-            Self::Denied => "denied",
-            Self::Unknown => "unknown",
-        }
+proem_text::word_table! {
+    pub ToolCallState {
+        Pending = "pending",
+        Answered = "answered",
+        Failed = "failed",
+        Denied = "denied",
+        Unknown = "unknown",
     }
 }

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use super::content::HashedContent;
 use super::names::{Actor, Project};
 
-/// The standing of a signal.
+/// Open, handled, set aside or malformed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SignalStanding {
@@ -22,16 +22,12 @@ pub enum SignalStanding {
     Handled,
 }
 
-impl SignalStanding {
-    /// As it is stored.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::SetAside => "set-aside",
-            Self::Malformed => "malformed",
-            Self::Handled => "handled",
-        }
+proem_text::word_table! {
+    pub SignalStanding {
+        Open = "open",
+        SetAside = "set-aside",
+        Malformed = "malformed",
+        Handled = "handled",
     }
 }
 
@@ -64,7 +60,7 @@ pub struct SignalIntake {
     pub actor: Actor,
     /// The time.
     pub at: Time,
-    /// The signals.
+    /// The signals that came together, in the order of arrival.
     pub signals: Vec<NewSignal>,
 }
 
@@ -92,7 +88,7 @@ pub struct ArtefactEdit {
     pub actor: Actor,
     /// The time.
     pub at: Time,
-    /// The version.
+    /// The content that the edit leads to.
     pub version: NewArtefactVersion,
 }
 
@@ -154,7 +150,7 @@ pub struct NewTriageProject {
     pub project: Project,
     /// The id that its file gives it.
     pub id: String,
-    /// Its name.
+    /// As its charter gives it.
     pub name: String,
     /// The actor that judges.
     pub actor: Actor,

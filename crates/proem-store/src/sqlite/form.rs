@@ -78,7 +78,6 @@ const ANSWERS: i64 = 7;
 const READABLE_ANSWERS: &str =
     "CREATE TEMP VIEW approvals AS SELECT a.*, NULL AS shown, NULL AS words FROM main.approvals a";
 
-/// The newest form.
 pub(crate) fn newest_form() -> i64 {
     i64::try_from(FORMS.len()).unwrap_or(i64::MAX)
 }

@@ -19,7 +19,6 @@ pub(crate) fn store_id(tables: &Tables) -> Result<String, Error> {
     Ok(id.unwrap_or_default())
 }
 
-/// The creator of a store.
 pub(crate) fn creator_of_store(tables: &Tables, key: &InstallationKey) -> Result<StoreCreator, Error> {
     let sealed: Option<(String, String)> = tables.row(
         "SELECT id.value, seal.value FROM meta id, meta seal WHERE id.key = 'store_id' AND seal.key = 'seal'",

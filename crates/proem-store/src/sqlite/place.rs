@@ -93,7 +93,6 @@ pub(crate) enum There {
     Nothing,
     /// A file without a byte.
     Empty,
-    /// A file.
     File,
 }
 

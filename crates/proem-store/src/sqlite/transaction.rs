@@ -24,7 +24,6 @@ pub(crate) struct Scribe {
 /// A transaction, within which everything is written.
 #[derive(Debug)]
 pub(crate) struct Transaction<'t> {
-    /// The tables.
     pub(crate) tables: &'t Tables,
     /// The options that the store was opened with.
     pub(crate) opening: &'t StoreOptions,

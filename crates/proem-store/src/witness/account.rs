@@ -11,8 +11,7 @@ use proem_engine::effect::key::EffectKey;
 use proem_engine::run::Time;
 use proem_guard::InstallationKey;
 
-use super::EffectOutcome;
-use super::line::{ACTION_FIRST, EffectPlace, LineKind, MAX_LINE, WitnessLine};
+use super::line::{ACTION_FIRST, EffectOutcome, EffectPlace, LineKind, MAX_LINE, WitnessLine};
 use crate::record::digest_of;
 
 /// An effect as the witness has it.

@@ -11,7 +11,6 @@ use proem_text::hex;
 use proem_text::json::compact;
 use serde::{Deserialize, Serialize};
 
-use super::WitnessOwner;
 use super::account::WitnessedEffect;
 
 /// The most bytes of a line: an action has 256 signals at most, and each has a claim of 64 digits.
@@ -20,7 +19,6 @@ pub(super) const MAX_LINE: usize = 64 << 10;
 /// How every line about an effect begins; 64 digits of the action's key follow.
 pub(super) const ACTION_FIRST: &str = "{\"action\":\"";
 
-/// The kind of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum LineKind {
@@ -160,4 +158,65 @@ pub(super) struct SealedLine {
 fn chained_seal(key: &InstallationKey, before: &str, body: &str) -> String {
     let whole = hex::encode_hex(key.seal("proem witness line", format!("{before}\n{body}").as_bytes()));
     whole.get(..32).map_or(whole.clone(), str::to_owned)
+}
+
+/// The outcome of an effect, as its performer saw it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EffectOutcome {
+    /// The receiver has it.
+    Sent,
+    /// The receiver refused it for good.
+    Failed,
+    /// Nothing was handed over.
+    NotSent,
+    /// Nobody saw what became of it.
+    Unknown,
+}
+
+impl EffectOutcome {
+    pub(super) const fn kind(self) -> LineKind {
+        match self {
+            Self::Sent => LineKind::Sent,
+            Self::Failed => LineKind::Failed,
+            Self::NotSent => LineKind::NotSent,
+            Self::Unknown => LineKind::Unknown,
+        }
+    }
+
+    pub(super) const fn of_kind(kind: LineKind) -> Option<Self> {
+        match kind {
+            LineKind::Sent => Some(Self::Sent),
+            LineKind::Failed => Some(Self::Failed),
+            LineKind::NotSent => Some(Self::NotSent),
+            LineKind::Unknown => Some(Self::Unknown),
+            LineKind::Opened | LineKind::Intent => None,
+        }
+    }
+
+    /// The outcome that the records have as this event.
+    pub(super) fn of_event(event: &str) -> Self {
+        match event {
+            "sent" => Self::Sent,
+            "fail" => Self::Failed,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+proem_text::word_table! {
+    /// The name in the witness and in documents.
+    pub EffectOutcome {
+        Sent = "sent",
+        Failed = "failed",
+        NotSent = "not-sent",
+        Unknown = "unknown",
+    }
+}
+
+/// The owner of a witness, and since when.
+pub(crate) struct WitnessOwner<'o> {
+    /// The records' id.
+    pub(crate) store: &'o str,
+    /// When it is made.
+    pub(crate) at: Time,
 }

@@ -125,7 +125,7 @@ fn choose_actions_to_purge(tables: &Tables, purge: &ActionPurge) -> Result<BTree
     let counted = tables.rows("SELECT state, count(*) FROM purging_actions GROUP BY state", [], |row| {
         Ok((row.get::<_, String>(0)?, stored_count(row.get(1)?)))
     })?;
-    Ok(counted.into_iter().filter_map(|(state, count)| Some((ActionState::of_name(&state)?, count))).collect())
+    Ok(counted.into_iter().filter_map(|(state, count)| Some((ActionState::parse(&state)?, count))).collect())
 }
 
 /// Takes what belongs to the chosen ones, and their texts.

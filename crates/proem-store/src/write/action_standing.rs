@@ -75,7 +75,7 @@ fn assemble_found_action(stored: StoredAction, approval: Option<StandingApproval
     let bytes = stored.bytes.as_deref().map(digest_of);
     let recipient = (!stored.recipient.is_empty()).then(|| digest_of(&stored.recipient));
     let standing = ActionStanding {
-        state: ActionState::of_name(&stored.state)?,
+        state: ActionState::parse(&stored.state)?,
         version: ActionVersion(stored_count(stored.version)),
         content: ActionHash(digest_of(&stored.content)?),
         deadline: Time(stored.deadline),

@@ -9,7 +9,6 @@ use crate::error::Error;
 use crate::record::{Actor, CreditScope, Project, digest_text};
 use crate::sqlite::Transaction;
 
-/// The change of the credit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CreditChange {
     /// A person said yes to this one.

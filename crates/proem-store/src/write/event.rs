@@ -38,7 +38,6 @@ impl RunEvent<'_> {
 }
 
 impl StoreEvent<'_> {
-    /// Writes it.
     pub(super) fn write(&self, tables: &Tables) -> Result<(), Error> {
         let written = tables.execute(
             "INSERT INTO events (at, project, actor, what, details) VALUES (?, ?, ?, ?, ?)",

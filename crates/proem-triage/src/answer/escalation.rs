@@ -138,7 +138,7 @@ fn typed_action(said: &EscalationAction, title: &str, scope: AnswerScope<'_>) ->
     let ticket = || scope.ticket(wanted).map(|_| wanted.to_owned());
     let own_key = || wanted.eq_ignore_ascii_case(&scope.charter.key).then(|| scope.charter.key.clone());
     let person = || scope.charter.stakeholder(wanted).map(|known| known.address.clone());
-    let artefact = || ArtefactKind::ALL.into_iter().find(|kind| kind.as_str() == wanted);
+    let artefact = || ArtefactKind::parse(wanted);
     let promised = || {
         let mut milestones = scope.charter.milestones.iter();
         milestones.find(|known| known.name == wanted)?.reference()

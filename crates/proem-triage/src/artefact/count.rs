@@ -51,7 +51,7 @@ pub struct FigurePlaces {
     pub words: SectionStates,
 }
 
-/// The sources of figures.
+/// The artefacts and signals that figures are counted from.
 #[derive(Debug, Clone, Copy)]
 pub struct FigureSources<'s> {
     /// The time of the count.
@@ -66,7 +66,7 @@ pub struct FigureSources<'s> {
     pub artefacts: &'s [&'s Artefact],
 }
 
-/// Counts all figures.
+/// Counts what can be counted of a project. Anything else is unknown.
 #[must_use]
 pub fn count_figures(sources: &FigureSources<'_>) -> ProjectFigures {
     let delivery = sources.artefacts.iter().find(|artefact| artefact.kind() == ArtefactKind::DeliveryState);

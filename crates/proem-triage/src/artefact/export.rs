@@ -13,7 +13,7 @@ use super::{
     kind::{ArtefactItemId, ArtefactItemKind as K, ArtefactKind},
     statement::{ArtefactStatement, StatementOrigin},
 };
-use crate::date::utc_timestamp;
+use crate::date::{utc_day, utc_timestamp};
 
 /// The most characters of a text in a difference.
 const SHORT: usize = 200;
@@ -248,7 +248,7 @@ fn value_words(value: &ArtefactValue, ahead_of_utc: i64) -> String {
 fn wall_clock_words(time: Time, ahead_of_utc: i64) -> String {
     const DAY: i64 = 86_400_000;
     if time.0.rem_euclid(DAY) == 0 {
-        return utc_timestamp(time).get(..10).unwrap_or_default().to_owned();
+        return utc_day(time);
     }
     let shown = utc_timestamp(Time(time.0.saturating_add(ahead_of_utc)));
     shown.get(..16).unwrap_or_default().replace('T', " ")

@@ -41,92 +41,47 @@ pub enum ArtefactField {
     RelatedRaidItems,
 }
 
-impl ArtefactField {
-    /// All of them, in the order in which they are shown.
-    pub const ALL: [Self; 33] = [
-        Self::OverallStatus,
-        Self::StatusSummary,
-        Self::Name,
-        Self::StartDate,
-        Self::EndDate,
-        Self::Goal,
-        Self::DueDate,
-        Self::Notes,
-        Self::Title,
-        Self::Description,
-        Self::Severity,
-        Self::Owner,
-        Self::RaisedDate,
-        Self::SourceTicket,
-        Self::RaidItem,
-        Self::Action,
-        Self::Mitigation,
-        Self::Source,
-        Self::SourceReference,
-        Self::LastSynced,
-        Self::ScopeNotes,
-        Self::TicketId,
-        Self::Flag,
-        Self::Detail,
-        Self::SuggestedAction,
-        Self::Issue,
-        Self::Context,
-        Self::OptionsConsidered,
-        Self::Decision,
-        Self::Rationale,
-        Self::MadeBy,
-        Self::Date,
-        Self::RelatedRaidItems,
-    ];
-
+proem_text::word_table! {
     /// Its name in the schemas and in what is written.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::OverallStatus => "overall_status",
-            Self::StatusSummary => "status_summary",
-            Self::Name => "name",
-            Self::StartDate => "start_date",
-            Self::EndDate => "end_date",
-            Self::Goal => "goal",
-            Self::DueDate => "due_date",
-            Self::Notes => "notes",
-            Self::Title => "title",
-            Self::Description => "description",
-            Self::Severity => "severity",
-            Self::Owner => "owner",
-            Self::RaisedDate => "raised_date",
-            Self::SourceTicket => "source_ticket",
-            Self::RaidItem => "raid_item",
-            Self::Action => "action",
-            Self::Mitigation => "mitigation",
-            Self::Source => "source",
-            Self::SourceReference => "source_reference",
-            Self::LastSynced => "last_synced",
-            Self::ScopeNotes => "scope_notes",
-            Self::TicketId => "ticket_id",
-            Self::Flag => "flag",
-            Self::Detail => "detail",
-            Self::SuggestedAction => "suggested_action",
-            Self::Issue => "issue",
-            Self::Context => "context",
-            Self::OptionsConsidered => "options_considered",
-            Self::Decision => "decision",
-            Self::Rationale => "rationale",
-            Self::MadeBy => "made_by",
-            Self::Date => "date",
-            Self::RelatedRaidItems => "related_raid_items",
-        }
-    }
-
-    /// The field of this name.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|field| field.as_str() == name)
+    pub ArtefactField {
+        // In the order in which artefacts show them.
+        OverallStatus = "overall_status",
+        StatusSummary = "status_summary",
+        Name = "name",
+        StartDate = "start_date",
+        EndDate = "end_date",
+        Goal = "goal",
+        DueDate = "due_date",
+        Notes = "notes",
+        Title = "title",
+        Description = "description",
+        Severity = "severity",
+        Owner = "owner",
+        RaisedDate = "raised_date",
+        SourceTicket = "source_ticket",
+        RaidItem = "raid_item",
+        Action = "action",
+        Mitigation = "mitigation",
+        Source = "source",
+        SourceReference = "source_reference",
+        LastSynced = "last_synced",
+        ScopeNotes = "scope_notes",
+        TicketId = "ticket_id",
+        Flag = "flag",
+        Detail = "detail",
+        SuggestedAction = "suggested_action",
+        Issue = "issue",
+        Context = "context",
+        OptionsConsidered = "options_considered",
+        Decision = "decision",
+        Rationale = "rationale",
+        MadeBy = "made_by",
+        Date = "date",
+        RelatedRaidItems = "related_raid_items",
     }
 }
 
-/// The form of a field.
+/// The rules for a value of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldForm {
     /// A text of at most so many characters.

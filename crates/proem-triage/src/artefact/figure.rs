@@ -35,11 +35,11 @@ pub enum Figure {
     DoneThisSprint,
     /// Tickets of critical priority that are not done.
     PriorityCritical,
-    /// Of high priority.
+    /// Tickets of high priority that are not done.
     PriorityHigh,
-    /// Of medium priority.
+    /// Tickets of medium priority that are not done.
     PriorityMedium,
-    /// Of low priority.
+    /// Tickets of low priority that are not done.
     PriorityLow,
     /// Tickets that are not done and did not change for more than seven days.
     Stale,
@@ -57,64 +57,35 @@ pub enum Figure {
     ActiveRisks,
 }
 
-impl Figure {
-    /// All of them, in the order in which they are shown.
-    pub const ALL: [Self; 22] = [
-        Self::TotalPoints,
-        Self::CompletedPoints,
-        Self::InProgressPoints,
-        Self::BlockedPoints,
-        Self::CompletedPercent,
-        Self::UnestimatedItems,
-        Self::TotalItems,
-        Self::ToDo,
-        Self::InProgress,
-        Self::Blocked,
-        Self::DoneThisSprint,
-        Self::PriorityCritical,
-        Self::PriorityHigh,
-        Self::PriorityMedium,
-        Self::PriorityLow,
-        Self::Stale,
-        Self::MissingCriteria,
-        Self::AverageCycleTimeDays,
-        Self::Velocity,
-        Self::VelocityTrend,
-        Self::OpenBlockers,
-        Self::ActiveRisks,
-    ];
-
-    /// The name that it is written with.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::TotalPoints => "total_points",
-            Self::CompletedPoints => "completed_points",
-            Self::InProgressPoints => "in_progress_points",
-            Self::BlockedPoints => "blocked_points",
-            Self::CompletedPercent => "completed_percent",
-            Self::UnestimatedItems => "unestimated_items",
-            Self::TotalItems => "total_items",
-            Self::ToDo => "to_do",
-            Self::InProgress => "in_progress",
-            Self::Blocked => "blocked",
-            Self::DoneThisSprint => "done_this_sprint",
-            Self::PriorityCritical => "critical",
-            Self::PriorityHigh => "high",
-            Self::PriorityMedium => "medium",
-            Self::PriorityLow => "low",
-            Self::Stale => "stale",
-            Self::MissingCriteria => "missing_criteria",
-            Self::AverageCycleTimeDays => "avg_cycle_time_days",
-            Self::Velocity => "velocity",
-            Self::VelocityTrend => "velocity_trend",
-            Self::OpenBlockers => "open_blockers",
-            Self::ActiveRisks => "active_risks",
-        }
+proem_text::word_table! {
+    pub Figure {
+        // In the order in which artefacts show them.
+        TotalPoints = "total_points",
+        CompletedPoints = "completed_points",
+        InProgressPoints = "in_progress_points",
+        BlockedPoints = "blocked_points",
+        CompletedPercent = "completed_percent",
+        UnestimatedItems = "unestimated_items",
+        TotalItems = "total_items",
+        ToDo = "to_do",
+        InProgress = "in_progress",
+        Blocked = "blocked",
+        DoneThisSprint = "done_this_sprint",
+        PriorityCritical = "critical",
+        PriorityHigh = "high",
+        PriorityMedium = "medium",
+        PriorityLow = "low",
+        Stale = "stale",
+        MissingCriteria = "missing_criteria",
+        AverageCycleTimeDays = "avg_cycle_time_days",
+        Velocity = "velocity",
+        VelocityTrend = "velocity_trend",
+        OpenBlockers = "open_blockers",
+        ActiveRisks = "active_risks",
     }
 }
 
-/// The value of a figure.
+/// A figure as it was counted, or that it is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FigureValue {
     /// In hundredths: 350 is 3.5.
@@ -171,15 +142,11 @@ pub enum FigureTrend {
     Decreasing,
 }
 
-impl FigureTrend {
-    /// The word that it is written with.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Increasing => "increasing",
-            Self::Stable => "stable",
-            Self::Decreasing => "decreasing",
-        }
+proem_text::word_table! {
+    pub FigureTrend {
+        Increasing = "increasing",
+        Stable = "stable",
+        Decreasing = "decreasing",
     }
 }
 

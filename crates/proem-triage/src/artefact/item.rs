@@ -54,7 +54,7 @@ impl Artefact {
         self.updated
     }
 
-    /// An item.
+    /// The item of this id. `None` if there is none or it was removed.
     #[must_use]
     pub fn item(&self, id: ArtefactItemId) -> Option<&ArtefactItem> {
         self.items.get(&id)
@@ -83,12 +83,12 @@ impl Artefact {
     }
 }
 
-/// An item of an artefact.
+/// One risk, blocker, milestone or other entry, with its history.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArtefactItem {
     /// Its state.
     pub status: ItemStatus,
-    /// Its fields.
+    /// The known values. A field that is absent is unknown.
     pub fields: BTreeMap<ArtefactField, ArtefactValue>,
     /// The version of the artefact that changed it last.
     pub changed_in: u64,
@@ -154,7 +154,7 @@ impl ArtefactItem {
 /// The value of a field.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ArtefactValue {
-    /// A text.
+    /// Words, with their origin.
     Text(ArtefactStatement),
     /// A word of the field's closed list.
     Word(&'static str),

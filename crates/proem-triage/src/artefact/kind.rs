@@ -16,27 +16,17 @@ pub enum ArtefactKind {
     DecisionLog,
 }
 
+proem_text::word_table! {
+    pub ArtefactKind {
+        // In the order in which changes to several are applied.
+        RaidLog = "raid_log",
+        DeliveryState = "delivery_state",
+        BacklogSummary = "backlog_summary",
+        DecisionLog = "decision_log",
+    }
+}
+
 impl ArtefactKind {
-    /// All of them, in the order in which changes to several are applied.
-    pub const ALL: [Self; 4] = [Self::RaidLog, Self::DeliveryState, Self::BacklogSummary, Self::DecisionLog];
-
-    /// The word that it is written with.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::DeliveryState => "delivery_state",
-            Self::RaidLog => "raid_log",
-            Self::BacklogSummary => "backlog_summary",
-            Self::DecisionLog => "decision_log",
-        }
-    }
-
-    /// The artefact of this word.
-    #[must_use]
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
-    }
-
     /// Its name among people.
     #[must_use]
     pub const fn title(self) -> &'static str {
@@ -76,28 +66,30 @@ pub enum ArtefactItemKind {
     Highlight,
     /// A ticket that lacks detail.
     RefinementCandidate,
-    /// A decision.
+    /// A settled matter, with who settled it.
     Decision,
 }
 
-impl ArtefactItemKind {
-    /// All of them, in the order in which they are shown.
-    pub const ALL: [Self; 13] = [
-        Self::Health,
-        Self::Sprint,
-        Self::Milestone,
-        Self::Blocker,
-        Self::NextAction,
-        Self::Risk,
-        Self::Assumption,
-        Self::Issue,
-        Self::Dependency,
-        Self::Backlog,
-        Self::Highlight,
-        Self::RefinementCandidate,
-        Self::Decision,
-    ];
+proem_text::word_table! {
+    pub ArtefactItemKind {
+        // In the order in which artefacts show them.
+        Health = "health",
+        Sprint = "sprint",
+        Milestone = "milestone",
+        Blocker = "blocker",
+        NextAction = "next action",
+        Risk = "risk",
+        Assumption = "assumption",
+        Issue = "issue",
+        Dependency = "dependency",
+        Backlog = "backlog",
+        Highlight = "highlight",
+        RefinementCandidate = "refinement candidate",
+        Decision = "decision",
+    }
+}
 
+impl ArtefactItemKind {
     /// The artefact that holds it.
     #[must_use]
     pub const fn artefact(self) -> ArtefactKind {
@@ -128,26 +120,6 @@ impl ArtefactItemKind {
             Self::Highlight => "H",
             Self::RefinementCandidate => "C",
             Self::Decision => "DEC",
-        }
-    }
-
-    /// The word that it is written with.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Health => "health",
-            Self::Sprint => "sprint",
-            Self::Milestone => "milestone",
-            Self::Blocker => "blocker",
-            Self::NextAction => "next action",
-            Self::Risk => "risk",
-            Self::Assumption => "assumption",
-            Self::Issue => "issue",
-            Self::Dependency => "dependency",
-            Self::Backlog => "backlog",
-            Self::Highlight => "highlight",
-            Self::RefinementCandidate => "refinement candidate",
-            Self::Decision => "decision",
         }
     }
 
@@ -251,48 +223,24 @@ pub enum ItemStatus {
     Reversed,
 }
 
+proem_text::word_table! {
+    pub ItemStatus: Display {
+        Open = "open",
+        Mitigating = "mitigating",
+        Resolved = "resolved",
+        Accepted = "accepted",
+        Closed = "closed",
+        OnTrack = "on_track",
+        AtRisk = "at_risk",
+        Delayed = "delayed",
+        Completed = "completed",
+        Active = "active",
+        Superseded = "superseded",
+        Reversed = "reversed",
+    }
+}
+
 impl ItemStatus {
-    /// All of them.
-    pub const ALL: [Self; 12] = [
-        Self::Open,
-        Self::Mitigating,
-        Self::Resolved,
-        Self::Accepted,
-        Self::Closed,
-        Self::OnTrack,
-        Self::AtRisk,
-        Self::Delayed,
-        Self::Completed,
-        Self::Active,
-        Self::Superseded,
-        Self::Reversed,
-    ];
-
-    /// The word that it is written with.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Mitigating => "mitigating",
-            Self::Resolved => "resolved",
-            Self::Accepted => "accepted",
-            Self::Closed => "closed",
-            Self::OnTrack => "on_track",
-            Self::AtRisk => "at_risk",
-            Self::Delayed => "delayed",
-            Self::Completed => "completed",
-            Self::Active => "active",
-            Self::Superseded => "superseded",
-            Self::Reversed => "reversed",
-        }
-    }
-
-    /// The status of this word.
-    #[must_use]
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.as_str() == word)
-    }
-
     /// Whether something is still to be done.
     #[must_use]
     pub const fn is_open(self) -> bool {
@@ -306,16 +254,10 @@ impl ItemStatus {
     }
 }
 
-impl fmt::Display for ItemStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
 /// An item's id: `R001`, `DEC012`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ArtefactItemId {
-    /// Its kind.
+    /// The list of the artefact that it is in.
     pub kind: ArtefactItemKind,
     /// Its place in the sequence of its kind, from 1.
     pub number: u32,

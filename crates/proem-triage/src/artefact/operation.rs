@@ -21,7 +21,7 @@ pub enum ArtefactOperation {
     Add {
         /// Its id, which has to be the next of its kind. `None` takes that one.
         id: Option<ArtefactItemId>,
-        /// Its kind.
+        /// The list that the new item goes to.
         kind: ArtefactItemKind,
         /// Its state. `None` is the first status of its kind.
         status: Option<ItemStatus>,
@@ -97,7 +97,7 @@ impl ArtefactActor {
         }
     }
 
-    /// Its id.
+    /// The name or address by which the log knows the actor.
     #[must_use]
     pub fn id(&self) -> &str {
         match self {
@@ -234,7 +234,7 @@ pub struct ItemChange {
     pub kind: ItemChangeKind,
 }
 
-/// The change of an item.
+/// The consequence of an operation for an item.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ItemChangeKind {
     /// It was added with this status.

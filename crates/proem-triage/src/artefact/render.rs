@@ -18,7 +18,7 @@ use super::{
     sources::ReportSources,
     statement::{ArtefactStatement, Certainty, StatementOrigin},
 };
-use crate::date::utc_timestamp;
+use crate::date::utc_day;
 
 /// A day in milliseconds.
 const DAY: i64 = 86_400_000;
@@ -94,7 +94,7 @@ impl MarkdownReport<'_> {
     /// The day of a time. One that represents a whole day is that day in every zone.
     fn day(&self, time: Time) -> String {
         let time = if time.0.rem_euclid(DAY) == 0 { time } else { self.wall_clock(time) };
-        utc_timestamp(time).get(..10).unwrap_or_default().to_owned()
+        utc_day(time)
     }
 
     /// A field with a word of ours before it, if there is one.

@@ -12,7 +12,7 @@ impl From<&ProjectSignal> for SignalRevision {
     }
 }
 
-/// The origin of a statement.
+/// The signal or person behind the words of a statement.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StatementOrigin {
     /// A revision of a signal said it, or it was inferred from that.
@@ -41,20 +41,10 @@ pub enum Certainty {
     Inference,
 }
 
-impl Certainty {
-    /// The word that it is written with.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Fact => "fact",
-            Self::Inference => "inference",
-        }
-    }
-
-    /// The one of this word.
-    #[must_use]
-    pub fn parse(word: &str) -> Option<Self> {
-        [Self::Fact, Self::Inference].into_iter().find(|certainty| certainty.as_str() == word)
+proem_text::word_table! {
+    pub Certainty {
+        Fact = "fact",
+        Inference = "inference",
     }
 }
 
@@ -158,7 +148,7 @@ impl ArtefactStatement {
         &self.words
     }
 
-    /// Its certainty.
+    /// A fact, or something inferred.
     #[must_use]
     pub const fn certainty(&self) -> Certainty {
         self.certainty

@@ -20,13 +20,13 @@ pub struct RecentAction {
     pub action: String,
     /// Its description, with the labels of the authors.
     pub description: LabelTree,
-    /// Its state.
+    /// Waiting, done or refused.
     pub state: RecentActionState,
     /// How sure code was of it. `None` where that was not kept.
     pub confidence: Option<ActionConfidence>,
 }
 
-/// The state of an action.
+/// The place of an action, in the words that prompts use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RecentActionState {
     /// It was done.
@@ -59,11 +59,11 @@ impl RecentActionState {
 pub struct SimilarSituation {
     /// When it happened.
     pub at: Time,
-    /// The situation.
+    /// The words of the earlier signal.
     pub situation: LabelTree,
-    /// The action.
+    /// The action that followed.
     pub action: LabelTree,
-    /// The outcome.
+    /// The consequence of that action.
     pub outcome: LabelTree,
 }
 

@@ -17,7 +17,7 @@ const MAX_ADDRESS: usize = 254;
 pub struct PromptBatch<'b> {
     /// Which call of the cycle it is, in words of ours.
     pub id: &'b str,
-    /// The signals.
+    /// The signals that the stage judges together, in the order of arrival.
     pub signals: &'b [PromptSignal<'b>],
 }
 

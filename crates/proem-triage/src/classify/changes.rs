@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use proem_guard::{LabelTree, Untrusted};
+use proem_guard::LabelTree;
 
+use super::facts::{ChangeEnd, TicketChange, non_empty_text};
 use super::floors::FloorWord;
-use super::lexicon::{self, SystemWord, SystemWords, TriageLexicon};
+use super::lexicon::{self, SystemWord, TriageLexicon};
 use crate::{
     artefact::{SectionStates, TicketProgress},
     date,
@@ -17,23 +18,6 @@ const LONG_MOVE: u64 = 7;
 const LONG_WORD: usize = 4;
 /// From how many times as much on an estimate is another one.
 const LARGE_GROWTH: f64 = 2.0;
-
-/// One change of a ticket: of what, what it was before, and what it is since.
-pub(super) struct TicketChange<'s> {
-    /// The closed word for what changed.
-    pub(super) of: Option<SystemWord>,
-    /// Its name in the source.
-    pub(super) name: SystemWords,
-    pub(super) from: Option<ChangeEnd<'s>>,
-    pub(super) to: Option<ChangeEnd<'s>>,
-}
-
-/// The value before, or since.
-#[derive(Clone, Copy)]
-pub(super) struct ChangeEnd<'s> {
-    text: &'s Untrusted<String>,
-    words: SystemWords,
-}
 
 impl<'s> TicketChange<'s> {
     /// A change as a signal holds it. `None` if that names nothing.
@@ -124,20 +108,13 @@ const NAMES: [SystemWord; 16] = [
     SystemWord::ChangeDependency,
 ];
 
-/// A text that is not empty.
-pub(super) fn non_empty_text(tree: &LabelTree) -> Option<&Untrusted<String>> {
-    match tree {
-        LabelTree::Outside(text) | LabelTree::Flagged(text) if !text.is_empty() => Some(text),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proem_text::{Label, Source};
     use serde_json::json;
 
     use super::*;
+    use proem_guard::Untrusted;
 
     fn with<T>(of: &str, from: &str, to: &str, read: impl FnOnce(&TicketChange<'_>) -> T) -> T {
         let lexicon = TriageLexicon::shipped().unwrap();

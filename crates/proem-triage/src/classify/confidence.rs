@@ -13,19 +13,13 @@ pub enum ClassificationBasis {
     Nothing,
 }
 
-impl ClassificationBasis {
-    /// All of them, the surest first.
-    pub const ALL: [Self; 4] = [Self::System, Self::Clear, Self::Close, Self::Nothing];
-
-    /// The word that it is written with.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::System => "system",
-            Self::Clear => "clear",
-            Self::Close => "close",
-            Self::Nothing => "none",
-        }
+proem_text::word_table! {
+    pub ClassificationBasis {
+        // The surest first.
+        System = "system",
+        Clear = "clear",
+        Close = "close",
+        Nothing = "none",
     }
 }
 

@@ -1,10 +1,10 @@
 //! The system's own facts about a signal, in closed words. They count whatever the texts contain.
 
+use std::collections::BTreeMap;
+
 use proem_guard::{LabelScalar, LabelTree, Untrusted};
 
 use super::{
-    TriageProject,
-    changes::{TicketChange, non_empty_text},
     lexicon::{SystemWord, SystemWords, TriageLexicon},
     sprint::{is_in_running_sprint, is_subtask},
 };
@@ -102,7 +102,6 @@ pub(super) enum LinkFact {
 pub(super) enum DangerFact {
     /// The text says neither.
     Unsaid,
-    /// It changed.
     Changed,
     /// It is there, or higher than it was.
     Rose,
@@ -125,9 +124,7 @@ pub(super) enum SenderFact {
     Stakeholder,
     /// Somebody outside who is no stakeholder.
     Outside,
-    /// A stakeholder outside.
     OutsideStakeholder,
-    /// A program.
     Program,
 }
 
@@ -357,6 +354,42 @@ impl<'s> SystemReader<'s> {
             Some(one) => TicketChange::of(one, self.lexicon).into_iter().collect(),
             None => Vec::new(),
         }
+    }
+}
+
+/// The people of a project, from its file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TriageProject {
+    /// The domains of the organisation; whatever is below one belongs to it.
+    pub own_domains: Vec<String>,
+    /// The addresses of the stakeholders.
+    pub stakeholders: Vec<String>,
+    /// A stakeholder's role in the project, by the address in lower case.
+    pub roles: BTreeMap<String, String>,
+}
+
+/// One change of a ticket: of what, what it was before, and what it is since.
+pub(super) struct TicketChange<'s> {
+    /// The closed word for what changed.
+    pub(super) of: Option<SystemWord>,
+    /// Its name in the source.
+    pub(super) name: SystemWords,
+    pub(super) from: Option<ChangeEnd<'s>>,
+    pub(super) to: Option<ChangeEnd<'s>>,
+}
+
+/// The value before, or since.
+#[derive(Clone, Copy)]
+pub(super) struct ChangeEnd<'s> {
+    pub(super) text: &'s Untrusted<String>,
+    pub(super) words: SystemWords,
+}
+
+/// A text that is not empty.
+pub(super) fn non_empty_text(tree: &LabelTree) -> Option<&Untrusted<String>> {
+    match tree {
+        LabelTree::Outside(text) | LabelTree::Flagged(text) if !text.is_empty() => Some(text),
+        _ => None,
     }
 }
 

@@ -224,7 +224,6 @@ impl FloorReading {
     }
 }
 
-/// The words of floors.
 #[derive(Debug, Clone)]
 pub(super) struct FloorWords {
     lexicon: Lexicon,

@@ -34,7 +34,7 @@ use crate::{
 /// A call of a stage that is over.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StageExchange {
-    /// The stage.
+    /// The stage of the pipeline that asked.
     pub stage: PipelineStage,
     /// The model that was asked.
     pub model: PipelineModel,
@@ -47,7 +47,7 @@ pub struct StageExchange {
 /// A signal's way through a stage.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StageTrace {
-    /// The stage.
+    /// The stage of the pipeline that it went through.
     pub stage: PipelineStage,
     /// The result, in words of ours.
     pub came: String,
@@ -58,7 +58,7 @@ pub struct StageTrace {
 /// Something that was not taken, and of which signal, if it is of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StageRemark {
-    /// The stage.
+    /// The stage of the pipeline that it is about.
     pub stage: PipelineStage,
     /// The signal's place.
     pub signal: Option<usize>,
@@ -113,7 +113,7 @@ pub struct JudgedSignal {
     pub id: SignalRevision,
     /// Its texts as far as they may go on, with the suspicion against them.
     pub sanitised: SanitisedSignal,
-    /// Its classification.
+    /// Category, importance and what they rest on.
     pub classification: SignalClassification,
     /// Its way through the stages.
     pub way: Vec<StageTrace>,

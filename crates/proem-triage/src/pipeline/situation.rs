@@ -34,9 +34,9 @@ pub struct PastSituation {
     pub ticket: Option<Untrusted<String>>,
     /// The readable part of the signal.
     pub words: Untrusted<String>,
-    /// The action.
+    /// The action that followed.
     pub action: LabelTree,
-    /// The outcome.
+    /// The consequence of that action.
     pub outcome: LabelTree,
 }
 

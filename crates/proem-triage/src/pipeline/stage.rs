@@ -19,10 +19,17 @@ pub enum PipelineStage {
     ArtefactUpdate,
 }
 
-impl PipelineStage {
-    /// All of them, in their order.
-    pub const ALL: [Self; 4] = [Self::Sanitise, Self::Classify, Self::Reasoning, Self::ArtefactUpdate];
+proem_text::word_table! {
+    pub PipelineStage {
+        // In the order in which they run.
+        Sanitise = "sanitise",
+        Classify = "classify",
+        Reasoning = "reasoning",
+        ArtefactUpdate = "artefact-update",
+    }
+}
 
+impl PipelineStage {
     /// The name of its prompt in the book.
     #[must_use]
     pub const fn prompt(self) -> &'static str {
@@ -31,17 +38,6 @@ impl PipelineStage {
             Self::Classify => "triage/classify",
             Self::Reasoning => "triage/reasoning",
             Self::ArtefactUpdate => "triage/artefact-update",
-        }
-    }
-
-    /// The word that it is shown with.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Sanitise => "sanitise",
-            Self::Classify => "classify",
-            Self::Reasoning => "reasoning",
-            Self::ArtefactUpdate => "artefact-update",
         }
     }
 
@@ -196,14 +192,11 @@ pub enum PipelineModel {
     Large,
 }
 
-impl PipelineModel {
+proem_text::word_table! {
     /// The name of the role.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Small => "small",
-            Self::Large => "large",
-        }
+    pub PipelineModel {
+        Small = "small",
+        Large = "large",
     }
 }
 

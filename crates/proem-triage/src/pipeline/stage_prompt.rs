@@ -21,7 +21,7 @@ use proem_agents::prompt_call::{LabelledCall, PreparedRequest, prepare_labelled}
 /// A stage's prompt and whom it is for.
 #[derive(Debug, Clone, Copy)]
 pub struct StagePrompt<'p> {
-    /// The prompt.
+    /// The prompt file of the stage, parsed and checked.
     pub prompt: &'p Prompt,
     /// The required form of its answer.
     pub contract: &'p AnswerContract,

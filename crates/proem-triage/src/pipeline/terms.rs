@@ -80,7 +80,7 @@ impl SubjectPolicy {
         Ok(Self { texts: [base].into_iter().chain(narrower).collect(), policy })
     }
 
-    /// The policy.
+    /// The permissions of the project's agents, as they were when the run began.
     #[must_use]
     pub const fn policy(&self) -> &Policy {
         &self.policy
@@ -94,7 +94,7 @@ pub struct EarlierAction {
     pub at: Time,
     /// Its name.
     pub action: String,
-    /// Its state.
+    /// The place in the machine of effects when the run began.
     #[serde(with = "state_word")]
     pub state: ActionState,
     /// Why it was decided so, in words of ours.
@@ -108,7 +108,6 @@ pub struct EarlierAction {
     pub confidence: Option<[u32; 4]>,
 }
 
-/// A state by its word.
 mod state_word {
     use proem_engine::effect::ActionState;
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
@@ -119,7 +118,7 @@ mod state_word {
 
     pub(super) fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<ActionState, D::Error> {
         let word = String::deserialize(deserializer)?;
-        let known = ActionState::ALL.into_iter().find(|state| state.as_str() == word);
+        let known = ActionState::parse(&word);
         known.ok_or_else(|| D::Error::custom("this is no state of an action"))
     }
 }
@@ -214,7 +213,7 @@ impl PipelineSubject {
         Ok(Self {
             signals: signals.collect::<Result<_, _>>()?,
             artefacts,
-            level: AutonomyLevel::of_name(text("level")?).ok_or_else(|| wrong("level"))?,
+            level: AutonomyLevel::parse(text("level")?).ok_or_else(|| wrong("level"))?,
             gate: if may { ArtefactGate::Permitted } else { ArtefactGate::Withheld },
             mix: mix.ok_or_else(|| wrong("mix"))?,
             policy: {
@@ -239,7 +238,7 @@ pub struct StageSubject<'s> {
     pub subject: &'s PipelineSubject,
     /// The artefacts as they will stand when rules have changed them.
     pub artefacts: &'s ArtefactSet,
-    /// The signals.
+    /// The signals that the stage judges, in the order of arrival.
     pub signals: &'s [StageSignal<'s>],
     /// The most tokens of the answer: by the size of what is asked, so that no more of a budget is reserved than that.
     pub answer_tokens: usize,
@@ -289,7 +288,7 @@ pub trait StageAsker: Sync {
 pub struct PipelineTerms<'t> {
     /// Makes what stages ask.
     pub asker: &'t dyn StageAsker,
-    /// The subject.
+    /// The project, with its policy and its people.
     pub subject: &'t PipelineSubject,
     /// The words of the rules.
     pub lexicon: &'t TriageLexicon,

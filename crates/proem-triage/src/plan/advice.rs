@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use proem_guard::LabelTree;
 
 use super::{
-    cycle::{Cycle, CycleMember},
+    context::CycleMember,
+    cycle::Cycle,
     group::GroupedSignals,
     items::{self, ItemFields},
 };

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use super::{
     advice::BY_RULE,
-    cycle::{Cycle, CycleMember},
+    context::CycleMember,
+    cycle::Cycle,
     group::GroupedSignals,
     items::{self, ItemFields},
 };

@@ -9,12 +9,12 @@ use proem_engine::{effect::key::SignalRevision, run::Time};
 
 use super::{
     PlannedQuestion,
-    cycle::{ArtefactGate, ArtefactSet, CycleContext, CycleMember},
+    context::{ArtefactGate, ArtefactSet, CycleContext, CycleMember},
     group::ticket_of,
 };
 use crate::{
     artefact::{Artefact, ArtefactField, ArtefactItem, ArtefactItemId, ArtefactItemKind, ArtefactKind, ItemStatus},
-    date::{SignalTime, utc_timestamp},
+    date::{SignalTime, utc_day},
 };
 
 /// The most items that a question's background names.
@@ -78,7 +78,7 @@ impl MatterIndex<'_, '_> {
     fn standing(&self, id: ArtefactItemId, item: &ArtefactItem) -> String {
         let severity = item.word(ArtefactField::Severity).map(|word| format!(", severity {word}"));
         let raised = item.date(ArtefactField::RaisedDate);
-        let since = raised.map(|raised| format!(", since {} ({})", background_day(raised), days_ago(self.now, raised)));
+        let since = raised.map(|raised| format!(", since {} ({})", utc_day(raised), days_ago(self.now, raised)));
         format!(
             "{id} ({}) is {}{}{}.",
             id.kind.as_str(),
@@ -100,7 +100,7 @@ fn signals_sentence(members: &[&CycleMember<'_>]) -> Option<String> {
         SignalTime::Known(time) => Some(time),
         SignalTime::Doubtful { .. } | SignalTime::Missing => None,
     });
-    let latest = known.max().map(|time| format!("; the latest is of {}", background_day(time))).unwrap_or_default();
+    let latest = known.max().map(|time| format!("; the latest is of {}", utc_day(time))).unwrap_or_default();
     let counts: Vec<String> = counts
         .into_iter()
         .map(|(source, count)| format!("{count} {} from {source}", if count == 1 { "signal" } else { "signals" }))
@@ -143,10 +143,10 @@ fn level_sentence(context: &CycleContext<'_>) -> Option<String> {
 fn dates(artefacts: &ArtefactSet, context: &CycleContext<'_>) -> Option<String> {
     let sprint = artefacts.items(ArtefactItemKind::Sprint).next();
     let ends = sprint.and_then(|(_, sprint)| sprint.date(ArtefactField::EndDate));
-    let ends = ends.map(|ends| format!("the sprint ends on {}", background_day(ends)));
+    let ends = ends.map(|ends| format!("the sprint ends on {}", utc_day(ends)));
     let milestones = context.charter.milestones.iter().filter(|milestone| milestone.due >= context.now.0);
     let next = milestones.min_by_key(|milestone| milestone.due);
-    let next = next.map(|milestone| format!("`{}` is due on {}", milestone.name, background_day(Time(milestone.due))));
+    let next = next.map(|milestone| format!("`{}` is due on {}", milestone.name, utc_day(Time(milestone.due))));
     let dates: Vec<String> = ends.into_iter().chain(next).collect();
     (!dates.is_empty()).then(|| format!("Next dates: {}.", dates.join("; ")))
 }
@@ -167,11 +167,6 @@ fn items_by_signal(artefacts: &ArtefactSet) -> BTreeMap<SignalRevision, BTreeSet
         }
     }
     index
-}
-
-/// The day of a time, in UTC.
-fn background_day(time: Time) -> String {
-    utc_timestamp(time).get(..10).unwrap_or_default().to_owned()
 }
 
 fn days_ago(now: Time, since: Time) -> String {

@@ -5,7 +5,8 @@
 use proem_engine::effect::key::SignalRevision;
 
 use super::{
-    cycle::{Cycle, CycleMember},
+    context::CycleMember,
+    cycle::Cycle,
     group::{GroupedSignals, is_kept_out},
     items,
 };

@@ -10,7 +10,7 @@ use proem_guard::{LabelTree, Untrusted, show};
 
 use super::{
     PlannedQuestion,
-    cycle::CycleMember,
+    context::CycleMember,
     group::{has_phrase, is_kept_out, ticket_of},
     questions,
 };

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use proem_engine::effect::key::SignalRevision;
 
 use super::{
-    cycle::{ArtefactSet, Cycle, CyclePlan},
+    context::{ArtefactSet, CyclePlan},
+    cycle::Cycle,
     health::HealthOccasion,
     items::{self, ItemFields},
     withheld::WithheldChanges,

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use proem_engine::effect::key::SignalRevision;
 use proem_guard::{Untrusted, Verdict, show};
 
-use super::cycle::CycleMember;
+use super::context::CycleMember;
+use crate::answer::{ModelComment, ModelDraft, ModelEscalation, ModelUpdate};
+use crate::artefact::ArtefactOperation;
 use crate::classify::{ClassificationBasis, Completion, Movement, Slip, Standstill, TicketNews, TriageLexicon};
 
 /// Signals about the same thing.
@@ -175,4 +177,20 @@ fn belong_together(one: &CycleMember<'_>, two: &CycleMember<'_>) -> bool {
         (Some(one), Some(two)) => one == two,
         _ => category(one) == category(two),
     }
+}
+
+/// A group of which a text is suspected, with all that is proposed because of it.
+#[derive(Debug)]
+pub(super) struct SuspectedGroup<'g, 'r> {
+    pub(super) group: &'g GroupedSignals<'r>,
+    /// Whether a person is asked even if nothing is proposed.
+    pub(super) asks: bool,
+    /// Whether its words would change artefacts.
+    pub(super) changes: bool,
+    pub(super) draft: Option<&'r ModelDraft>,
+    pub(super) comment: Option<&'r ModelComment>,
+    pub(super) escalation: Option<&'r ModelEscalation>,
+    pub(super) updates: Vec<&'r ModelUpdate>,
+    /// The changes that rules would make.
+    pub(super) operations: Vec<ArtefactOperation>,
 }

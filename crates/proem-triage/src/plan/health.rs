@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proem_engine::effect::key::SignalRevision;
 
 use super::{
-    cycle::ArtefactSet,
+    context::ArtefactSet,
     items::{self, ItemFields},
     withheld::Questioner,
 };

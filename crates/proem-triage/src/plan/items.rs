@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use proem_engine::effect::key::SignalRevision;
 use proem_engine::run::Time;
 use proem_guard::{LabelTree, Untrusted};
-use proem_text::{Label, Source};
+use proem_text::{Label, Source, shorten_text};
 
-use super::cycle::CycleMember;
+use super::context::CycleMember;
 use super::group::{GroupedSignals, ticket_of};
 use crate::{
     artefact::{
@@ -20,7 +20,6 @@ use crate::{
     signal::{ProjectSignal, SignalSource},
 };
 
-/// Fields of an item.
 pub(super) type ItemFields = BTreeMap<ArtefactField, ArtefactValue>;
 
 /// The kind of item of the RAID log that a category makes, if it makes one.
@@ -59,21 +58,10 @@ pub(super) fn about_ticket(
 ) -> ArtefactStatement {
     match ticket {
         Some(ticket) => ArtefactStatement::inference(
-            ticket.clone().map(|key| words(&cap_characters(&key, FieldForm::TICKET))),
+            ticket.clone().map(|key| words(&shorten_text(&key, FieldForm::TICKET))),
             causes.to_vec(),
         ),
         None => inferred_statement(words("it"), causes),
-    }
-}
-
-/// A text of at most so many characters.
-fn cap_characters(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        None => text.to_owned(),
-        Some(_) => {
-            let end = text.char_indices().nth(most.saturating_sub(1)).map_or(text.len(), |(at, _)| at);
-            format!("{}…", text.get(..end).unwrap_or_default())
-        }
     }
 }
 
@@ -86,7 +74,7 @@ fn passed_statement(
 ) -> Option<ArtefactStatement> {
     let is_clean = |field: &&SanitisedField| field.text.is_some() && !sanitised.suspects(field);
     let field = sanitised.fields.iter().filter(is_clean).find(|field| is_wanted(field.name))?;
-    let text = field.text.clone()?.map(|text| cap_characters(text.trim(), most));
+    let text = field.text.clone()?.map(|text| shorten_text(text.trim(), most).into_owned());
     if text.measure(|text| text.trim().is_empty()) {
         return None;
     }
@@ -121,11 +109,11 @@ pub(super) fn group_owner(group: &GroupedSignals<'_>, owner: &str) -> ArtefactSt
         let name = member.sanitised.name("assignee").filter(|name| !member.sanitised.suspects(name))?.text.clone()?;
         // A name in which nobody can read anything names nobody.
         let is_read = name.measure(|name| name.chars().any(char::is_alphanumeric));
-        let name = name.map(|name| cap_characters(name.trim(), FieldForm::LINE));
+        let name = name.map(|name| shorten_text(name.trim(), FieldForm::LINE).into_owned());
         is_read.then(|| ArtefactStatement::fact(name, SignalRevision::from(member.signal)))
     });
     assignee.unwrap_or_else(|| {
-        inferred_statement(cap_characters(&format!("{owner} (owner of the project)"), FieldForm::LINE), &group.causes())
+        inferred_statement(shorten_text(&format!("{owner} (owner of the project)"), FieldForm::LINE), &group.causes())
     })
 }
 
@@ -170,7 +158,7 @@ fn subject_text(group: &GroupedSignals<'_>) -> Option<ArtefactStatement> {
     let text = text.map(|text| {
         let text = text.trim();
         let named = if text.contains(char::is_whitespace) { text.to_owned() } else { format!("Mail: {text}") };
-        cap_characters(&named, FieldForm::LINE)
+        shorten_text(&named, FieldForm::LINE).into_owned()
     });
     let says_something = text.measure(|text| text.trim_start_matches("Mail: ").chars().any(char::is_alphanumeric));
     says_something.then(|| ArtefactStatement::fact(text, SignalRevision::from(member.signal)))
@@ -297,7 +285,7 @@ pub(super) fn sprint_text(member: &CycleMember<'_>, index: usize) -> Option<Arte
     let mut names = member.sanitised.names.iter().filter(|name| name.name == SPRINT && name.index == index);
     let text = names.next().filter(|name| !member.sanitised.suspects(name))?.text.clone()?;
     let most = if index == 0 { FieldForm::LINE } else { FieldForm::PARAGRAPH };
-    let text = text.map(|text| cap_characters(text.trim(), most));
+    let text = text.map(|text| shorten_text(text.trim(), most).into_owned());
     let says_something = text.measure(|text| text.chars().any(char::is_alphanumeric));
     says_something.then(|| ArtefactStatement::fact(text, SignalRevision::from(member.signal)))
 }

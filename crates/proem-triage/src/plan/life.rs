@@ -21,7 +21,7 @@ use crate::{
         ArtefactValue, ItemStatus,
     },
     contract::{EscalationReason, TimeSensitivity},
-    date::utc_timestamp,
+    date::{utc_day, utc_timestamp},
 };
 
 /// The fewest words of a title that say enough to call two items the same.
@@ -117,9 +117,8 @@ impl Questioner<'_, '_> {
             Some((option, shown)) => (option.action, shown),
             None => (None, LabelTree::Null),
         };
-        let known = item.date(ArtefactField::DueDate).map(utc_timestamp).unwrap_or_default();
-        let (promised, known) = (utc_timestamp(promised), known.get(..10).unwrap_or_default());
-        let promised = promised.get(..10).unwrap_or_default();
+        let known = item.date(ArtefactField::DueDate).map(utc_day).unwrap_or_default();
+        let promised = utc_day(promised);
         PlannedQuestion {
             subject: format!("date\n{id}\n{known}\n{promised}"),
             reason: EscalationReason::ConflictingSignals,

@@ -20,7 +20,7 @@ use crate::{
         ArtefactStatement, ArtefactValue, ItemStatus,
     },
     charter::CharterMilestone,
-    date::utc_timestamp,
+    date::utc_day,
 };
 
 /// Milestones of the project's file that are not in the artefacts yet and that something endangers, by name.
@@ -191,11 +191,7 @@ fn promise_note(words: &str, promised: Option<Time>, causes: &[SignalRevision]) 
 }
 
 fn promise_words(due: Time) -> String {
-    format!("The project's file has {}.", milestone_day(due))
-}
-
-fn milestone_day(time: Time) -> String {
-    utc_timestamp(time).get(..10).unwrap_or_default().to_owned()
+    format!("The project's file has {}.", utc_day(due))
 }
 
 /// Whether the date of a milestone is still the one that the project's file gave it.
@@ -217,5 +213,5 @@ const fn is_past(due: Time, now: Time) -> bool {
 }
 
 fn passed_words(due: Time) -> String {
-    format!("Overdue: its date, {}, passed, and nobody called it completed.", milestone_day(due))
+    format!("Overdue: its date, {}, passed, and nobody called it completed.", utc_day(due))
 }

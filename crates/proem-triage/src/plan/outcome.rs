@@ -3,14 +3,14 @@
 use proem_engine::{effect::key::SignalRevision, policy::SourceConflict};
 use serde_json::json;
 
-use super::cycle::CycleMember;
+use super::context::CycleMember;
 use crate::{
     artefact::ArtefactItemId,
     classify::ClassificationBasis,
     contract::{RecommendedAction, SignalCategory, SignalImportance},
 };
 
-/// The outcome of a signal.
+/// The end of a signal's way through a cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SignalOutcomeKind {
     /// It was written down.
@@ -27,18 +27,14 @@ pub enum SignalOutcomeKind {
     KeptOut,
 }
 
-impl SignalOutcomeKind {
-    /// The word that it is written with.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Logged => "logged",
-            Self::Incorporated => "incorporated",
-            Self::Commented => "commented",
-            Self::Drafted => "drafted",
-            Self::Escalated => "escalated",
-            Self::KeptOut => "kept-out",
-        }
+proem_text::word_table! {
+    pub SignalOutcomeKind {
+        Logged = "logged",
+        Incorporated = "incorporated",
+        Commented = "commented",
+        Drafted = "drafted",
+        Escalated = "escalated",
+        KeptOut = "kept-out",
     }
 }
 
@@ -51,7 +47,7 @@ pub struct SignalOutcome {
     pub kind: SignalOutcomeKind,
     /// How much it matters.
     pub importance: SignalImportance,
-    /// The category.
+    /// The closed word of the contract for the signal's matter.
     pub category: SignalCategory,
     /// The recommendation.
     pub action: RecommendedAction,

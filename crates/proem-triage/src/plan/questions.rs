@@ -7,7 +7,7 @@ use proem_guard::{LabelTree, Untrusted};
 use proem_text::{Label, Source};
 use serde_json::json;
 
-use super::cycle::CycleMember;
+use super::context::CycleMember;
 use super::group::{GroupedSignals, is_kept_out, ticket_of};
 use super::{OptionReasons, PlannedOption, PlannedQuestion, items};
 use crate::{

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proem_engine::effect::key::SignalRevision;
 
 use super::{
-    cycle::{CycleContext, CyclePlan},
+    context::{CycleContext, CyclePlan},
     group::GroupedSignals,
     outcome::{SignalOutcome, SignalOutcomeKind},
     questions,

@@ -9,7 +9,8 @@ use proem_engine::{effect::key::SignalRevision, run::Time};
 use proem_guard::{Untrusted, show};
 
 use super::{
-    cycle::{Cycle, CycleMember},
+    context::CycleMember,
+    cycle::Cycle,
     group::{GroupedSignals, is_kept_out},
     items::{self, ItemFields},
 };

@@ -7,37 +7,22 @@ use proem_guard::LabelTree;
 
 use super::{
     PlannedOption, PlannedQuestion,
-    cycle::{ArtefactGate, Cycle},
-    group::GroupedSignals,
+    context::ArtefactGate,
+    cycle::Cycle,
+    group::{GroupedSignals, SuspectedGroup},
     items,
     outcome::SignalOutcomeKind,
     proposals, questions,
 };
 use crate::{
-    answer::{DraftApproval, ModelComment, ModelDraft, ModelEscalation, ModelUpdate},
-    artefact::{ArtefactItemId, ArtefactOperation},
+    answer::DraftApproval,
+    artefact::ArtefactItemId,
     charter::ProjectCharter,
     contract::{EscalationReason, RecommendedAction, SignalCategory},
 };
 
 /// The ids of options, in their order.
 const IDS: [&str; 5] = ["A", "B", "C", "D", "E"];
-
-/// A group of which a text is suspected, with all that is proposed because of it.
-#[derive(Debug)]
-pub(super) struct SuspectedGroup<'g, 'r> {
-    pub(super) group: &'g GroupedSignals<'r>,
-    /// Whether a person is asked even if nothing is proposed.
-    asks: bool,
-    /// Whether its words would change artefacts.
-    changes: bool,
-    draft: Option<&'r ModelDraft>,
-    comment: Option<&'r ModelComment>,
-    escalation: Option<&'r ModelEscalation>,
-    pub(super) updates: Vec<&'r ModelUpdate>,
-    /// The changes that rules would make.
-    pub(super) operations: Vec<ArtefactOperation>,
-}
 
 impl<'r> Cycle<'_, 'r> {
     /// Takes a suspected group up: what the system says goes on, and all else becomes one question.

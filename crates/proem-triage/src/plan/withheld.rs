@@ -10,9 +10,9 @@ use serde_json::json;
 
 use super::{
     PlannedOption, PlannedQuestion,
-    cycle::{ArtefactGate, ArtefactSet, CycleContext, CycleMember, CyclePlan},
+    context::{ArtefactGate, ArtefactSet, CycleContext, CycleMember, CyclePlan},
+    group::SuspectedGroup,
     questions,
-    suspicions::SuspectedGroup,
 };
 use crate::{
     answer::ModelUpdate,
@@ -72,7 +72,6 @@ enum EndingOccasion {
     TicketDone,
     /// The tracker gives no ground for assumptions any more.
     NoGround,
-    /// A model proposes it.
     ModelProposes,
 }
 

@@ -6,10 +6,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::{
-    fields::{take_text, take_value, text_at, text_or_digits},
-    recognise::is_identifier,
-};
+use super::fields::{is_identifier, take_text, take_value, text_at, text_or_digits};
 use crate::{
     date,
     draft::{DraftKind, DraftSender, IdPart, SignalDraft},

@@ -38,3 +38,8 @@ pub(super) fn take_object(fields: &mut Map<String, Json>, name: &str) -> Option<
 pub(super) fn take_value(fields: &mut Map<String, Json>, name: &str) -> Json {
     fields.remove(name).unwrap_or_default()
 }
+
+/// Whether a value can name something: a text that is not empty, or a number.
+pub(super) fn is_identifier(value: &Json) -> bool {
+    value.as_str().map_or(value.is_number(), |text| !text.is_empty())
+}

@@ -31,7 +31,6 @@ const NAMED: [(&str, &str); 14] = [
     ("/project/key", "project_key"),
 ];
 
-/// A webhook.
 pub(super) fn webhook(mut body: Map<String, Json>) -> SignalDraft {
     let event = take_text(&mut body, "webhookEvent").unwrap_or_default();
     let transition = workflow_transition(&body);

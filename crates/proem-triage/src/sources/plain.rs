@@ -7,10 +7,7 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::{
-    fields::{take_object, take_text, take_value},
-    recognise::is_identifier,
-};
+use super::fields::{is_identifier, take_object, take_text, take_value};
 use crate::{
     draft::{DraftKind, DraftSender, IdPart, SignalDraft},
     signal::{FORM, SenderAuthentication, SignalKind, SignalSource},

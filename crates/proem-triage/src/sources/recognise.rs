@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::{AnswerEnd, asana, graph, plain};
+use super::{AnswerEnd, asana, fields::is_identifier, graph, plain};
 
 /// The shape of one signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,11 +38,6 @@ impl SignalShape {
             Self::Plain => plain::line_fault(fields),
         }
     }
-}
-
-/// Whether a value can name something: a text that is not empty, or a number.
-pub(super) fn is_identifier(value: &Json) -> bool {
-    value.as_str().map_or(value.is_number(), |text| !text.is_empty())
 }
 
 /// One value, or several.

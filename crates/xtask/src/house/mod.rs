@@ -26,8 +26,8 @@ const LIMITS: &[(&str, usize)] = &[
     ("bare-verbs", 10),
     ("vague-files", 2),
     ("shared-types", 110),
-    ("repeating-docs", 563),
-    ("circles", 21),
+    ("repeating-docs", 72),
+    ("circles", 1),
     ("wide-structs", 234),
     ("uncalled", 1),
 ];

@@ -29,7 +29,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("proem-guard", &["proem-score", "proem-text"]),
     ("proem-lisp", &["proem-text"]),
     ("proem-risk", &["proem-score", "proem-text"]),
-    ("proem-imports", &[]),
+    ("proem-imports", &["proem-text"]),
     ("proem-score", &[]),
     ("proem-text", &[]),
     ("proem-tokens", &[]),

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use proem_select::context::LineSpan;
+use proem_text::shorten_text;
 
 use super::{Definition, LONGEST_LINE, last_line, numbered_lines, place_of};
 
@@ -73,11 +74,7 @@ fn is_underline(line: &str) -> bool {
 }
 
 fn push_line(line: &str, out: &mut String) {
-    let cut: String = line.chars().take(LONGEST_LINE).collect();
-    out.push_str(&cut);
-    if cut.len() < line.len() {
-        out.push('…');
-    }
+    out.push_str(&shorten_text(line, LONGEST_LINE));
     out.push('\n');
 }
 

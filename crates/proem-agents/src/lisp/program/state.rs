@@ -70,7 +70,6 @@ pub(super) enum CallStage {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub(super) enum StoredAnswer {
-    /// Its outcome.
     Outcome {
         /// As it was performed.
         outcome: ToolOutcome,

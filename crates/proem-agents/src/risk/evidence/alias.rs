@@ -27,13 +27,11 @@ enum AliasKind {
     Incident,
 }
 
-impl AliasKind {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::File => "file",
-            Self::Person => "person",
-            Self::Incident => "incident",
-        }
+proem_text::word_table! {
+    AliasKind {
+        File = "file",
+        Person = "person",
+        Incident = "incident",
     }
 }
 

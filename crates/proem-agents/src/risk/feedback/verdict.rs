@@ -19,20 +19,11 @@ pub enum AssessmentOpinion {
     Caught,
 }
 
-impl AssessmentOpinion {
+proem_text::word_table! {
     /// The word in the records.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::FalsePositive => "false-positive",
-            Self::Caught => "caught",
-        }
-    }
-
-    /// The verdict of that word. `None` for one that is about something else.
-    #[must_use]
-    pub fn parse(word: &str) -> Option<Self> {
-        [Self::FalsePositive, Self::Caught].into_iter().find(|said| said.as_str() == word)
+    pub AssessmentOpinion {
+        FalsePositive = "false-positive",
+        Caught = "caught",
     }
 }
 

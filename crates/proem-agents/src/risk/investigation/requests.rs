@@ -26,7 +26,6 @@ pub(super) struct FittedRequest {
     pub(super) given: Vec<CitableEvidence>,
 }
 
-/// The terms of a decision.
 pub(super) fn decision_terms<'t>(
     terms: &InvestigationTerms<'t>,
     asking: OpenCall,

@@ -4,13 +4,11 @@ use proem_risk::level::Level;
 use proem_risk::metric::Signal;
 use schemars::{Schema, SchemaGenerator, json_schema};
 
-/// [`Level`].
 pub(super) fn level_schema(_: &mut SchemaGenerator) -> Schema {
     let words = [Level::Low, Level::Unknown, Level::Medium, Level::High].map(Level::as_str);
     json_schema!({ "type": "string", "enum": words })
 }
 
-/// [`Signal`].
 pub(super) fn signal_schema(_: &mut SchemaGenerator) -> Schema {
     let words = [Signal::Unknown, Signal::Low, Signal::Medium, Signal::High, Signal::None].map(Signal::as_str);
     json_schema!({ "type": "string", "enum": words })

@@ -12,14 +12,14 @@ use serde_json::Value as Json;
 /// The parts of a body before all sections, in either protocol.
 pub(super) const BEFORE: [&str; 3] = ["tools", "response_format", "output_config"];
 
-/// A call of a run.
+/// A request of a run with its place among the others.
 #[derive(Debug, Clone, Copy)]
 pub struct RunCall<'d> {
-    /// The run.
+    /// The whole record that the request is part of.
     pub run: &'d RunDetail,
     /// Its place among the run's calls, from 0.
     pub number: usize,
-    /// Its row.
+    /// The stored facts of the request.
     pub row: &'d CallRow,
 }
 

@@ -47,7 +47,7 @@ pub(crate) struct Edit {
 }
 
 fn parse_edited_item(text: &str) -> Result<EditedItem, String> {
-    let kind = ArtefactItemKind::ALL.into_iter().find(|kind| kind.as_str() == text).map(EditedItem::New);
+    let kind = ArtefactItemKind::parse(text).map(EditedItem::New);
     ArtefactItemId::parse(text)
         .map(EditedItem::Known)
         .or(kind)

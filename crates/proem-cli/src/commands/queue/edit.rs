@@ -8,7 +8,7 @@ use proem_app::effects::queue::QueueVerdict;
 use proem_app::operator::{ApprovalPage, Consent};
 use proem_store::record::ApprovalBreadth;
 
-use super::{at_desk, short_effect_key};
+use super::opening::{at_desk, short_effect_key};
 use crate::failure::CommandFailure;
 use crate::ui;
 

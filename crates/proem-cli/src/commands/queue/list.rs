@@ -15,7 +15,7 @@ use proem_store::query::{LineDepth, QueueLine};
 use proem_text::json;
 use serde_json::{Value as Json, json};
 
-use super::{at_desk, short_effect_key};
+use super::opening::{at_desk, short_effect_key};
 use crate::failure::CommandFailure;
 use crate::ui::{self, YELLOW, style_text, table_cell};
 

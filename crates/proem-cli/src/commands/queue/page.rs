@@ -16,7 +16,7 @@ use proem_guard::show::{self, TreeCap};
 use proem_store::query::{QueueLine, TransitionRow};
 
 use super::list::next_action_step;
-use super::short_effect_key;
+use super::opening::short_effect_key;
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, GREEN, RED, YELLOW, cut_to_width, style_text};
 

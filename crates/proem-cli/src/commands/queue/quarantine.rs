@@ -14,7 +14,7 @@ use proem_store::record::QuarantineState;
 use proem_text::json;
 use serde_json::{Value as Json, json};
 
-use super::at_desk;
+use super::opening::at_desk;
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, count_with_noun, cut_to_width, style_text};
 

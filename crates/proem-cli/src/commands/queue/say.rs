@@ -12,7 +12,8 @@ use proem_engine::effect::ActionState;
 use proem_guard::show::TreeCap;
 use proem_store::record::ApprovalBreadth;
 
-use super::{Resolution, at_desk, page, short_effect_key};
+use super::opening::{at_desk, short_effect_key};
+use super::{Resolution, page};
 use crate::failure::CommandFailure;
 use crate::ui;
 

@@ -10,7 +10,8 @@ use proem_guard::show::{self, TreeCap};
 use proem_text::json;
 use serde_json::{Value as Json, json};
 
-use super::{at_desk, page};
+use super::opening::at_desk;
+use super::page;
 use crate::failure::CommandFailure;
 use crate::ui;
 

@@ -13,7 +13,7 @@ use proem_app::{records, when};
 use proem_engine::run::Time;
 use proem_guard::{LabelTree, Untrusted, show};
 use proem_store::StoreAccess;
-use proem_text::Label;
+use proem_text::{Label, shorten_text};
 use proem_triage::artefact::{clean_markdown, tree_on_one_line};
 
 use crate::failure::CommandFailure;
@@ -171,11 +171,9 @@ fn in_html(tree: &LabelTree) -> String {
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let text = match tree {
         LabelTree::Text(text) => Untrusted::new(flat(text), Label::trusted()),
-        LabelTree::Outside(text) | LabelTree::Flagged(text) => text.clone().map(|text| {
-            let text = flat(&text);
-            let is_long = text.chars().count() > TEXT_WIDTH;
-            text.chars().take(TEXT_WIDTH).chain(is_long.then_some('…')).collect()
-        }),
+        LabelTree::Outside(text) | LabelTree::Flagged(text) => {
+            text.clone().map(|text| shorten_text(&flat(&text), TEXT_WIDTH).into_owned())
+        }
         _ => return String::new(),
     };
     show::html(&text).into_string()

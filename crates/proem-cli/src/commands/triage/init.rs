@@ -126,7 +126,7 @@ fn charter_values(args: &Init, operator: Option<&mut Operator>) -> Result<Charte
     let key = asked.value(args.key.as_ref(), "--key", "Which key do its tickets begin with, such as MCU?", None)?;
     let level = "How much may happen without asking: monitoring, artefact or tactical?";
     let level = asked.value(args.level.as_ref(), "--level", level, Some("monitoring"))?;
-    let level = AutonomyLevel::of_name(&level)
+    let level = AutonomyLevel::parse(&level)
         .ok_or_else(|| CommandFailure::usage("the level is monitoring, artefact or tactical; give one of them"))?;
     let owner = asked.value(args.owner.as_ref(), "--owner", "Who answers for what nobody else does?", None)?;
     let zone = asked.value(args.zone.as_ref(), "--zone", "Which time zone, such as Europe/Lisbon?", Some("UTC"))?;

@@ -7,7 +7,7 @@ use clap::Parser;
 use proem_app::triage::normalise::{NormaliseOptions, SeenSignals};
 use proem_app::when;
 use proem_guard::{Untrusted, show};
-use proem_text::json;
+use proem_text::{json, shorten_text};
 use proem_triage::{
     AnswerEnd, MalformedSignal, NormalisedSignals, ProjectSignal, SignalKind, SignalPlace, SignalTime, utc_timestamp,
 };
@@ -165,11 +165,5 @@ fn shown_or_unknown(text: Option<&Untrusted<String>>) -> String {
 
 /// The text is fit for a screen already, as one cell. [`ui::table_cell`] would escape it twice.
 fn fit_shown_cell(shown: &str, width: usize) -> String {
-    let length = shown.chars().count();
-    if length <= width {
-        return format!("{shown:width$}");
-    }
-    let mut cut: String = shown.chars().take(width.saturating_sub(1)).collect();
-    cut.push('…');
-    cut
+    format!("{:width$}", shorten_text(shown, width))
 }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use proem_guard::show;
-use proem_text::json;
+use proem_text::{CalendarDate, json};
 use serde_json::{Map, Value, json};
 
 use crate::failure::CommandFailure;
@@ -82,19 +82,9 @@ fn trust_entry_json(path: &str, entry: &TrustEntry) -> Value {
 }
 
 /// A time as a person reads it, to the minute.
-///
-/// Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`.
 pub(super) fn utc_minute(seconds: i64) -> String {
-    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    let shifted = days.saturating_add(719_468);
-    let (era, day_of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    let year = year_of_era.saturating_add(era.saturating_mul(400)).saturating_add(i64::from(month <= 2));
-    format!("{year:04}-{month:02}-{day:02} {:02}:{:02} UTC", second / 3600, second / 60 % 60)
+    let (date, second) = (CalendarDate::from_seconds(seconds), seconds.rem_euclid(86_400));
+    format!("{date} {:02}:{:02} UTC", second / 3600, second / 60 % 60)
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ pub struct LoosePrompt {
     pub book: Book,
     /// The prompt's name in it, such as `./draft`.
     pub name: String,
-    /// Its version.
+    /// `MAJOR.MINOR.PATCH`, or `0.0.0` if the file gives none.
     pub version: String,
 }
 

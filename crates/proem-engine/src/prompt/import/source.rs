@@ -27,7 +27,6 @@ use crate::prompt::yaml::{MappingKey, YamlNode};
 pub(super) struct SourceFile<'s> {
     /// Its path, for messages.
     pub(super) name: &'s str,
-    /// Its text.
     pub(super) text: &'s str,
 }
 
@@ -321,7 +320,6 @@ pub(super) fn input_name(name: &str) -> String {
     if is_taken { format!("{name}_") } else { name.to_owned() }
 }
 
-/// The schema of a text.
 pub(super) fn text_schema() -> OrderedJson {
     json!({ "type": "string" }).into()
 }

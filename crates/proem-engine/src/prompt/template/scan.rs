@@ -40,7 +40,6 @@ pub(super) enum TagOpener {
     Chain,
 }
 
-/// A word in a tag.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum TagWord {
     Text(String),

@@ -4,6 +4,7 @@
 //! contained, cut to [`crate::contract::Problem::MAX_FOUND_BYTES`].
 
 use proem_guard::{ContainmentPart, InstallationKey, Tag, Untrusted, contain, credential};
+use proem_text::first_bytes;
 
 use super::BrokenRule;
 use crate::assembly::{Appendix, Assembly};
@@ -38,7 +39,7 @@ pub(super) fn append_feedback(
         let place = if path.is_empty() { "the answer".to_owned() } else { format!("`{path}`") };
         text.push_str(&format!(
             "{number}. {place} breaks `{rule}`; expected: {}\n",
-            cut_to_bytes(expected, MAX_EXPECTED_BYTES)
+            first_bytes(expected, MAX_EXPECTED_BYTES)
         ));
     }
     let more = problems.len().saturating_sub(MAX_PROBLEMS);
@@ -63,9 +64,4 @@ pub(super) fn append_feedback(
 
 fn shorten_found_text(text: &Untrusted<String>) -> Untrusted<String> {
     text.clone().map(|text| credential::uncut_prefix(&text, crate::contract::Problem::MAX_FOUND_BYTES).to_owned())
-}
-
-/// The start of a text, at most that many bytes.
-fn cut_to_bytes(text: &str, bytes: usize) -> &str {
-    text.get(..text.floor_char_boundary(bytes)).unwrap_or(text)
 }

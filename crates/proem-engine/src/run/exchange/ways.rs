@@ -10,7 +10,7 @@ use crate::providers::{CallEnforcement, SchemaEnforcement};
 /// A way of holding an answer to its schema, where that is found by trying, and what came of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TriedWay {
-    /// The way.
+    /// The means by which the provider was to keep to the schema.
     pub way: SchemaEnforcement,
     /// What came of it.
     pub came: WayResult,

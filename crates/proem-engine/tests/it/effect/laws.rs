@@ -199,7 +199,7 @@ fn the_names_are_those_that_stand_in_stores() {
          die resolve-sent resolve-not-sent resend doubt"
     );
     assert_eq!(proem_engine::effect::NAMES, 2, "other names are another form, which the store has to tell apart");
-    assert!(ActionState::ALL.into_iter().all(|state| ActionState::of_name(state.as_str()) == Some(state)));
-    assert!(ActionEventKind::ALL.into_iter().all(|kind| ActionEventKind::of_name(kind.as_str()) == Some(kind)));
-    assert_eq!((ActionState::of_name("Held"), ActionEventKind::of_name("")), (None, None));
+    assert!(ActionState::ALL.into_iter().all(|state| ActionState::parse(state.as_str()) == Some(state)));
+    assert!(ActionEventKind::ALL.into_iter().all(|kind| ActionEventKind::parse(kind.as_str()) == Some(kind)));
+    assert_eq!((ActionState::parse("Held"), ActionEventKind::parse("")), (None, None));
 }

@@ -299,8 +299,8 @@ fn a_stale_performer_changes_nothing() {
 #[test]
 fn refusals_say_what_to_do() {
     let check = |state: &str, event: &str, rule: RefusalRule, words: &str| {
-        let state = ActionState::of_name(state).unwrap();
-        let event = ActionEventKind::of_name(event).unwrap();
+        let state = ActionState::parse(state).unwrap();
+        let event = ActionEventKind::parse(event).unwrap();
         let said = TransitionRefused { rule, state, event }.to_string();
         let head = format!("`{}` is refused for an action that is `{}`: ", event.as_str(), state.as_str());
         assert_eq!(said.strip_prefix(&head), Some(words));

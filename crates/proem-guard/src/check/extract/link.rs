@@ -155,11 +155,7 @@ fn destination_span(text: &str, start: usize, opening: LinkSyntax) -> Span {
     {
         len = len.saturating_sub(1);
     }
-    let mut end = start.saturating_add(len);
-    while !text.is_char_boundary(end) {
-        end = end.saturating_sub(1);
-    }
-    Span::new(start, end)
+    Span::new(start, text.floor_char_boundary(start.saturating_add(len)))
 }
 
 /// Adds a destination that leads away, and the pieces of one that has several.

@@ -3,6 +3,7 @@
 //! Only what is at the element itself: style sheets are not read.
 
 use alloc::string::String;
+use proem_text::hex::hex_byte;
 
 type Colour = [u8; 3];
 
@@ -214,8 +215,7 @@ fn shade(value: &str) -> Shade {
 }
 
 fn hex_shade(digits: &[u8]) -> Shade {
-    let value = |digit: &u8| char::from(*digit).to_digit(16).and_then(|value| u8::try_from(value).ok());
-    let pair = |high: &u8, low: &u8| Some(value(high)? << 4 | value(low)?);
+    let pair = |high: &u8, low: &u8| hex_byte([*high, *low]);
     let colour = match digits {
         [_, _, _, b'0'] | [_, _, _, _, _, _, b'0', b'0'] => return Shade::Transparent,
         [red, green, blue] | [red, green, blue, _] => [pair(red, red), pair(green, green), pair(blue, blue)],

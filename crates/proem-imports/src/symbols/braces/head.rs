@@ -74,7 +74,6 @@ pub(super) enum Holds {
     Nothing,
     /// Definitions of a file or namespace.
     Definitions,
-    /// Members.
     Members,
     /// Members that need no body.
     Contract,

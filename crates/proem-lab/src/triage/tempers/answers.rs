@@ -28,18 +28,16 @@ pub(super) enum Temper {
     Hostile,
 }
 
-impl Temper {
-    pub(super) const ALL: [Self; 4] = [Self::Good, Self::Lazy, Self::Eager, Self::Hostile];
-
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Good => "good",
-            Self::Lazy => "lazy",
-            Self::Eager => "eager",
-            Self::Hostile => "hostile",
-        }
+proem_text::word_table! {
+    pub(super) Temper {
+        Good = "good",
+        Lazy = "lazy",
+        Eager = "eager",
+        Hostile = "hostile",
     }
+}
 
+impl Temper {
     fn calls(self, asked: &StageQuestion, meant: &BTreeMap<String, SignalMeaning>) -> Vec<ScriptedCall> {
         match self {
             Self::Good => good(asked, meant),

@@ -11,7 +11,6 @@ pub(super) fn check_root_schema(schema: &Json) -> Result<(), String> {
     }
 }
 
-/// A schema of objects.
 pub(super) fn check_object_schema(schema: &Json) -> Result<(), String> {
     match schema.get("type").and_then(Json::as_str) {
         Some("object") => Ok(()),

@@ -14,7 +14,7 @@ use super::slots;
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RequestTemplate {
-    /// Its kind.
+    /// The authentication and the form of the body.
     pub kind: RequestKind,
     /// How it is asked for.
     pub method: RequestMethod,

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use mail_parser::decoders::base64::base64_decode;
+use proem_text::hex::hex_byte;
 
 use super::parts::Chunk;
 
@@ -135,9 +136,7 @@ pub(super) fn lenient_quoted_printable(bytes: &[u8]) -> Vec<u8> {
             (_, Some(b'\n')) => rest = after.get(blank.saturating_add(1)..).unwrap_or_default(),
             (_, None) => rest = &[],
             ([high, low, after @ ..], _) if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
-                let digit = |byte: &u8| char::from(*byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-                let byte = digit(high).zip(digit(low)).map(|(high, low)| high << 4 | low);
-                out.extend(byte);
+                out.extend(hex_byte([*high, *low]));
                 rest = after;
             }
             _ => out.push(b'='),

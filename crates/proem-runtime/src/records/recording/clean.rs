@@ -13,7 +13,7 @@ use proem_text::json;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use super::RecordDepth;
+use super::terms::RecordDepth;
 
 /// Takes out of texts what must not be written.
 #[derive(Debug)]

@@ -13,7 +13,8 @@ use proem_llm::caller::wall_clock;
 use proem_store::record::{AttemptUsage, Intent, NewAttempt, NewCall, Settlement};
 use proem_store::{BookingOutcome, Error, failpoint};
 
-use super::{Recording, SendState, rows};
+use super::Recording;
+use super::rows::{self, SendState};
 use crate::records::{Necessity, unsent_reason};
 
 /// How long it is waited for others' settlements before the booking is tried again: at first, and at

@@ -16,7 +16,7 @@ use proem_text::Sources;
 use serde_json::{Value as Json, json};
 
 use super::clean::{Cleaner, value_as_json};
-use super::{RecordDepth, RecordingContext, Start};
+use super::terms::{RecordDepth, RecordingContext, Start};
 
 /// A run's line.
 pub(super) fn new_run_row(kept: &RecordingContext<'_>, start: &Start<'_>, cleaner: &Cleaner<'_>) -> NewRun {

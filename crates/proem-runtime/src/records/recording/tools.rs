@@ -12,7 +12,9 @@ use proem_store::query::{RunDetail, ToolCallRow};
 use proem_store::record::{HashedContent, NewToolCall, RunId, ToolCallState, ToolEnd, ToolIntent};
 use proem_store::{Store, failpoint};
 
-use super::{RecordDepth, Recording, SendState};
+use super::Recording;
+use super::rows::SendState;
+use super::terms::RecordDepth;
 use crate::records::sealed_states::{SealBinding, SealKey, SealedState, open_sealed_state, seal};
 
 /// The outcome of a call, as its performer knows it.
@@ -20,7 +22,7 @@ use crate::records::sealed_states::{SealBinding, SealKey, SealedState, open_seal
 pub struct ToolReport<'r> {
     /// Which effect of the run.
     pub effect: EffectId,
-    /// Its outcome.
+    /// An answer, a failure, or doubt about whether the tool was called.
     pub outcome: &'r ToolOutcome,
     /// How long it took.
     pub took: Duration,

@@ -5,7 +5,7 @@
 
 use proem_app::book::compare::{ModelStanding, ModelVerdict};
 use proem_guard::{Untrusted, show};
-use proem_text::Label;
+use proem_text::{Label, shorten_text};
 
 use super::table::{interval_percent, whole_percent};
 use crate::ui;
@@ -128,9 +128,7 @@ fn push_standing_cases(standing: &ModelStanding, out: &mut String) {
             .iter()
             .take(ANSWERS.0)
             .map(|(answer, count)| {
-                let cut: String = answer.chars().take(ANSWERS.1).collect();
-                let more = if cut.len() < answer.len() { "…" } else { "" };
-                format!("{count} × <code>{}{more}</code>", escape_page_text(&cut))
+                format!("{count} × <code>{}</code>", escape_page_text(&shorten_text(answer, ANSWERS.1)))
             })
             .chain(
                 case.problems.iter().map(|problem| format!("<span class=\"dim\">{}</span>", escape_page_text(problem))),

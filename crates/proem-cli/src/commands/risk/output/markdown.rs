@@ -9,6 +9,7 @@ use proem_guard::show;
 use super::lines::{false_alarms, fraction_parts, metric_value, metric_words};
 use super::terminal;
 use proem_app::words::two_decimals;
+use proem_text::shorten_text;
 
 /// The first line, by which a script finds the comment to replace.
 pub(super) const MARK: &str = "<!-- proem-risk -->";
@@ -41,10 +42,7 @@ pub(super) fn risk_comment(reports: &[RiskReport]) -> String {
 /// A text from outside: a code span, whatever is in it.
 fn code_span(text: &str) -> String {
     let shown = show::terminal_str(text).into_string();
-    let mut kept: String = shown.chars().take(SHOWN).collect();
-    if kept.len() < shown.len() {
-        kept.push('…');
-    }
+    let kept = shorten_text(&shown, SHOWN);
     let mut longest = 0_usize;
     let mut run = 0_usize;
     for c in kept.chars() {

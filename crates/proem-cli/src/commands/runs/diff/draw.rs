@@ -38,14 +38,12 @@ pub(super) enum SectionChange {
     OnlySecond,
 }
 
-impl SectionChange {
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Same => "same",
-            Self::Changed => "changed",
-            Self::OnlyFirst => "only-first",
-            Self::OnlySecond => "only-second",
-        }
+proem_text::word_table! {
+    pub(super) SectionChange {
+        Same = "same",
+        Changed = "changed",
+        OnlyFirst = "only-first",
+        OnlySecond = "only-second",
     }
 }
 

@@ -1,9 +1,16 @@
 //! JSON with comments and trailing commas, as editors write it.
 
+use alloc::string::String;
+
 /// The text as plain JSON: comments and trailing commas are spaces, so every place stays the same.
 ///
 /// A text that is not JSON stays none. The parser then says where.
-pub(super) fn strip_comments(text: &str) -> String {
+///
+/// ```
+/// assert_eq!(proem_text::strip_json_comments("[1, /* two */]"), "[1           ]");
+/// ```
+#[must_use]
+pub fn strip_json_comments(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     // The place of the last comma in `out`, as long as nothing but space and comments follow it.
     let mut comma = None;
@@ -69,7 +76,7 @@ mod tests {
             ("\"open", "\"open"),
             ("/", "/"),
         ] {
-            assert_eq!(strip_comments(text), expected, "{text:?}");
+            assert_eq!(strip_json_comments(text), expected, "{text:?}");
         }
     }
 }

@@ -1,0 +1,40 @@
+//! The end of one attempt to call a tool, and its result.
+
+use proem_engine::run::{ToolLack, ToolOutcome};
+
+/// The most bytes of a result.
+pub const MAX_RESULT: usize = 4 << 20;
+
+/// How one attempt ended.
+#[derive(Debug)]
+pub(super) enum AttemptEnd {
+    /// With a result: the text of a JSON value.
+    Answered(String),
+    /// Without one. Nothing of it was begun.
+    Unbegun(String),
+    /// Without one, by the tool's own word.
+    Refused(String),
+    /// It was begun, and how it ended is not known.
+    Doubtful(String),
+    /// Without one, for the lack of something that carries it out.
+    Lacking(ToolLack, String),
+    /// By an agent.
+    OfAgent(ToolOutcome),
+}
+
+/// The result that a tool wrote, if it is JSON in UTF-8.
+pub(super) fn json_result(bytes: Vec<u8>) -> Result<String, String> {
+    let text = String::from_utf8(bytes)
+        .map_err(|error| format!("its result is not UTF-8 from byte {} on", error.utf8_error().valid_up_to()))?;
+    let text = text.trim();
+    if text.is_empty() {
+        return Err("it wrote nothing, and its result is JSON; `null` is nothing".to_owned());
+    }
+    match serde_json::from_str::<serde::de::IgnoredAny>(text) {
+        Ok(_) => Ok(text.to_owned()),
+        Err(error) => {
+            let (line, column) = (error.line(), error.column());
+            Err(format!("its result is not JSON alone: line {line}, column {column}"))
+        }
+    }
+}
