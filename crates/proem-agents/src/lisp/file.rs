@@ -11,7 +11,8 @@ use proem_lisp::{Limits, Signature};
 use proem_text::Span;
 use toml::de::DeTable;
 
-use super::definition::{AgentDefinition, LIMITS, PromptLimits, TurnLimits};
+use super::definition::{AgentDefinition, LIMITS, PromptLimits, TurnLimits, fold_name};
+use super::prompt::mission_placeholders;
 
 /// The schema of an agent's file.
 pub const AGENT_SCHEMA: &str = include_str!("../../data/agent.schema.json");
@@ -24,8 +25,19 @@ const VERSION: u32 = 1;
 /// The most characters of a name, as providers have it for tools.
 const NAME_CHARACTERS: usize = 64;
 
-const ROOT: [&str; 10] =
-    ["version", "name", "mission", "signature", "trusted_inputs", "turns", "prompt", "limits", "catalogue", "tools"];
+const ROOT: [&str; 11] = [
+    "version",
+    "name",
+    "mission",
+    "signature",
+    "trusted_inputs",
+    "shows",
+    "turns",
+    "prompt",
+    "limits",
+    "catalogue",
+    "tools",
+];
 const TURNS: [&str; 5] = ["max_turns", "retry_turns", "mission_seconds", "max_depth", "turn_budget"];
 const PROMPT: [&str; 3] = ["list_sample", "string_truncate", "omit_reference"];
 
@@ -74,11 +86,13 @@ impl AgentReader<'_> {
             mission,
             signature: signature?,
             trusted_inputs: Default::default(),
+            shows: self.sources(root.get("shows")),
             turns: self.turns(root),
             prompt: self.prompt(root),
             limits: self.limits(root),
             catalogue: self.catalogue(root),
             tools,
+            passed: BTreeMap::new(),
         };
         Some(self.inputs(root, definition))
     }
@@ -95,10 +109,9 @@ impl AgentReader<'_> {
             }
         }
         let Some(value) = root.get("mission") else { return definition };
-        for part in definition.mission.split("{{").skip(1) {
-            let name = part.split("}}").next().unwrap_or_default().trim();
-            if !known.iter().any(|known| known == name) {
-                let message = format!("the mission has `{{{{{name}}}}}`, which is no parameter of the signature");
+        for path in mission_placeholders(&definition.mission) {
+            if !definition.signature.has_path(path.split('.')) {
+                let message = format!("the mission has `{{{{{path}}}}}`, which is no parameter of the signature");
                 self.reader.problem(message, value.span());
             }
         }
