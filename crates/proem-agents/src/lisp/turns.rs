@@ -19,7 +19,7 @@ use proem_engine::policy::CallRecords;
 use proem_engine::run::{CallLabel, EffectId, Event, EventKind, Exchange, Machine, Step, Time};
 use proem_engine::tokens::TokenCounter;
 use proem_engine::{Error, ErrorKind, effect::PolicyHash};
-use proem_guard::InstallationKey;
+use proem_guard::{InstallationKey, Untrusted};
 use proem_lisp::{Limits, StateKey, Value, label_secret_fields};
 use proem_text::Label;
 use serde::{Deserialize, Serialize};
@@ -31,14 +31,24 @@ use super::definition::AgentDefinition;
 use super::program::{ProgramMachine, labelled_inputs, labelled_memory};
 use crate::prompted::PreparedRequest;
 
-/// A turn as the model reads it afterwards. Both texts are contained: the one is the model's own, and the other may
-/// have data in it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// A turn that is over.
+#[derive(Debug, Clone)]
 pub struct TurnText {
-    /// The answer's program as it was written, or the start of an answer without one.
-    pub program: String,
-    /// What came of it.
-    pub feedback: String,
+    /// The model's answer, as it is to be read again.
+    pub answer: Untrusted<String>,
+    /// What the model is told about it, in order.
+    pub feedback: Vec<FeedbackPart>,
+    /// The turn in a line of ours, such as `turn 1: type_error`.
+    pub line: String,
+}
+
+/// A part of what a model is told about its answer.
+#[derive(Debug, Clone)]
+pub enum FeedbackPart {
+    /// Words of ours.
+    Ours(String),
+    /// A text from outside, such as printed output or a message that quotes data.
+    Outside(Untrusted<String>),
 }
 
 /// Makes the requests of a mission: what is shown was chosen once, so that no turn changes a byte of the first request.
@@ -190,9 +200,8 @@ impl<'t> TurnsMachine<'t> {
     }
 
     /// Joins what the model was shown.
-    fn show(&mut self, label: &Label) {
-        // Nothing secret is shown, so what is told has only sources.
-        self.state.shown = self.state.shown.join(&CallLabel { secret: false, ..CallLabel::from(label) });
+    fn show(&mut self, label: &CallLabel) {
+        self.state.shown = self.state.shown.join(&CallLabel { secret: false, ..label.clone() });
     }
 
     fn next_effect(&mut self, used: EffectId) {

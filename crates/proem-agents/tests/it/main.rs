@@ -4,6 +4,7 @@ mod adapt_corpus;
 mod assemble;
 mod lisp_files;
 mod lisp_programs;
+mod lisp_turns;
 mod lisp_prompt;
 mod prompted;
 mod risk;

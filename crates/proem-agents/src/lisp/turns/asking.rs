@@ -4,7 +4,7 @@ use core::num::NonZeroU32;
 
 use proem_engine::call::FailureKind;
 use proem_engine::run::{
-    AnswerRequirement, CancelReason, Event, EventKind, Exchange, ExchangeEnd, ExchangeLimits, ExchangeTerms,
+    AnswerRequirement, CallLabel, CancelReason, Event, EventKind, Exchange, ExchangeEnd, ExchangeLimits, ExchangeTerms,
     FallbackReason, Machine as _, Outcome, Step, Time,
 };
 use proem_guard::show;
@@ -12,15 +12,17 @@ use proem_guard::show;
 use super::block::{BlockProblem, program_block};
 use super::feedback::{CUT_OFF, NO_CODE, REFUSED, SEVERAL_BLOCKS, first_characters};
 use super::record::{StepFailure, TurnKind, TurnProblem, reason};
-use super::state::MissionPhase;
-use super::{MissionStep, TurnsMachine};
+use super::state::{MissionPhase, ToldTurn};
+use super::{MissionStep, TurnText, TurnsMachine};
 
 /// How often in a row a call is made again that failed for a reason that passes.
 const MAX_FAILURES: u32 = 3;
 /// How long the run waits before that, in milliseconds; each time twice as long. The caller has waited before, as the
 /// provider's limits say.
 const PAUSE_MS: i64 = 2_000;
-/// The most characters of an answer without a program that the next turns show.
+/// The most characters of an answer that the next turns show.
+const ANSWER_CHARACTERS: usize = 20_000;
+/// The most characters of an answer without a program that the trace keeps.
 const PROSE_CHARACTERS: usize = 2_000;
 
 impl<'t> TurnsMachine<'t> {
@@ -42,7 +44,7 @@ impl<'t> TurnsMachine<'t> {
             return self.no_answer(StepFailure::new(reason::MAX_DEPTH_EXCEEDED, message));
         }
         let shown = self.terms.prompt.shown();
-        self.show(&shown);
+        self.show(&CallLabel::from(&shown));
         self.next_turn()
     }
 
@@ -61,7 +63,8 @@ impl<'t> TurnsMachine<'t> {
 
     /// Asks for the turn at hand.
     pub(super) fn ask_again(&mut self) -> MissionStep {
-        let prepared = match self.terms.prompt.request(&self.state.texts) {
+        let texts: Vec<TurnText> = self.state.texts.iter().map(ToldTurn::to_text).collect();
+        let prepared = match self.terms.prompt.request(&texts) {
             Ok(prepared) => prepared,
             Err(error) => {
                 let kind = if self.state.texts.is_empty() { reason::TEMPLATE_ERROR } else { reason::LLM_ERROR };
@@ -131,6 +134,7 @@ impl<'t> TurnsMachine<'t> {
 
     /// Takes the program of an answer.
     fn take_answer(&mut self, answer: &str) -> MissionStep {
+        self.state.answer = first_characters(answer, ANSWER_CHARACTERS);
         match program_block(answer) {
             Ok(program) => self.run_program(program),
             Err(BlockProblem::Missing) => self.unusable(TurnKind::NoCode, answer, (reason::NO_CODE_FOUND, NO_CODE)),

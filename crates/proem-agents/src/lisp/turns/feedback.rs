@@ -8,6 +8,8 @@ use proem_lisp::Value;
 use proem_text::Label;
 
 use super::TurnsMachine;
+use super::record::TurnProblem;
+use super::state::ToldPart;
 
 /// The most characters of printed text that a model reads.
 pub(super) const PRINTED_CHARACTERS: usize = 512;
@@ -29,52 +31,90 @@ pub(super) const CUT_OFF: &str =
 pub(super) const REFUSED: &str =
     "you refused, and nothing was run. If the mission can't be completed, call `fail` with a reason";
 
-/// A text for the model, with the label of what it tells.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct ToldText {
-    pub(super) text: String,
-    pub(super) label: Label,
+/// What the model is told about a turn, with the label of all that it tells.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Feedback {
+    pub(super) parts: Vec<ToldPart>,
+    pub(super) label: CallLabel,
+}
+
+impl Feedback {
+    /// Adds words of ours.
+    pub(super) fn say(&mut self, text: &str) {
+        match self.parts.last_mut() {
+            Some(ToldPart::Ours { text: before }) => before.push_str(text),
+            _ => self.parts.push(ToldPart::Ours { text: text.to_owned() }),
+        }
+    }
+
+    /// Takes note of a label that it tells of without showing a text.
+    pub(super) fn join(&mut self, label: &Label) {
+        // Nothing secret is told, so a label has only sources here.
+        self.label = self.label.join(&CallLabel { secret: false, ..CallLabel::from(label) });
+    }
 }
 
 impl TurnsMachine<'_> {
-    /// Text with a label, or words in its place where the model may not see it.
-    pub(super) fn tell(&self, text: &str, label: &Label, most: usize) -> ToldText {
-        if self.terms.agent.may_show(label) {
-            return ToldText { text: first_characters(text, most), label: label.clone() };
+    /// Adds a text with a label: as it is if that is trusted, contained where the agent's file permits its sources,
+    /// and otherwise words in its place.
+    pub(super) fn tell(&self, told: &mut Feedback, text: &str, label: &Label) {
+        if label.is_secret() {
+            told.say("(not shown: it is secret)");
+        } else if label.is_trusted() {
+            told.say(text);
+        } else if self.terms.agent.may_show(label) {
+            told.join(label);
+            told.parts.push(ToldPart::Outside { text: text.to_owned(), label: CallLabel::from(label) });
+        } else {
+            told.say(&format!("(not shown: it has text from {})", CallLabel::from(label).in_words()));
         }
-        let text = match label.is_secret() {
-            true => "(not shown: it is secret)".to_owned(),
-            false => format!("(not shown: it has text from {})", CallLabel::from(label).in_words()),
-        };
-        ToldText { text, label: Label::trusted() }
     }
 
-    /// What a program printed.
-    pub(super) fn printed_lines(&self, printed: &str, label: &Label) -> ToldText {
+    /// Adds what a program printed.
+    pub(super) fn tell_printed(&self, told: &mut Feedback, printed: &str, label: &Label) {
         if printed.trim().is_empty() {
-            return ToldText { text: String::new(), label: Label::trusted() };
+            return;
         }
-        let told = self.tell(printed, label, PRINTED_CHARACTERS);
-        ToldText { text: format!("Printed:\n{}\n", told.text.trim_end()), label: told.label }
+        told.say("Printed:\n");
+        self.tell(told, first_characters(printed, PRINTED_CHARACTERS).trim_end(), label);
+        told.say("\n");
     }
 
-    /// The names that are stored.
-    pub(super) fn name_lines(&self, memory: &Value) -> ToldText {
+    /// Adds the names that are stored.
+    pub(super) fn tell_names(&self, told: &mut Feedback, memory: &Value) {
         let mut names: Vec<&str> = memory.unlabelled().entries().filter_map(|(key, _)| key.as_str()).collect();
         names.sort_unstable();
         if names.is_empty() {
-            return ToldText { text: String::new(), label: Label::trusted() };
+            return;
         }
         let more = names.len().saturating_sub(MAX_NAMES);
         names.truncate(MAX_NAMES);
         let more = if more > 0 { format!(", and {more} more") } else { String::new() };
         let list = names.iter().map(|name| format!("memory/{name}")).collect::<Vec<_>>().join(", ");
-        let told = self.tell(&format!("{list}{more}"), &memory.own_label(), usize::MAX);
-        ToldText { text: format!("Stored: {}\n", told.text), label: told.label }
+        told.say("Stored: ");
+        self.tell(told, &format!("{list}{more}"), &memory.own_label());
+        told.say("\n");
+    }
+
+    /// Adds the seed's block about a turn that failed.
+    pub(super) fn tell_error(&self, told: &mut Feedback, problem: &TurnProblem, label: &Label) {
+        told.say(&format!(
+            "# Previous Turn Error\n\nYour previous program failed with:\n- **Error**: {}\n- **Message**: ",
+            problem.reason
+        ));
+        if let Some((line, _)) = problem.place {
+            told.say(&format!("in line {line}: "));
+        }
+        self.tell(told, &first_characters(&problem.message, MESSAGE_CHARACTERS), label);
+        told.say(
+            "\n- **Context**: `ctx/fail` contains the full error details\n\nPlease fix the issue and try again.\n",
+        );
+        // Which problem it is, and where, tells of the data too.
+        told.join(label);
     }
 
     /// How many turns are left, with a warning before the last one.
-    pub(super) fn left_lines(&self) -> String {
+    pub(super) fn left_line(&self) -> String {
         let left = self.terms.agent.turns.max_turns.saturating_sub(self.state.used);
         match (left, self.state.is_retry) {
             (0, true) => "One turn is left, to correct the result: call `return` or `fail`.\n".to_owned(),
@@ -85,15 +125,6 @@ impl TurnsMachine<'_> {
             _ => format!("Turns left: {left}\n"),
         }
     }
-}
-
-/// The seed's block about a turn that failed.
-pub(super) fn error_block(reason: &str, message: &str) -> String {
-    format!(
-        "# Previous Turn Error\n\nYour previous program failed with:\n- **Error**: {reason}\n- **Message**: {message}\n\
-         - **Context**: `ctx/fail` contains the full error details\n\nPlease fix the issue and try again.\n",
-        message = first_characters(message, MESSAGE_CHARACTERS)
-    )
 }
 
 /// The start of a text.

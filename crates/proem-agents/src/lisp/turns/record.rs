@@ -172,6 +172,15 @@ pub struct TurnRecord {
     pub ended: Time,
 }
 
+impl TurnRecord {
+    /// The turn in a line of ours, with nothing of its data but the kind of its problem.
+    #[must_use]
+    pub fn in_a_line(&self) -> String {
+        let ended = self.problem.as_ref().map_or("it ran", |problem| problem.reason.as_str());
+        format!("turn {}: {ended}", self.number)
+    }
+}
+
 /// Why a turn did not lead to a value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnProblem {

@@ -12,10 +12,10 @@ use proem_lisp::{
 };
 use proem_text::{Label, line_column};
 
-use super::feedback::{ToldText, error_block, first_characters};
+use super::feedback::{Feedback, first_characters};
 use super::record::{StepFailure, TurnCall, TurnKind, TurnProblem, TurnRecord, reason};
-use super::state::{LastFailure, MissionPhase};
-use super::{MissionStep, TurnText, TurnsMachine};
+use super::state::{LastFailure, MissionPhase, ToldTurn};
+use super::{MissionStep, TurnsMachine};
 use crate::lisp::program::{ProgramEnd, ProgramMachine, ProgramOutcome, ProgramTerms, TurnStart};
 
 /// So many problems that secrets had a part in end a mission: each may tell a little about them.
@@ -243,24 +243,20 @@ impl TurnsMachine<'_> {
 
     /// A program that gave a value and did not return it.
     fn succeeded(&mut self, value: Value, outcome: ProgramOutcome) -> MissionStep {
-        let printed = self.printed_lines(&outcome.printed, &outcome.output_label);
-        let names = self.name_lines(&outcome.memory);
+        let mut told = Feedback::default();
+        told.say("The program ran. Its value is in `*1`; only what it prints is shown here.\n");
+        self.tell_printed(&mut told, &outcome.printed, &outcome.output_label);
+        self.tell_names(&mut told, &outcome.memory);
         self.kept.memory = outcome.memory;
         let [last, before, _] = core::mem::take(&mut self.kept.history);
         self.kept.history = [value, last, before];
         self.state.has_value = true;
         self.state.fail = None;
         // That there is a next turn tells that no `return` was reached.
-        let decided = if self.may_end_early() { outcome.floor } else { Label::trusted() };
-        self.end_turn();
-        let text = format!(
-            "The program ran. Its value is in `*1`; only what it prints is shown here.\n{}{}{}",
-            printed.text,
-            names.text,
-            self.left_lines()
-        );
-        let label = printed.label.join(&names.label).join(&decided);
-        self.tell_turn(ToldText { text, label })
+        if self.may_end_early() {
+            told.join(&outcome.floor);
+        }
+        self.tell_turn(told)
     }
 
     /// Whether the program could have ended the mission elsewhere: it, or a function that is kept, has `return` or
@@ -314,31 +310,28 @@ impl TurnsMachine<'_> {
         let can_retry = self.state.retries < self.terms.agent.turns.retry_turns;
         self.set_problem(&problem);
         self.set_fail(&problem, &label);
+        let mut told = Feedback::default();
+        self.tell_error(&mut told, &problem, &Label::trusted());
+        told.join(&label);
         self.end_turn();
         if can_retry {
             self.state.retries = self.state.retries.saturating_add(1);
             self.state.is_retry = true;
         }
-        let text = format!("{}{}", error_block(&problem.reason, &problem.message), self.left_lines());
-        self.tell_turn(ToldText { text, label })
+        self.tell_turn(told)
     }
 
     /// A turn that failed: the model is told why, and memory is as before.
     pub(super) fn fail_turn(&mut self, problem: TurnProblem, label: &Label) -> MissionStep {
-        let line = problem.place.map_or_else(String::new, |(line, _)| format!("in line {line}: "));
-        let told = self.tell(&problem.message, label, usize::MAX);
-        let is_again = self.repeats_itself();
+        let mut told = Feedback::default();
+        self.tell_error(&mut told, &problem, label);
+        if self.repeats_itself() {
+            told.say("This is the same program as in the turn before, and it fails in the same way.\n");
+        }
         self.set_problem(&problem);
         self.set_fail(&problem, label);
         self.end_turn();
-        let mut text = error_block(&problem.reason, &format!("{line}{}", told.text));
-        if is_again {
-            text.push_str("This is the same program as in the turn before; it fails in the same way.\n");
-        }
-        text.push_str(&self.left_lines());
-        // Which kind it is, and where, tells of the data too.
-        let label = if label.is_secret() { told.label } else { label.clone() };
-        self.tell_turn(ToldText { text, label })
+        self.tell_turn(told)
     }
 
     /// Whether the last two turns have the same program.
@@ -375,10 +368,12 @@ impl TurnsMachine<'_> {
     }
 
     /// Tells the model of the turn and goes on with the next one.
-    fn tell_turn(&mut self, told: ToldText) -> MissionStep {
-        let program = self.state.turns.last().map(|turn| turn.program.clone()).unwrap_or_default();
+    fn tell_turn(&mut self, mut told: Feedback) -> MissionStep {
+        told.say(&self.left_line());
         self.show(&told.label);
-        self.state.texts.push(TurnText { program, feedback: told.text });
+        let line = self.state.turns.last().map_or_else(String::new, TurnRecord::in_a_line);
+        let answer = core::mem::take(&mut self.state.answer);
+        self.state.texts.push(ToldTurn { answer, parts: told.parts, line });
         self.next_turn()
     }
 }

@@ -2,14 +2,15 @@
 
 use proem_engine::run::{CallLabel, Outcome, Time};
 use proem_engine::{Error, ErrorKind};
+use proem_guard::Untrusted;
 use proem_lisp::{Inputs, Limits, Machine, Names, StateKey, Value, resolve_source};
-use proem_text::hex;
+use proem_text::{Label, Source, hex};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-use super::TurnText;
 use super::record::TurnRecord;
+use super::{FeedbackPart, TurnText};
 
 /// What a mission waits for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -38,6 +39,38 @@ pub(super) struct LastFailure {
     /// The line in the program, from 1.
     pub(super) line: Option<usize>,
     pub(super) label: CallLabel,
+}
+
+/// A turn as the model reads it afterwards.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct ToldTurn {
+    pub(super) answer: String,
+    pub(super) parts: Vec<ToldPart>,
+    pub(super) line: String,
+}
+
+/// A part of what it is told.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "by", rename_all = "kebab-case")]
+pub(super) enum ToldPart {
+    /// Words of ours.
+    Ours { text: String },
+    /// Text from outside.
+    Outside { text: String, label: CallLabel },
+}
+
+impl ToldTurn {
+    pub(super) fn to_text(&self) -> TurnText {
+        let part = |part: &ToldPart| match part {
+            ToldPart::Ours { text } => FeedbackPart::Ours(text.clone()),
+            ToldPart::Outside { text, label } => FeedbackPart::Outside(Untrusted::new(text.clone(), label.to_label())),
+        };
+        TurnText {
+            answer: Untrusted::new(self.answer.clone(), Label::from_source(Source::named("model"))),
+            feedback: self.parts.iter().map(part).collect(),
+            line: self.line.clone(),
+        }
+    }
 }
 
 /// All of a mission but its values and its open program or exchange.
@@ -70,8 +103,10 @@ pub(super) struct MissionState {
     /// The most bytes of values at the end of a program, where they may be told.
     pub(super) most_bytes: Option<usize>,
     pub(super) turns: Vec<TurnRecord>,
+    /// The answer of the turn at hand.
+    pub(super) answer: String,
     /// The turns as the model reads them.
-    pub(super) texts: Vec<TurnText>,
+    pub(super) texts: Vec<ToldTurn>,
     pub(super) exchanges: Vec<Outcome>,
     pub(super) account: Option<Json>,
 }
@@ -95,6 +130,7 @@ impl MissionState {
             fail: None,
             most_bytes: None,
             turns: Vec::new(),
+            answer: String::new(),
             texts: Vec::new(),
             exchanges: Vec::new(),
             account: None,
@@ -153,8 +189,6 @@ impl KeptValues {
 
 #[cfg(test)]
 mod tests {
-    use proem_text::{Label, Source};
-
     use super::*;
 
     #[test]
