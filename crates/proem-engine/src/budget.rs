@@ -373,7 +373,10 @@ mod tests {
             unit(20, &[(Rung::Full, 50), (Rung::Omitted, 0)]),
             FitUnit { layer: Layer::Task, ..unit(10, &[(Rung::Full, 50), (Rung::Omitted, 0)]) },
         ];
-        let fit = fit_units(&units, &[FitLimit { layer: Some(Layer::Context), and: None, section: None, limit: 10, fixed: 0 }]);
+        let fit = fit_units(
+            &units,
+            &[FitLimit { layer: Some(Layer::Context), and: None, section: None, limit: 10, fixed: 0 }],
+        );
         assert_eq!(
             fit.chosen,
             [RungCost { rung: Rung::Omitted, tokens: 0 }, RungCost { rung: Rung::Full, tokens: 50 }]

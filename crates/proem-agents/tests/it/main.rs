@@ -4,7 +4,7 @@ mod adapt_corpus;
 mod assemble;
 mod lisp_files;
 mod lisp_programs;
-mod lisp_turns;
 mod lisp_prompt;
+mod lisp_turns;
 mod prompted;
 mod risk;

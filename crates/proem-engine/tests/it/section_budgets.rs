@@ -66,7 +66,8 @@ fn run(text: &str, notes: usize, whole: Option<usize>) -> Result<(Assembly, Repo
 fn shrunk(report: &Report) -> Vec<String> {
     let shrunk = report.sections.iter().filter(|section| !section.shrunk.is_empty());
     let step = |section: &proem_engine::report::SectionReport| {
-        let of = section.shrunk.iter().map(|step| step.version.clone().unwrap_or_else(|| step.rung.as_str().to_owned()));
+        let of =
+            section.shrunk.iter().map(|step| step.version.clone().unwrap_or_else(|| step.rung.as_str().to_owned()));
         format!("{} {}", section.name, of.collect::<Vec<_>>().join(" "))
     };
     shrunk.map(step).collect()
@@ -98,8 +99,14 @@ fn a_section_that_cannot_shrink_to_its_budget_is_named() {
     let error = run(&text, 30, None).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::BudgetTooSmall);
     let problem = error.problems().join("\n");
-    assert!(problem.starts_with("budget too small: section `notes` may have 60 tokens and needs at least 300"), "{problem}");
-    assert!(problem.ends_with("raise the `budget` of the section in the prompt file or shorten what it shows"), "{problem}");
+    assert!(
+        problem.starts_with("budget too small: section `notes` may have 60 tokens and needs at least 300"),
+        "{problem}"
+    );
+    assert!(
+        problem.ends_with("raise the `budget` of the section in the prompt file or shorten what it shows"),
+        "{problem}"
+    );
 }
 
 #[test]
@@ -107,9 +114,17 @@ fn wrong_budgets_orders_and_versions_are_errors_with_their_place() {
     for (from, to, problem) in [
         ("budget: 60", "budget: none", "section `notes`: budget is not a positive number of tokens"),
         ("shrinks: 2", "shrinks: 0", "section `notes`: shrinks is not a whole number from 1 to 9"),
-        ("[long, short, none]", "[long]", "the versions of `manual` must be 2 to 6 names of its fields, the longest first"),
+        (
+            "[long, short, none]",
+            "[long]",
+            "the versions of `manual` must be 2 to 6 names of its fields, the longest first",
+        ),
         ("[long, short, none]", "[long, long]", "the versions of `manual` must be 2 to 6 names"),
-        ("[long, short, none]", "[long, brief]", "has a ladder of versions for `manual`, whose schema has no field `brief`"),
+        (
+            "[long, short, none]",
+            "[long, brief]",
+            "has a ladder of versions for `manual`, whose schema has no field `brief`",
+        ),
         (", shown?: string }", " }", "has a ladder of versions for `manual`, whose schema has no field `shown`"),
     ] {
         let error = prompt(&PROMPT.replace(from, to)).unwrap_err();
