@@ -37,11 +37,21 @@ pub enum Reason {
     FlowDenied,
     /// A call of a tool may have happened, and nobody knows.
     ToolOutcomeUnknown,
+    /// A model gave no answer that counts.
+    LlmError,
+    /// A model is needed, and none can be asked.
+    LlmRequired,
+    /// Agents call agents deeper than they may.
+    MaxDepthExceeded,
+    /// Agents that share turns have none left.
+    TurnBudgetExhausted,
+    /// The time of the mission is over.
+    MissionTimeout,
 }
 
 impl Reason {
     /// All reasons, in an order that stored programs rely on.
-    pub(crate) const ALL: [Self; 15] = [
+    pub(crate) const ALL: [Self; 20] = [
         Self::ParseError,
         Self::AnalysisError,
         Self::EvalError,
@@ -57,6 +67,11 @@ impl Reason {
         Self::OutputLimit,
         Self::FlowDenied,
         Self::ToolOutcomeUnknown,
+        Self::LlmError,
+        Self::LlmRequired,
+        Self::MaxDepthExceeded,
+        Self::TurnBudgetExhausted,
+        Self::MissionTimeout,
     ];
 
     /// The keyword's name, such as `type_error`.
@@ -78,6 +93,11 @@ impl Reason {
             Self::OutputLimit => "output_limit",
             Self::FlowDenied => "flow_denied",
             Self::ToolOutcomeUnknown => "tool_outcome_unknown",
+            Self::LlmError => "llm_error",
+            Self::LlmRequired => "llm_required",
+            Self::MaxDepthExceeded => "max_depth_exceeded",
+            Self::TurnBudgetExhausted => "turn_budget_exhausted",
+            Self::MissionTimeout => "mission_timeout",
         }
     }
 }

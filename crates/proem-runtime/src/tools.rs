@@ -7,6 +7,7 @@
 
 mod command;
 mod http;
+mod model;
 mod recorded;
 mod set;
 
@@ -14,19 +15,21 @@ use std::time::Duration;
 
 use proem_engine::effect::PolicyHash;
 use proem_engine::policy::{CallRecords, CallRequest, CallRuling, Permit, call_key, decide_call};
-use proem_engine::run::{Effect, EffectId, EffectResult, ToolOutcome, ToolPower, ToolUse};
+use proem_engine::run::{Effect, EffectId, EffectResult, ToolLack, ToolOutcome, ToolPower, ToolUse};
 use tokio::sync::{Mutex, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use self::command::call_command;
 use self::http::call_server;
+use self::model::ask_model;
 use self::recorded::recorded_result;
 use self::set::{ReadyKind, ReadyTool};
 use crate::driver::Perform;
 use crate::records::{Recording, ToolReport};
 
 pub use self::http::check_http;
+pub use self::model::{AskedModels, ToolModels};
 pub use self::set::{ToolPlace, ToolSet};
 
 /// How many calls without effects are made at once.
@@ -47,6 +50,8 @@ enum AttemptEnd {
     Refused(String),
     /// It was begun, and how it ended is not known.
     Doubtful(String),
+    /// Without one, for the lack of something that carries it out.
+    Lacking(ToolLack, String),
 }
 
 /// Performs the calls of tools of one run.
@@ -55,6 +60,8 @@ pub struct ToolPerformer<'t> {
     tools: &'t ToolSet,
     recording: Option<&'t Recording<'t>>,
     policy: PolicyHash,
+    /// The models that its tools may ask.
+    models: Option<&'t ToolModels<'t>>,
     at_once: Semaphore,
     /// Held by a call that may change something; who waits gets it in order.
     order: Mutex<()>,
@@ -64,7 +71,14 @@ impl<'t> ToolPerformer<'t> {
     /// The calls of a run with these tools. `recording` is `None` where none is kept.
     #[must_use]
     pub fn new(tools: &'t ToolSet, recording: Option<&'t Recording<'t>>, policy: PolicyHash) -> Self {
-        Self { tools, recording, policy, at_once: Semaphore::new(AT_ONCE), order: Mutex::new(()) }
+        Self { tools, recording, policy, models: None, at_once: Semaphore::new(AT_ONCE), order: Mutex::new(()) }
+    }
+
+    /// The same with models that its tools may ask.
+    #[must_use]
+    pub const fn asking(mut self, models: Option<&'t ToolModels<'t>>) -> Self {
+        self.models = models;
+        self
     }
 
     /// Whether what these tools do can be looked up later.
@@ -142,9 +156,9 @@ impl<'t> ToolPerformer<'t> {
         let (mut attempts, mut pause) = (0_u32, PAUSES.0);
         let outcome = loop {
             attempts = attempts.saturating_add(1);
-            let end = attempt(tool, call, &key, stop).await;
+            let end = self.attempt(tool, (effect, call), &key, stop).await;
             let may_repeat = match (&end, tool.definition.power) {
-                (AttemptEnd::Answered(_), _) => false,
+                (AttemptEnd::Answered(_) | AttemptEnd::Lacking(..), _) => false,
                 (AttemptEnd::Unbegun(_), _) => true,
                 (AttemptEnd::Refused(_) | AttemptEnd::Doubtful(_), power) => power.is_repeatable(),
             };
@@ -165,6 +179,21 @@ impl<'t> ToolPerformer<'t> {
         outcome
     }
 
+    async fn attempt(
+        &self,
+        tool: &ReadyTool,
+        (effect, call): (EffectId, &ToolUse),
+        key: &str,
+        stop: &CancellationToken,
+    ) -> AttemptEnd {
+        match &tool.kind {
+            ReadyKind::Command(command) => call_command(command, &tool.definition, call, key, stop).await,
+            ReadyKind::Http(server) => call_server(server, &tool.definition, call, key, stop).await,
+            ReadyKind::Recorded(results) => recorded_result(results, call),
+            ReadyKind::Model => ask_model(self.models, &tool.definition, (effect, call), self.recording, stop).await,
+        }
+    }
+
     /// The meaning of the last attempt for the call.
     fn outcome(&self, end: AttemptEnd, power: ToolPower) -> ToolOutcome {
         match end {
@@ -172,19 +201,12 @@ impl<'t> ToolPerformer<'t> {
                 // A credential that a server or a program echoes reaches no program and no record.
                 ToolOutcome::Answered { result: self.tools.without_secrets(result) }
             }
+            AttemptEnd::Lacking(lack, message) => ToolOutcome::Unavailable { lack, message },
             AttemptEnd::Doubtful(message) if power != ToolPower::Free => ToolOutcome::Unknown { message },
             AttemptEnd::Unbegun(message) | AttemptEnd::Refused(message) | AttemptEnd::Doubtful(message) => {
                 ToolOutcome::Failed { message }
             }
         }
-    }
-}
-
-async fn attempt(tool: &ReadyTool, call: &ToolUse, key: &str, stop: &CancellationToken) -> AttemptEnd {
-    match &tool.kind {
-        ReadyKind::Command(command) => call_command(command, &tool.definition, call, key, stop).await,
-        ReadyKind::Http(server) => call_server(server, &tool.definition, call, key, stop).await,
-        ReadyKind::Recorded(results) => recorded_result(results, call),
     }
 }
 

@@ -120,6 +120,31 @@ pub enum ToolKind {
         /// Its path.
         file: String,
     },
+    /// A question to a model.
+    Model(ModelTool),
+    /// Another agent.
+    Agent {
+        /// Its file, relative to the file of the agent that calls it.
+        file: String,
+    },
+}
+
+/// A question to a model. Its signature says what is asked with and what the answer is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelTool {
+    /// The question.
+    pub prompt: ModelPrompt,
+    /// The model, or the role of one. `None` leaves it to the prompt and the configuration.
+    pub model: Option<String>,
+}
+
+/// The question of a tool that asks a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ModelPrompt {
+    /// A text. `{{name}}` represents a parameter.
+    Text(String),
+    /// A prompt of the book, as `agent/name` or `agent/name@version`, whose inputs are the parameters.
+    Book(String),
 }
 
 impl ToolKind {
@@ -130,6 +155,8 @@ impl ToolKind {
             Self::Command(_) => "command",
             Self::Http(_) => "http",
             Self::Recorded { .. } => "recorded",
+            Self::Model(_) => "model",
+            Self::Agent { .. } => "agent",
         }
     }
 }
@@ -293,8 +320,8 @@ pub(super) fn source(family: &str, name: &str) -> Source {
     Source::parse(&format!("{family}/{word}")).unwrap_or_else(|| Source::named("unnamed"))
 }
 
-/// The label of a tool's results, as its flags say.
-pub(super) fn result_label(name: &str, is_trusted: bool, audience: Audience) -> Label {
-    let label = if is_trusted { Label::trusted() } else { Label::from_source(source("tool", name)) };
+/// The label of a tool's results, as its flags say. `family` is `tool`, `model` or `agent`.
+pub(super) fn result_label((family, name): (&str, &str), is_trusted: bool, audience: Audience) -> Label {
+    let label = if is_trusted { Label::trusted() } else { Label::from_source(source(family, name)) };
     label.narrowed_to(audience)
 }

@@ -19,7 +19,7 @@ use proem_engine::policy::CallRecords;
 use proem_engine::run::{CallLabel, EffectId, Event, EventKind, Exchange, Machine, Step, Time};
 use proem_engine::tokens::TokenCounter;
 use proem_engine::{Error, ErrorKind, effect::PolicyHash};
-use proem_guard::{InstallationKey, Untrusted};
+use proem_guard::InstallationKey;
 use proem_lisp::{Limits, StateKey, Value, label_secret_fields};
 use proem_text::Label;
 use serde::{Deserialize, Serialize};
@@ -29,27 +29,8 @@ use self::record::{MissionOutcome, TurnRecord};
 use self::state::{KeptValues, MissionPhase, MissionState};
 use super::definition::AgentDefinition;
 use super::program::{ProgramMachine, labelled_inputs, labelled_memory};
+use super::prompt::{MissionPrompt, TurnText};
 use crate::prompted::PreparedRequest;
-
-/// A turn that is over.
-#[derive(Debug, Clone)]
-pub struct TurnText {
-    /// The model's answer, as it is to be read again.
-    pub answer: Untrusted<String>,
-    /// What the model is told about it, in order.
-    pub feedback: Vec<FeedbackPart>,
-    /// The turn in a line of ours, such as `turn 1: type_error`.
-    pub line: String,
-}
-
-/// A part of what a model is told about its answer.
-#[derive(Debug, Clone)]
-pub enum FeedbackPart {
-    /// Words of ours.
-    Ours(String),
-    /// A text from outside, such as printed output or a message that quotes data.
-    Outside(Untrusted<String>),
-}
 
 /// Makes the requests of a mission: what is shown was chosen once, so that no turn changes a byte of the first request.
 pub trait TurnPrompt: core::fmt::Debug + Send + Sync {
@@ -62,6 +43,16 @@ pub trait TurnPrompt: core::fmt::Debug + Send + Sync {
 
     /// The label of all data that the first request shows.
     fn shown(&self) -> Label;
+}
+
+impl TurnPrompt for MissionPrompt<'_> {
+    fn request(&self, turns: &[TurnText]) -> Result<PreparedRequest, Error> {
+        MissionPrompt::request(self, turns)
+    }
+
+    fn shown(&self) -> Label {
+        self.chosen.label().clone()
+    }
 }
 
 /// What is left of the budgets that an agent shares with the agents that call it and that it calls.

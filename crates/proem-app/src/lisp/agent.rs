@@ -98,7 +98,11 @@ fn project_files(agent: &AgentDefinition, file: &Path, root: &Path) -> BTreeSet<
                 let beside = file.parent().unwrap_or(Path::new("")).join(results);
                 named.extend(file_of_project(&beside, root));
             }
-            ToolKind::Http(_) => {}
+            ToolKind::Agent { file: other } => {
+                let beside = file.parent().unwrap_or(Path::new("")).join(other);
+                named.extend(file_of_project(&beside, root));
+            }
+            ToolKind::Http(_) | ToolKind::Model(_) => {}
         }
     }
     named
@@ -161,7 +165,7 @@ pub fn read_agent(path: &Path) -> Result<LoadedAgent, Error> {
                 })?;
                 results.insert(tool.clone(), text);
             }
-            ToolKind::Command(_) => {}
+            ToolKind::Command(_) | ToolKind::Model(_) | ToolKind::Agent { .. } => {}
         }
     }
     let texts: Vec<&str> = std::iter::once(text.as_str()).chain(results.values().map(String::as_str)).collect();
@@ -239,7 +243,7 @@ fn named_secrets(agent: &AgentDefinition) -> BTreeSet<String> {
         match kind {
             ToolKind::Command(command) => command.secrets.values().cloned().collect(),
             ToolKind::Http(http) => http.credential.iter().cloned().collect(),
-            ToolKind::Recorded { .. } => Vec::new(),
+            ToolKind::Recorded { .. } | ToolKind::Model(_) | ToolKind::Agent { .. } => Vec::new(),
         }
     };
     agent.tools.values().flat_map(|tool| of_tool(&tool.kind)).collect()

@@ -9,8 +9,10 @@ use std::sync::Arc;
 
 use proem_agents::lisp::{
     AgentDefinition, ProgramEnd as MachineEnd, ProgramMachine, ProgramOutcome, ProgramTerms, parse_agent,
+    policy_hash,
 };
 use proem_engine::assembly::PromptId;
+use proem_engine::call::NanoDollars;
 use proem_engine::ledger::Pricing;
 use proem_engine::ordered::OrderedJson;
 use proem_engine::policy::CallRecords;
@@ -25,7 +27,7 @@ use proem_runtime::records::{
     DriveContext, Ledger, Recording, ReplayReport, ResumeIdentity, ResumeRequest, RunEnd, Start, drive_to_the_end,
     replay, resumable, resume,
 };
-use proem_runtime::tools::{ToolPerformer, ToolSet};
+use proem_runtime::tools::{ToolModels, ToolPerformer, ToolSet};
 use proem_store::Store;
 use proem_store::query::RunDetail;
 use proem_store::record::{Numbers, RunId, content_hash};
@@ -36,14 +38,18 @@ use tokio_util::sync::CancellationToken;
 
 use super::agent::{LoadedAgent, load_agent, ready_tools};
 use super::files::read_memory_text;
+use super::models::AgentModels;
 use super::{CheckedProgram, DelimiterRepair, LispSession, LispSource};
+use crate::agents::base::run_numbers;
 use crate::agents::basis::RecordedTexts;
 use crate::agents::running::drive_unrecorded;
 use crate::error::Error;
 use crate::message::Note;
 use crate::project::OpenProject;
 use crate::records;
+use crate::records::booking::Booking;
 use crate::records::writing::{CallTerms, OpenRecords, RecordChoice};
+use crate::run::options::Carriage;
 use crate::when;
 
 /// The kind of these runs in the records. It is stored, so it never changes.
@@ -69,6 +75,10 @@ pub struct ProgramJob {
     prompt: PromptId,
     /// Whether an input must stay hidden.
     has_hidden: bool,
+    /// The models that its tools ask.
+    models: Option<AgentModels>,
+    /// The most that a run may cost by its caller's word.
+    most: Option<NanoDollars>,
 }
 
 /// The report of a program's run.
@@ -89,12 +99,18 @@ impl ProgramJob {
     ///
     /// All that its tools lack, or if the session's values can't be written down.
     pub fn new(
-        project: &OpenProject,
-        agent: LoadedAgent,
+        project: &mut OpenProject,
+        mut agent: LoadedAgent,
         session: &LispSession,
         checked: &CheckedProgram,
+        most: Option<NanoDollars>,
     ) -> Result<Self, Error> {
         let (tools, secrets) = ready_tools(project, &agent)?;
+        let models = AgentModels::new(&agent.definition, &Carriage::Network, project)?;
+        if let Some(models) = &models {
+            let own = hex::encode_hex(agent.policy.0);
+            agent.policy = policy_hash(&[vec![own.as_str()], models.closures()].concat());
+        }
         let key = StateKey::new(installation_key(&project.places.key())?.seal("state of a program", b""));
         let terms = ProgramTerms {
             agent: Arc::new(agent.definition.clone()),
@@ -133,21 +149,23 @@ impl ProgramJob {
             "agent": path,
             "program": checked.source.given.name,
             "fuel": session.limits.fuel,
+            "most": most,
             "proem": env!("CARGO_PKG_VERSION"),
             "versions": Versions::TODAY,
         });
-        Ok(Self { agent, tools, secrets, terms, files, settings, inputs, prompt, has_hidden })
+        Ok(Self { agent, tools, secrets, terms, files, settings, inputs, prompt, has_hidden, models, most })
     }
 
     fn start<'s>(&'s self, id: RunId, policy: &'s str) -> Start<'s> {
+        let access = self.models.as_ref().map(|models| &models.access);
         Start {
             id,
             parent: None,
             kind: KIND,
             prompt: &self.prompt,
-            role: "",
-            model: "",
-            endpoint: "",
+            role: access.map_or("", |access| &access.role),
+            model: access.map_or("", |access| &access.asked.model.name),
+            endpoint: access.map_or("", |access| &access.asked.endpoint.name),
             line: None,
             files: &self.files,
             inputs: &self.inputs,
@@ -166,17 +184,30 @@ impl ProgramJob {
     }
 
     /// Opens the records; where none can be kept, a program without effects runs all the same.
-    async fn records(
+    async fn book(
         &self,
         project: &OpenProject,
         choice: RecordChoice,
         notes: &mut Vec<Note>,
-    ) -> Result<Option<OpenRecords>, Error> {
+    ) -> Result<Booking, Error> {
+        if let Some(models) = &self.models {
+            return models.access.book_beside(project, choice, (self.most, &self.secrets), notes).await;
+        }
         let ledger = Ledger { caps: Vec::new(), priced: Pricing::Free };
         let terms = CallTerms { ledger, secrets: self.secrets.clone() };
         let needs_records = self.has_effects() || !self.secrets.is_empty() || choice == RecordChoice::Needed;
         let opened = OpenRecords::begin(project, choice, needs_records.then_some(terms)).await?;
-        Ok(opened.collect(notes))
+        // Without records and without a model, nothing is sent that would have to be booked.
+        Ok(opened.collect(notes).map_or(Booking::Unsent, |records| Booking::Recorded(Box::new(records))))
+    }
+
+    /// The models for one run.
+    fn models<'m>(
+        &'m self,
+        booking: &Booking,
+        recording: Option<&'m Recording<'_>>,
+    ) -> Result<Option<ToolModels<'m>>, Error> {
+        self.models.as_ref().map(|models| models.of_run(booking, recording)).transpose()
     }
 
     /// Runs the program to its end. `ask` puts its questions to a person. An answer without an option is nobody's.
@@ -186,61 +217,73 @@ impl ProgramJob {
     ///
     /// If the records can't be kept, and those of `ask`.
     pub async fn run(
-        mut self,
+        self,
         project: &OpenProject,
         choice: RecordChoice,
         mut ask: impl AsyncFnMut(&str, &[Question]) -> Result<Vec<QuestionAnswer>, Error>,
         (stop, notes): (&CancellationToken, &mut Vec<Note>),
     ) -> Result<ProgramReport, Error> {
-        let opened = self.records(project, choice, notes).await?;
+        let booking = self.book(project, choice, notes).await?;
         let (began, policy, bounds) = (Instant::now(), hex::encode_hex(self.agent.policy.0), bounds(stop));
-        let kept = opened.as_ref().map(OpenRecords::kept);
-        let Some(kept) = &kept else {
-            self.terms.records = CallRecords::Missing;
-            let world = ToolPerformer::new(&self.tools, None, self.agent.policy);
-            let mut machine = ProgramMachine::new(self.terms.clone());
-            let ask = async |asked: &[Question]| ask("", asked).await;
-            let outcome =
-                drive_unrecorded(&mut machine, DriveStart::Event(EventKind::Started), &world, &bounds, ask).await?;
-            return Ok(ProgramReport { run: None, trouble: None, outcome });
-        };
-        let recording = Recording::new(kept, &self.start(OpenRecords::id()?, &policy));
-        if self.has_hidden {
-            recording.note_hidden();
-        }
-        if !recording.keeps_content() {
-            self.terms.records = CallRecords::Missing;
-        }
-        let world = ToolPerformer::new(&self.tools, Some(&recording), self.agent.policy);
-        let mut machine = ProgramMachine::new(self.terms.clone());
-        let id = recording.id().short().to_owned();
-        let context = DriveContext { world: &world, bounds: &bounds, recording: &recording };
         let from = DriveStart::Event(EventKind::Started);
-        let asking = async |asked: &[Question]| ask(&id, asked).await;
-        let outcome = drive_to_the_end(&mut machine, from, context, asking).await;
-        let report = match outcome {
-            Ok(outcome) => Ok(self.finish(outcome, &recording, began).await),
-            Err(error) => Err(error),
+        let report = async {
+            let kept = booking.records().map(OpenRecords::kept);
+            let Some(kept) = &kept else {
+                let terms = ProgramTerms { records: CallRecords::Missing, ..self.terms.clone() };
+                let models = self.models(&booking, None)?;
+                let world = ToolPerformer::new(&self.tools, None, self.agent.policy).asking(models.as_ref());
+                let mut machine = ProgramMachine::new(terms);
+                let ask = async |asked: &[Question]| ask("", asked).await;
+                let outcome = drive_unrecorded(&mut machine, from, &world, &bounds, ask).await?;
+                notes.extend(guard_notes(models.as_ref().map(ToolModels::take_asked).unwrap_or_default().noted));
+                return Ok(ProgramReport { run: None, trouble: None, outcome });
+            };
+            let recording = Recording::new(kept, &self.start(OpenRecords::id()?, &policy));
+            if self.has_hidden {
+                recording.note_hidden();
+            }
+            let records = if recording.keeps_content() { CallRecords::Content } else { CallRecords::Missing };
+            let models = self.models(&booking, Some(&recording))?;
+            let world = ToolPerformer::new(&self.tools, Some(&recording), self.agent.policy).asking(models.as_ref());
+            let mut machine = ProgramMachine::new(ProgramTerms { records, ..self.terms.clone() });
+            let id = recording.id().short().to_owned();
+            let context = DriveContext { world: &world, bounds: &bounds, recording: &recording };
+            let asking = async |asked: &[Question]| ask(&id, asked).await;
+            let outcome = drive_to_the_end(&mut machine, from, context, asking).await?;
+            Ok(self.finish(outcome, (&recording, models.as_ref()), began, notes).await)
         };
-        if let Some(opened) = opened {
-            notes.extend(opened.end().await);
-        }
+        let report = report.await;
+        notes.extend(self.models.iter().flat_map(|models| models.access.take_news()));
+        notes.extend(booking.end().await);
         report
     }
 
     /// Writes the end of a run into its record.
-    async fn finish(&self, outcome: ProgramOutcome, recording: &Recording<'_>, began: Instant) -> ProgramReport {
-        let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    async fn finish(
+        &self,
+        outcome: ProgramOutcome,
+        (recording, models): (&Recording<'_>, Option<&ToolModels<'_>>),
+        began: Instant,
+        notes: &mut Vec<Note>,
+    ) -> ProgramReport {
+        let asked = models.map(ToolModels::take_asked).unwrap_or_default();
+        notes.extend(guard_notes(asked.noted));
+        let counted = run_numbers(&asked.attempts.iter().collect::<Vec<_>>(), began);
         let end = RunEnd {
             at: when::time_now(),
-            outcome: recorded_end(&outcome, &self.terms),
+            outcome: RunEndOutcome { attempts: asked.attempts, ..recorded_end(&outcome, &self.terms) },
             assembly: None,
-            numbers: Numbers { took_ms: Some(took), ..Numbers::default() },
+            numbers: Numbers { embedding_calls: None, ..counted },
             evaluations: Vec::new(),
         };
         recording.finish(end).await;
         ProgramReport { run: Some(recording.id().clone()), trouble: recording.trouble(), outcome }
     }
+}
+
+/// What the guard did to texts that models were asked with.
+fn guard_notes(noted: Vec<String>) -> impl Iterator<Item = Note> {
+    noted.into_iter().map(|words| format!("guard: {words}").into())
 }
 
 fn bounds(stop: &CancellationToken) -> RunBounds {
@@ -334,7 +377,7 @@ impl ResumedProgram {
     /// # Errors
     ///
     /// If they are not, or this user doesn't trust them.
-    pub async fn new(project: &OpenProject, detail: RunDetail, notes: &mut Vec<Note>) -> Result<Self, Error> {
+    pub async fn new(project: &mut OpenProject, detail: RunDetail, notes: &mut Vec<Note>) -> Result<Self, Error> {
         resumable(&detail, &records::records_owner(project)).map_err(|error| Error::invalid(error.to_string()))?;
         let store = records::look_at_records(project).await?.collect(notes);
         let recorded = read_back(&store, project, &detail).await;
@@ -346,7 +389,8 @@ impl ResumedProgram {
         let path = detail.settings.get("agent").and_then(Json::as_str).map(PathBuf::from);
         let path = path.ok_or_else(|| Error::invalid("the run does not say which agent it is of; start it again"))?;
         let agent = load_agent(project, &path)?;
-        let job = ProgramJob::new(project, agent, &recorded.session, &recorded.checked)?;
+        let most = detail.settings.get("most").and_then(Json::as_u64).map(NanoDollars);
+        let job = ProgramJob::new(project, agent, &recorded.session, &recorded.checked, most)?;
         Ok(Self { recorded, job, detail })
     }
 
@@ -363,7 +407,8 @@ impl ResumedProgram {
         (stop, notes): (&CancellationToken, &mut Vec<Note>),
     ) -> Result<ProgramReport, Error> {
         let (job, old) = (&self.job, &self.detail.row);
-        let Some(opened) = job.records(project, RecordChoice::Needed, notes).await? else {
+        let booking = job.book(project, RecordChoice::Needed, notes).await?;
+        let Some(opened) = booking.records() else {
             return Err(Error::invalid(records::writing::NONE_TO_GO_ON_IN));
         };
         let began = Instant::now();
@@ -380,15 +425,16 @@ impl ResumedProgram {
             };
             let start = Start { parent, steps: resumed.step, ..job.start(id, &policy) };
             let recording = Recording::new(&kept, &start);
-            let world = ToolPerformer::new(&job.tools, Some(&recording), job.agent.policy);
+            let models = job.models(&booking, Some(&recording))?;
+            let world = ToolPerformer::new(&job.tools, Some(&recording), job.agent.policy).asking(models.as_ref());
             let bounds = bounds(stop);
             let context = DriveContext { world: &world, bounds: &bounds, recording: &recording };
             let id = recording.id().short().to_owned();
             let asking = async |asked: &[Question]| ask(&id, asked).await;
             let outcome = resumed.to_the_end(&mut machine, context, asking).await?;
-            job.finish(outcome, &recording, began).await
+            job.finish(outcome, (&recording, models.as_ref()), began, notes).await
         };
-        notes.extend(opened.end().await);
+        notes.extend(booking.end().await);
         Ok(report)
     }
 }
@@ -413,7 +459,7 @@ pub async fn replay_program(store: &Store, project: &OpenProject, detail: &RunDe
         // No state of a replay is written down.
         key: StateKey::new([0; 32]),
         records: CallRecords::Content,
-        policy: proem_agents::lisp::policy_hash(&[]),
+        policy: policy_hash(&[]),
     };
     let mut machine = ProgramMachine::new(terms.clone());
     Ok(replay(store, detail, &[], &mut machine, |outcome| recorded_end(outcome, &terms)).await?)

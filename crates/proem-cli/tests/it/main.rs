@@ -52,6 +52,7 @@ mod incident;
 mod init;
 mod learning;
 mod lisp;
+mod lisp_models;
 mod lisp_tools;
 mod local_models;
 mod older;

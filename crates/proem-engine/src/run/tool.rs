@@ -158,6 +158,29 @@ pub enum ToolOutcome {
         /// How that came to be, in our words.
         message: String,
     },
+    /// It was begun or could have been, and what carries it out is missing or used up.
+    Unavailable {
+        /// The lack.
+        lack: ToolLack,
+        /// The same in our words.
+        message: String,
+    },
+}
+
+/// Why a model or an agent could not answer a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ToolLack {
+    /// No model can be asked.
+    Model,
+    /// A model was asked and gave no answer that counts.
+    Answer,
+    /// Agents call agents deeper than they may.
+    Depth,
+    /// The agents together have no turns left.
+    Turns,
+    /// The time of the mission is over.
+    Time,
 }
 
 /// What represents a value that must stay hidden.

@@ -67,7 +67,13 @@ pub(super) struct FoldedState {
     pieces: Json,
     /// Texts that are not kept elsewhere, by hash.
     texts: BTreeMap<String, String>,
+    /// The hashes of texts that are sealed apart, each for itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    apart: Vec<String>,
 }
+
+/// The bytes from which on a text of a state is sealed apart, so that it is not sealed again with every other change.
+const APART: usize = 16 << 10;
 
 impl FoldedState {
     /// Takes a state apart along texts that are kept, given as text and hash.
@@ -78,7 +84,23 @@ impl FoldedState {
             let bytes = content.bytes.unwrap_or_default();
             (content.hash, String::from_utf8_lossy(&bytes).into_owned())
         };
-        Self { pieces: folded.pieces, texts: folded.texts.into_iter().map(text).collect() }
+        Self { pieces: folded.pieces, texts: folded.texts.into_iter().map(text).collect(), apart: Vec::new() }
+    }
+
+    /// Takes the large texts out, which are then sealed apart: each with its hash.
+    pub(super) fn take_parts(&mut self) -> Vec<(String, String)> {
+        let (parts, texts) = std::mem::take(&mut self.texts).into_iter().partition(|(_, text)| text.len() >= APART);
+        let parts: BTreeMap<String, String> = parts;
+        self.texts = texts;
+        self.apart = parts.keys().cloned().collect();
+        parts.into_iter().collect()
+    }
+
+    /// Puts the parts back that were sealed apart.
+    fn restore_parts(&mut self, part: impl Fn(&str) -> Option<String>) {
+        for hash in &self.apart {
+            self.texts.extend(part(hash).map(|text| (hash.clone(), text)));
+        }
     }
 
     /// The state. `None` if one of its texts is gone or changed.
@@ -92,6 +114,11 @@ impl FoldedState {
         };
         unfold(&self.pieces, &text)
     }
+}
+
+/// The policy that a part of a state is bound to: it opens as no whole state.
+pub(super) fn part_policy(policy: &str) -> String {
+    format!("part of a state under {policy}")
 }
 
 /// A run that can go on.
@@ -299,7 +326,15 @@ pub async fn resume(store: &Store, seal: &SealKey, request: ResumeRequest<'_>) -
     let bytes = open_sealed_state(seal, &binding, &SealedState(snapshot.sealed)).ok_or_else(|| refused(unsealed()))?;
     let form =
         |error: serde_json::Error| refused(format!("its state has another format ({error}); start the run again"));
-    let written: FoldedState = serde_json::from_slice(&bytes).map_err(form)?;
+    let mut written: FoldedState = serde_json::from_slice(&bytes).map_err(form)?;
+    let part_policy = part_policy(policy);
+    let binding = SealBinding { step: 0, policy: &part_policy, ..binding };
+    written.restore_parts(|hash| {
+        let name = seal.part_name(hash);
+        let part = snapshot.parts.iter().find(|part| part.name == name)?;
+        let sealed = SealedState(part.sealed.as_deref()?.to_vec());
+        String::from_utf8(open_sealed_state(seal, &binding, &sealed)?).ok()
+    });
     let sections = detail.calls.iter().flat_map(|call| &call.sections);
     let hashes: Vec<String> = sections.map(|section| section.text.clone()).collect();
     let state = written.state(&store.contents(&hashes).await?);

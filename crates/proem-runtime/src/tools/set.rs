@@ -43,6 +43,8 @@ pub(super) enum ReadyKind {
     Command(ReadyCommand),
     Http(ReadyServer),
     Recorded(RecordedResults),
+    /// A question, which the run's models have.
+    Model,
 }
 
 /// A command with its program, folder and environment.
@@ -104,6 +106,8 @@ fn ready_kind(name: &str, definition: &ToolDefinition, place: &ToolPlace<'_>) ->
             let text = place.files.get(name).ok_or_else(|| format!("there is no file `{file}`"))?;
             RecordedResults::read(text).map(ReadyKind::Recorded).map_err(|why| format!("`{file}`: {why}"))
         }
+        ToolKind::Model(_) => Ok(ReadyKind::Model),
+        ToolKind::Agent { .. } => Err("a tool that runs another agent is not carried out here".to_owned()),
     }
 }
 

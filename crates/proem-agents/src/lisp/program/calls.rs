@@ -2,7 +2,7 @@
 
 use proem_engine::Error;
 use proem_engine::policy::{CallRequest, CallRuling, call_key, decide_call};
-use proem_engine::run::{CallLabel, Effect, EffectId, EffectResult, ToolLabels, ToolOutcome, ToolUse};
+use proem_engine::run::{CallLabel, Effect, EffectId, EffectResult, ToolLabels, ToolLack, ToolOutcome, ToolUse};
 use proem_guard::show;
 use proem_lisp::{
     Meter, Reason, SignatureProblem, ToolAnswer, ToolCall, Value, is_equal, label_secret_fields, read_json, write_json,
@@ -175,6 +175,9 @@ impl ProgramMachine {
             StoredAnswer::Outcome { outcome } => match outcome {
                 ToolOutcome::Answered { result } => self.tool_result(name, result),
                 ToolOutcome::Failed { message } => ToolAnswer::tool_error(name, message),
+                ToolOutcome::Unavailable { lack, message } => {
+                    ToolAnswer::refused(lack_reason(*lack), &format!("the tool `{name}` gave no result: {message}"))
+                }
                 ToolOutcome::Denied { message } => {
                     ToolAnswer::refused(Reason::FlowDenied, &format!("the tool `{name}` was not called: {message}"))
                 }
@@ -215,6 +218,17 @@ fn argument_label(call: &ToolCall, parameter: &str) -> CallLabel {
     let label = own.map_or_else(whole, |name| call.sink_label(name));
     // A secret that may go to a parameter is the parameter's own matter, and no source.
     CallLabel { secret: false, ..CallLabel::from(&label) }
+}
+
+/// The reason that a program ends with.
+const fn lack_reason(lack: ToolLack) -> Reason {
+    match lack {
+        ToolLack::Model => Reason::LlmRequired,
+        ToolLack::Answer => Reason::LlmError,
+        ToolLack::Depth => Reason::MaxDepthExceeded,
+        ToolLack::Turns => Reason::TurnBudgetExhausted,
+        ToolLack::Time => Reason::MissionTimeout,
+    }
 }
 
 /// The first problems in words, safe to look at.

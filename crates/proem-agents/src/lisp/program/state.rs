@@ -2,7 +2,7 @@
 
 use proem_engine::run::{CallLabel, EffectId, Question, ToolOutcome, ToolUse};
 use proem_engine::{Error, ErrorKind};
-use proem_lisp::{CallId, Machine, StateKey};
+use proem_lisp::{CallId, Machine, StateError, StateKey};
 use proem_text::hex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
@@ -120,17 +120,65 @@ impl ProgramState {
     }
 
     pub(super) fn write(&self, machine: &Machine, key: &StateKey) -> Result<Json, Error> {
-        let unwritable = |why: String| Error::new(ErrorKind::Render, why);
-        let bytes = machine.to_state(key, Machine::MOST_STATE_BYTES).map_err(|error| unwritable(error.to_string()))?;
-        let state = serde_json::to_value(self).map_err(|error| unwritable(error.to_string()))?;
-        Ok(json!({ "program": hex::encode_hex(bytes), "run": state }))
+        let bytes = machine.to_state(key, Machine::MOST_STATE_BYTES).map_err(|error| {
+            let kind = match error {
+                StateError::TooLarge(_) => ErrorKind::StateLimit,
+                _ => ErrorKind::Render,
+            };
+            Error::new(kind, error.to_string())
+        })?;
+        let state = serde_json::to_value(self).map_err(|error| Error::new(ErrorKind::Render, error.to_string()))?;
+        let pieces: Vec<String> = pieces_of_state(&bytes).into_iter().map(hex::encode_hex).collect();
+        Ok(json!({ "program": pieces, "run": state }))
     }
 
     pub(super) fn read(written: &Json) -> Result<(Self, Vec<u8>), Error> {
         let invalid = |why: &str| Error::new(ErrorKind::InvalidInput, format!("this is no state of a program: {why}"));
         let state = written.get("run").ok_or_else(|| invalid("it has no run"))?;
         let state = Self::deserialize(state).map_err(|error| invalid(&error.to_string()))?;
-        let bytes = written.get("program").and_then(Json::as_str).and_then(hex::decode_hex);
+        let piece = |piece: &Json| hex::decode_hex(piece.as_str()?);
+        let pieces: Option<Vec<Vec<u8>>> = match written.get("program") {
+            Some(Json::Array(pieces)) => pieces.iter().map(piece).collect(),
+            // As states were written before they were in pieces.
+            Some(whole) => piece(whole).map(|whole| vec![whole]),
+            None => None,
+        };
+        let bytes = pieces.map(|pieces| pieces.concat());
         Ok((state, bytes.ok_or_else(|| invalid("it has no program"))?))
     }
+}
+
+/// The least, the most and, as a power of two, the usual number of bytes of a piece of a state.
+const PIECES: (usize, usize, u32) = (8 << 10, 128 << 10, 15);
+
+/// The bytes of a state in pieces whose ends depend on the bytes before them alone: where only some bytes of a large
+/// state change, the other pieces stay what they were, wherever they are, and are not stored again.
+///
+/// The rolling hash is the gear hash of FastCDC (<https://www.usenix.org/conference/atc16/technical-sessions/presentation/xia>).
+fn pieces_of_state(bytes: &[u8]) -> Vec<&[u8]> {
+    let (least, most, bits) = PIECES;
+    let (mut pieces, mut rest) = (Vec::new(), bytes);
+    while rest.len() > least {
+        let window = rest.get(..rest.len().min(most)).unwrap_or(rest);
+        let mut hash = 0_u64;
+        let ends = window.iter().zip(1_usize..).find(|(byte, length)| {
+            hash = (hash << 1).wrapping_add(gear(**byte));
+            *length > least && hash >> u64::BITS.saturating_sub(bits) == 0
+        });
+        let (piece, after) = rest.split_at(ends.map_or(window.len(), |(_, length)| length));
+        pieces.push(piece);
+        rest = after;
+    }
+    if !rest.is_empty() {
+        pieces.push(rest);
+    }
+    pieces
+}
+
+/// A number for a byte that looks drawn at random: splitmix64 (<https://prng.di.unimi.it/splitmix64.c>).
+const fn gear(byte: u8) -> u64 {
+    let mut mixed = (byte as u64).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
 }

@@ -13,7 +13,8 @@ use super::block::{BlockProblem, program_block};
 use super::feedback::{CUT_OFF, NO_CODE, REFUSED, SEVERAL_BLOCKS, first_characters};
 use super::record::{StepFailure, TurnKind, TurnProblem, reason};
 use super::state::{MissionPhase, ToldTurn};
-use super::{MissionStep, TurnText, TurnsMachine};
+use super::{MissionStep, TurnsMachine};
+use crate::lisp::prompt::TurnText;
 
 /// How often in a row a call is made again that failed for a reason that passes.
 const MAX_FAILURES: u32 = 3;

@@ -256,6 +256,7 @@ impl TurnsMachine<'_> {
         if self.may_end_early() {
             told.join(&outcome.floor);
         }
+        self.end_turn();
         self.tell_turn(told)
     }
 

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use std::sync::Arc;
 
 use super::record::TurnRecord;
-use super::{FeedbackPart, TurnText};
+use crate::lisp::prompt::{FeedbackPart, TurnText};
 
 /// What a mission waits for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

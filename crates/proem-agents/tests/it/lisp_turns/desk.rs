@@ -1,10 +1,12 @@
 //! A mission with a scripted model, scripted tools and a person. The machine is stored and read back at every step.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
+use proem_agents::lisp::prompt::{FeedbackPart, TurnText};
 use proem_agents::lisp::turns::record::{MissionEnd, MissionOutcome};
-use proem_agents::lisp::turns::{FeedbackPart, MissionTerms, SharedTurns, TurnPrompt, TurnText, TurnsMachine};
+use proem_agents::lisp::turns::{MissionTerms, SharedTurns, TurnPrompt, TurnsMachine};
 use proem_agents::lisp::{AgentDefinition, parse_agent, policy_hash};
 use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare_prompt_call};
 use proem_agents::screen::Screening;
@@ -48,6 +50,11 @@ Write a program.
 {{/each}}
 ";
 
+thread_local! {
+    /// The turns of the last request, as they are before they are contained.
+    static READ: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
 /// A prompt that shows nothing of the mission's data.
 #[derive(Debug)]
 struct PlainPrompt {
@@ -79,6 +86,7 @@ fn exact_text(text: &Untrusted<String>) -> String {
 impl TurnPrompt for PlainPrompt {
     fn request(&self, turns: &[TurnText]) -> Result<PreparedRequest, Error> {
         let words: Vec<String> = turns.iter().map(turn_words).collect();
+        READ.with_borrow_mut(|read| *read = words.concat());
         let inputs = json!({ "turns": words }).into();
         let ask = PromptCall {
             prompt: &self.prompt,
@@ -234,7 +242,8 @@ impl Desk<'_> {
                     for (id, effect) in effects {
                         let result = match effect {
                             Effect::Call { request } => {
-                                let text = request.assembly.text();
+                                assert!(request.assembly.tokens() > 0);
+                                let text = READ.with_borrow(String::clone);
                                 let reply = model(read.len(), &text);
                                 read.push(text);
                                 match reply {

@@ -9,8 +9,10 @@ use proem_app::lisp::agent::{find_agent, load_agent, read_agent};
 use proem_app::lisp::running::{ProgramJob, ProgramReport, agent_session};
 use proem_app::lisp::{CheckedProgram, LispSession};
 use proem_app::operator::Operator;
-use proem_app::project::OpenProject;
+use proem_app::lisp::models::asks_book;
+use proem_app::project::{BookReading, OpenProject};
 use proem_app::records::writing::RecordChoice;
+use proem_engine::call::NanoDollars;
 use proem_engine::run::{Question, QuestionAnswer, ToolPower};
 use proem_text::json;
 use serde_json::{Value as Json, json};
@@ -124,10 +126,15 @@ pub(super) struct ProgramAgent {
 impl ProgramAgent {
     /// Finds the agent, and gives the session its inputs, its result and its tools.
     pub(super) fn find(named: &Path, root: &Path, session: LispSession) -> Result<(Self, LispSession), CommandFailure> {
-        let project = OpenProject::without_book(root, &crate::user_places()?)?;
-        ui::print_notes(&project.all_notes());
+        let places = crate::user_places()?;
+        let mut project = OpenProject::without_book(root, &places)?;
         let path = find_agent(&project, named)?;
         let definition = load_agent(&project, &path)?.definition;
+        if asks_book(&definition) {
+            project = OpenProject::open(root, &places, BookReading::Trusted)?;
+        }
+        ui::print_notes(&project.all_notes());
+        project.notes.clear();
         let mut session = agent_session(session, &definition);
         session.limits = definition.narrow_limits(session.limits);
         Ok((Self { project, path }, session))
@@ -135,12 +142,14 @@ impl ProgramAgent {
 
     /// Runs a program to its end.
     pub(super) fn run(
-        &self,
+        &mut self,
         session: &LispSession,
         checked: &CheckedProgram,
-        choice: RecordChoice,
+        (choice, most): (RecordChoice, Option<NanoDollars>),
     ) -> Result<ProgramOutcome, CommandFailure> {
-        let job = ProgramJob::new(&self.project, load_agent(&self.project, &self.path)?, session, checked)?;
+        let agent = load_agent(&self.project, &self.path)?;
+        let job = ProgramJob::new(&mut self.project, agent, session, checked, most)?;
+        ui::print_notes(&self.project.notes);
         let report = calling(async |stop| {
             let (mut notes, waiting) = (Vec::new(), ui::working("running the program"));
             let person = ui::TerminalQuestions { waiting: &waiting, stop: &stop };

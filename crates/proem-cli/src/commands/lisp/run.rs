@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use proem_app::lisp::{DelimiterRepair, LispSource, ProgramEnd, ProgramRun, SourceRefusal, TracedCall};
 use proem_app::records::writing::RecordChoice;
+use proem_engine::call::NanoDollars;
 use proem_lisp::{Meter, SignatureProblem, write_json};
 use proem_text::json;
 use serde_json::json;
@@ -39,6 +40,9 @@ pub(crate) struct LispRunArgs {
     /// Record nothing; only tools without effects are called then
     #[arg(long, requires = "agent")]
     no_record: bool,
+    /// Maximum cost of the models that tools ask, in dollars
+    #[arg(long, value_name = "DOLLARS", value_parser = proem_app::config::parse_dollars, requires = "agent")]
+    max_cost: Option<NanoDollars>,
     /// Correct miscounted brackets where the indentation leaves one way only
     #[arg(long)]
     repair: bool,
@@ -56,7 +60,7 @@ const REFUSED: u8 = 2;
 pub(super) fn run_lisp_program(args: &LispRunArgs) -> Result<ExitCode, CommandFailure> {
     let KeptSession { session, memory } = args.program.session(&crate::user_places()?)?;
     let session = declare_signature(session, args.signature.as_deref())?;
-    let (agent, session) = match &args.agent {
+    let (mut agent, session) = match &args.agent {
         Some(named) => {
             let (agent, session) = ProgramAgent::find(named, &args.program.root, session)?;
             (Some(agent), session)
@@ -89,10 +93,10 @@ pub(super) fn run_lisp_program(args: &LispRunArgs) -> Result<ExitCode, CommandFa
             lines.push(printed);
         }
     };
-    let run = match &agent {
+    let run = match &mut agent {
         Some(agent) => {
             let choice = if args.no_record { RecordChoice::No } else { RecordChoice::AsConfigured };
-            let outcome = agent.run(&kept.session, &checked, choice)?;
+            let outcome = agent.run(&kept.session, &checked, (choice, args.max_cost))?;
             print(&outcome.printed);
             kept.session.take_outcome(outcome, &checked)
         }

@@ -37,7 +37,6 @@ pub(super) fn run_runs_resume(
     place: &RecordsPlace,
 ) -> Result<ExitCode, CommandFailure> {
     ui::print_notes(&project.all_notes());
-    let project = &*project;
     let mut notes = Vec::new();
     let found = blocking(StoppedRun::find(&shipped::agents(), project, run, place.whose(), &mut notes));
     ui::print_notes(&notes);
@@ -45,6 +44,7 @@ pub(super) fn run_runs_resume(
     if found.detail.row.kind == running::KIND {
         return resume_program(project, found.detail, if fork { Way::Apart } else { Way::On });
     }
+    let project = &*project;
     if found.detail.row.state == RunState::Asking {
         // Before the run is taken over: it stays as it is.
         ui::answerer(found.detail.row.id.short())?;
@@ -78,7 +78,7 @@ pub(super) fn run_runs_resume(
 }
 
 /// Goes on with a program and prints its value.
-fn resume_program(project: &OpenProject, detail: RunDetail, way: Way) -> Result<ExitCode, CommandFailure> {
+fn resume_program(project: &mut OpenProject, detail: RunDetail, way: Way) -> Result<ExitCode, CommandFailure> {
     let (resumed, report) = calling(async |stop| {
         let (mut notes, waiting) = (Vec::new(), ui::working("going on with the program"));
         let person = ui::TerminalQuestions { waiting: &waiting, stop: &stop };

@@ -110,7 +110,7 @@ impl Recording<'_> {
     fn kept_outcome(&self, effect: EffectId, outcome: &ToolOutcome) -> (ToolCallState, HashedContent, Option<Vec<u8>>) {
         let state = match outcome {
             ToolOutcome::Answered { .. } => ToolCallState::Answered,
-            ToolOutcome::Failed { .. } => ToolCallState::Failed,
+            ToolOutcome::Failed { .. } | ToolOutcome::Unavailable { .. } => ToolCallState::Failed,
             ToolOutcome::Denied { .. } => ToolCallState::Denied,
             ToolOutcome::Unknown { .. } => ToolCallState::Unknown,
         };
