@@ -297,8 +297,8 @@ fn the_reference_shrinks_first_then_tools_then_samples_and_never_the_mission() {
         before = now;
     }
     assert_eq!(before, (false, 0, 0, false), "{seen:?}");
-    let error = within(&prompt, &[], Some(500)).unwrap_err().problems().join("\n");
-    assert!(error.starts_with("budget too small: the whole prompt may have 500 tokens and needs at least"), "{error}");
+    let error = within(&prompt, &[], Some(300)).unwrap_err().problems().join("\n");
+    assert!(error.starts_with("budget too small: the whole prompt may have 300 tokens and needs at least"), "{error}");
 }
 
 #[test]
