@@ -6,6 +6,7 @@
 pub mod agent;
 mod files;
 mod history;
+pub mod mission;
 pub mod models;
 mod problem;
 pub mod running;

@@ -7,6 +7,7 @@ use proem_engine::policy::CallTerms;
 use proem_engine::run::{CallLabel, ToolPower};
 use proem_lisp::{Limits, Signature};
 use proem_text::{Audience, Label, Source};
+use serde::{Deserialize, Serialize};
 
 /// An agent, as its file defines it.
 #[derive(Debug, Clone)]
@@ -35,7 +36,8 @@ pub struct AgentDefinition {
 }
 
 /// How long an agent goes on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct TurnLimits {
     /// The most turns.
     pub max_turns: u32,

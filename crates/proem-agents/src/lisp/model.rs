@@ -81,7 +81,8 @@ impl ModelQuestion {
         let contract = result_contract(&prompt.id.name, &tool.signature)?;
         let usual = ExchangeLimits::default();
         let limits = ExchangeLimits { attempts: usual.attempts.saturating_add(tool.retries), ..usual };
-        let takes_values = !matches!(&tool.kind, ToolKind::Model(model) if matches!(model.prompt, ModelPrompt::Text(_)));
+        let takes_values =
+            !matches!(&tool.kind, ToolKind::Model(model) if matches!(model.prompt, ModelPrompt::Text(_)));
         let counter = model.counter();
         Ok(Self { prompt, contract, model, arrival, counter, limits, takes_values })
     }
@@ -184,9 +185,8 @@ fn prompt_file(text: &str, tool: &ToolDefinition) -> String {
         }
     }
     let unnamed = names.iter().filter(|name| !question_slots(text).any(|slot| slot == **name));
-    let rest: String = unnamed
-        .map(|name| format!("{{{{#if {0}}}}}\n{name}:\n{{{{{0}}}}}\n{{{{/if}}}}\n", input_name(name)))
-        .collect();
+    let rest: String =
+        unnamed.map(|name| format!("{{{{#if {0}}}}}\n{name}:\n{{{{{0}}}}}\n{{{{/if}}}}\n", input_name(name))).collect();
     let schema = if declared.is_empty() { String::new() } else { format!("input:\n  schema:\n{declared}") };
     format!(
         "---\n{schema}proem:\n  version: {VERSION}\n  changes: made of an agent's file\n  purpose: answers a \

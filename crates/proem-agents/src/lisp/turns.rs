@@ -70,7 +70,7 @@ pub struct MissionTerms<'t> {
     /// The agent.
     pub agent: Arc<AgentDefinition>,
     /// Makes its requests.
-    pub prompt: &'t dyn TurnPrompt,
+    pub prompt: Arc<dyn TurnPrompt + 't>,
     /// Its input, a map.
     pub context: Value,
     /// Its memory, a map.

@@ -276,6 +276,11 @@ impl ModelAccess {
         self
     }
 
+    /// The same access for calls that another access books: under its caps.
+    pub(crate) fn book_with(&mut self, other: &Self) {
+        self.caps.clone_from(&other.caps);
+    }
+
     /// The model as it is known by now, and what a record keeps of what was learned of it.
     pub(crate) fn known_model(&self) -> (Model, ModelLesson) {
         let (mut model, lesson) = (self.asked.model.clone(), self.lessons.of(&self.asked.model.name));

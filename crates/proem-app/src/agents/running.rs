@@ -9,11 +9,12 @@ use proem_runtime::driver::{CallPerformer, DriveEnd, DriveStart, NullJournal, Pe
 use proem_runtime::records::{
     DriveContext, Recording, ResumableRun, ResumeIdentity, ResumeRequest, Start, drive_to_the_end, resumable, resume,
 };
+use proem_runtime::tools::{AskedModels, ToolModels};
 use proem_store::query::RunDetail;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::{AgentRun, EarlierAttempts, EndedRun, ReadBack, RunResult, Today};
+use super::{AgentRun, EarlierAttempts, EndedRun, ReadBack, RunResult, Today, WorldParts};
 use crate::calling;
 use crate::error::Error;
 use crate::guarding::GuardFiles;
@@ -44,24 +45,32 @@ where
     let from = DriveStart::Event(EventKind::Started);
     let kept = booking.records().map(OpenRecords::kept);
     let Some(kept) = &kept else {
-        let calls = call_performer(run, place, booking, None)?;
+        let (calls, models) = (call_performer(run, place, booking, None)?, run.tool_models(booking, None)?);
         let end = {
-            let world = run.world(&calls)?;
+            let world = run.world(WorldParts { calls: &calls, models: models.as_ref(), recording: None })?;
             drive_unrecorded(&mut machine, from, &world, &bounds, async |asked| ask("", asked).await).await?
         };
-        let ended = EndedRun { end, traces: calls.into_made(), earlier: EarlierAttempts::default(), began };
+        let (earlier, asked) = (EarlierAttempts::default(), asked_by_tools(models.as_ref()));
+        let ended = EndedRun { end, traces: calls.into_made(), asked, earlier, began };
         return Ok(run.finish(ended, None).await?);
     };
     let recording = Recording::new(kept, &run.start(OpenRecords::id()?));
     let calls = call_performer(run, place, booking, Some(&recording))?;
+    let models = run.tool_models(booking, Some(&recording))?;
     let end = {
-        let world = run.world(&calls)?;
+        let tied = WorldParts { calls: &calls, models: models.as_ref(), recording: Some(&recording) };
+        let world = run.world(tied)?;
         let id = recording.id().short().to_owned();
         let context = DriveContext { world: &world, bounds: &bounds, recording: &recording };
         drive_to_the_end(&mut machine, from, context, async |asked: &[Question]| ask(&id, asked).await).await?
     };
-    let ended = EndedRun { end, traces: calls.into_made(), earlier: EarlierAttempts::default(), began };
+    let (earlier, asked) = (EarlierAttempts::default(), asked_by_tools(models.as_ref()));
+    let ended = EndedRun { end, traces: calls.into_made(), asked, earlier, began };
     Ok(run.finish(ended, Some(&recording)).await?)
+}
+
+fn asked_by_tools(models: Option<&ToolModels<'_>>) -> AskedModels {
+    models.map(ToolModels::take_asked).unwrap_or_default()
 }
 
 /// Drives a run of which nothing is kept.
@@ -157,8 +166,9 @@ impl Resumption {
     ///
     /// If they can't be kept.
     pub async fn begin(&mut self, project: &OpenProject, notes: &mut Vec<Note>) -> Result<(), Error> {
-        let most = self.run.most();
-        let booking = self.booking.insert(self.run.access().book(project, RecordChoice::Needed, most, notes).await?);
+        let most = (self.run.most(), self.run.secrets());
+        let booked = self.run.access().book_beside(project, RecordChoice::Needed, (most.0, &most.1), notes).await?;
+        let booking = self.booking.insert(booked);
         if let Some(records) = booking.records() {
             self.run.consult(records, project).await?;
         }
@@ -201,14 +211,17 @@ impl Resumption {
         let start = Start { parent, line: old.line, steps: resumed.step, ..run.start(id) };
         let recording = Recording::new(&kept, &start);
         let calls = call_performer(run, old.line.unwrap_or(1), booking, Some(&recording))?;
+        let models = run.tool_models(booking, Some(&recording))?;
         let end = {
-            let (world, bounds) = (run.world(&calls)?, run_bounds(run, stop));
+            let tied = WorldParts { calls: &calls, models: models.as_ref(), recording: Some(&recording) };
+            let (world, bounds) = (run.world(tied)?, run_bounds(run, stop));
             let id = recording.id().short().to_owned();
             let ask = async |asked: &[Question]| ask(&id, asked).await;
             let context = DriveContext { world: &world, bounds: &bounds, recording: &recording };
             resumed.to_the_end(&mut machine, context, ask).await?
         };
-        let ended = EndedRun { end, traces: calls.into_made(), earlier: earlier_attempts(&resumed, way), began };
+        let (earlier, asked) = (earlier_attempts(&resumed, way), asked_by_tools(models.as_ref()));
+        let ended = EndedRun { end, traces: calls.into_made(), asked, earlier, began };
         Ok(run.finish(ended, Some(&recording)).await?)
     }
 

@@ -8,8 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use proem_agents::lisp::{
-    AgentDefinition, ProgramEnd as MachineEnd, ProgramMachine, ProgramOutcome, ProgramTerms, parse_agent,
-    policy_hash,
+    AgentDefinition, ProgramEnd as MachineEnd, ProgramMachine, ProgramOutcome, ProgramTerms, parse_agent, policy_hash,
 };
 use proem_engine::assembly::PromptId;
 use proem_engine::call::NanoDollars;
@@ -57,10 +56,10 @@ pub const KIND: &str = "program";
 
 /// The names of a run's files.
 const PROGRAM: &str = "program.clj";
-const INPUT: &str = "input.json";
-const MEMORY: &str = "memory.clj";
+pub(super) const INPUT: &str = "input.json";
+pub(super) const MEMORY: &str = "memory.clj";
 /// The folder of what tools answer with.
-const RESULTS: &str = "results/";
+pub(super) const RESULTS: &str = "results/";
 
 /// A program with all that it runs with.
 #[derive(Debug)]
@@ -184,12 +183,7 @@ impl ProgramJob {
     }
 
     /// Opens the records; where none can be kept, a program without effects runs all the same.
-    async fn book(
-        &self,
-        project: &OpenProject,
-        choice: RecordChoice,
-        notes: &mut Vec<Note>,
-    ) -> Result<Booking, Error> {
+    async fn book(&self, project: &OpenProject, choice: RecordChoice, notes: &mut Vec<Note>) -> Result<Booking, Error> {
         if let Some(models) = &self.models {
             return models.access.book_beside(project, choice, (self.most, &self.secrets), notes).await;
         }
@@ -292,7 +286,7 @@ fn bounds(stop: &CancellationToken) -> RunBounds {
 }
 
 /// The name of an agent's file in a record, which says how it is written.
-fn agent_file(path: &std::path::Path) -> String {
+pub(super) fn agent_file(path: &std::path::Path) -> String {
     let is_json = path.extension().is_some_and(|ending| ending == "json");
     if is_json { "agent.json".to_owned() } else { "agent.toml".to_owned() }
 }
@@ -340,7 +334,7 @@ pub async fn read_back(store: &Store, project: &OpenProject, detail: &RunDetail)
     let toml = texts.files.contains_key("agent.toml");
     let name = if toml { "agent.toml" } else { "agent.json" };
     let definition = parse_agent(name, &text(name)?)?;
-    let mut configured = project.config.lisp;
+    let mut configured = project.config.lisp.clone();
     configured.fuel = detail.settings.get("fuel").and_then(Json::as_u64).or(configured.fuel);
     let limits = definition.narrow_limits(configured.limits());
     let mut meter = Meter::new(limits);

@@ -201,7 +201,7 @@ pub struct TurnCall {
     pub tool: String,
     /// The start of its arguments as JSON.
     pub arguments: String,
-    /// How it ended: `answered`, `failed`, `denied` or `unknown`. `None` while it is made.
+    /// How it ended: `answered`, `failed`, `denied`, `unknown` or `unavailable`. `None` while it is made.
     pub outcome: Option<String>,
     /// The start of its result as JSON, or the words of its failure.
     pub result: String,

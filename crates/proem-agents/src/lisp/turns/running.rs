@@ -187,6 +187,7 @@ impl TurnsMachine<'_> {
                     ToolOutcome::Failed { message } => ("failed", message.as_str()),
                     ToolOutcome::Denied { message } => ("denied", message.as_str()),
                     ToolOutcome::Unknown { message } => ("unknown", message.as_str()),
+                    ToolOutcome::Unavailable { message, .. } => ("unavailable", message.as_str()),
                 },
                 EffectResult::Failed { failure } => ("failed", failure.message.as_str()),
                 _ => continue,

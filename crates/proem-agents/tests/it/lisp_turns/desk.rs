@@ -83,17 +83,20 @@ fn exact_text(text: &Untrusted<String>) -> String {
     show::exact_value(&json).as_str().unwrap_or_default().to_owned()
 }
 
-impl TurnPrompt for PlainPrompt {
+#[derive(Debug)]
+struct PlainTurns(&'static PlainPrompt);
+
+impl TurnPrompt for PlainTurns {
     fn request(&self, turns: &[TurnText]) -> Result<PreparedRequest, Error> {
         let words: Vec<String> = turns.iter().map(turn_words).collect();
         READ.with_borrow_mut(|read| *read = words.concat());
         let inputs = json!({ "turns": words }).into();
         let ask = PromptCall {
-            prompt: &self.prompt,
+            prompt: &self.0.prompt,
             owed: AnswerRequirement::Text,
             inputs: &inputs,
             given: InputAuthor::FromOutside,
-            model: &self.model,
+            model: &self.0.model,
             key: &KEY,
             screening: Screening { guard: &GUARD, policy: &POLICY },
             input_tokens: None,
@@ -193,7 +196,7 @@ impl Desk<'_> {
         MissionTerms {
             limits: agent.narrow_limits(self.limits),
             agent: Arc::new(agent),
-            prompt: &*PLAIN,
+            prompt: Arc::new(PlainTurns(&PLAIN)),
             context: read_json(self.input, &mut Meter::new(self.limits)).unwrap(),
             memory: self.memory.clone(),
             key: StateKey::new([7; 32]),
