@@ -6,6 +6,7 @@
 
 mod inventory;
 mod mission;
+mod preview;
 mod tools;
 mod turns;
 
@@ -30,6 +31,7 @@ use super::definition::{AgentDefinition, PromptLimits};
 use crate::prompted::{LabelledCall, PreparedRequest, prepare_labelled};
 use crate::screen::{PromptPlace, Screen, Screening, ScreeningNote};
 
+pub use self::preview::{PreviewPart, preview_parts};
 pub use self::turns::{FeedbackPart, TurnText};
 
 pub(super) use self::mission::mission_placeholders;

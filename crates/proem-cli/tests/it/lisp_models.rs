@@ -56,7 +56,9 @@ fn a_tool_that_asks_a_model_is_a_call_of_a_tool_and_a_call_of_a_model() {
         assert!(first.contains(part), "{part}: {first}");
     }
     let shown = fixture.proem(&["runs", "show", "last"]);
-    for part in ["2 tool calls", "├─ 0 classify  answered", "model      call 0, ", "model      call 1, ", "support/classify"] {
+    for part in
+        ["2 tool calls", "├─ 0 classify  answered", "model      call 0, ", "model      call 1, ", "support/classify"]
+    {
         assert!(shown.answer().contains(part), "{part}: {}", shown.answer());
     }
     let json = fixture.proem(&["runs", "show", "last", "--json"]).json();
@@ -78,7 +80,11 @@ fn an_answer_of_another_form_is_asked_for_again_and_then_the_reason_is_llm_error
     assert!(sent(&server, 1).contains("kind"), "the second request says what was wrong");
     let failed = fixture.proem(&run(program));
     assert_eq!(failed.code(), 1);
-    assert!(failed.stderr().contains("llm_error") && failed.stderr().contains("no answer met the contract"), "{}", failed.stderr());
+    assert!(
+        failed.stderr().contains("llm_error") && failed.stderr().contains("no answer met the contract"),
+        "{}",
+        failed.stderr()
+    );
     let shown = fixture.proem(&["runs", "show", "last"]);
     assert!(shown.answer().contains("classify  failed") && shown.answer().contains("wrong: "), "{}", shown.answer());
 }
@@ -116,7 +122,8 @@ fn what_a_model_answers_decides_on_no_effect_without_a_person() {
     assert_eq!(ran.code(), 1);
     assert!(ran.stderr().contains("flow_denied") && !fixture.repo.join("sent").exists(), "{}", ran.stderr());
     // A branch on its answer has its source, too.
-    let ran = fixture.proem(&run("(when (= (:kind (tool/classify {:mail \"x\"})) \"praise\") (tool/send {:text \"thanks\"}))"));
+    let ran = fixture
+        .proem(&run("(when (= (:kind (tool/classify {:mail \"x\"})) \"praise\") (tool/send {:text \"thanks\"}))"));
     assert!(ran.stderr().contains("flow_denied") && !fixture.repo.join("sent").exists(), "{}", ran.stderr());
     let shown = fixture.proem(&["runs", "show", "last"]);
     assert!(shown.answer().contains("`model/classify`"), "{}", shown.answer());
@@ -157,7 +164,10 @@ fn a_file_with_a_question_that_can_not_be_asked_is_refused_with_its_place() {
     };
     for (tool, expected) in [
         ("signature = \"(a :string) -> :int\"\nmodel = { prompt = \"{{b}}\" }", "`{{b}}`, which is no parameter"),
-        ("signature = \"(a :string) -> :int\"\nmodel = { prompt = \"{{#if a}}\" }", "`{{#if a}}`, which is no parameter"),
+        (
+            "signature = \"(a :string) -> :int\"\nmodel = { prompt = \"{{#if a}}\" }",
+            "`{{#if a}}`, which is no parameter",
+        ),
         ("signature = \"(_a :string) -> :int\"\nmodel = { prompt = \"x\" }", "`_a` is hidden"),
         ("signature = \"() -> :int\"\nmodel = { prompt = \"x\" }\ntrusted = true", "has no `trusted`"),
         ("signature = \"() -> :int\"\nmodel = { prompt = \"x\" }\neffect = true", "has no `effect`"),
