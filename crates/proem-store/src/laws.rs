@@ -44,9 +44,7 @@ pub use self::order::{
     intent_before_effect, settlement_is_idempotent, writes_share_transactions_not_fates,
 };
 pub use self::queue::{a_beginning_names_the_keys_that_begin_so, a_line_of_the_queue_says_what_its_action_says};
-pub use self::states::{
-    a_started_run_costs_its_caller, a_started_run_names_its_caller, parts_of_states_are_kept_once,
-};
+pub use self::states::{a_started_run_costs_its_caller, a_started_run_names_its_caller, parts_of_states_are_kept_once};
 pub use self::tools::{
     a_tool_call_is_not_made_again, a_tool_call_is_written_before_it_is_made, a_tool_call_keeps_its_outcome,
 };

@@ -6,6 +6,7 @@
 
 mod inventory;
 mod mission;
+mod preview;
 mod tools;
 mod turns;
 
@@ -22,15 +23,15 @@ use proem_guard::{InstallationKey, LabelTree, LanguageFamily, Untrusted};
 use proem_lisp::Value;
 use proem_lisp::documentation::PromptReference;
 use proem_text::Label;
-use serde_json::Value as Json;
 
 use self::inventory::Inventory;
 use self::mission::Mission;
 use self::turns::history_input;
-use super::definition::AgentDefinition;
+use super::definition::{AgentDefinition, PromptLimits};
 use crate::prompted::{LabelledCall, PreparedRequest, prepare_labelled};
 use crate::screen::{PromptPlace, Screen, Screening, ScreeningNote};
 
+pub use self::preview::{PreviewPart, preview_parts};
 pub use self::turns::{FeedbackPart, TurnText};
 
 pub(super) use self::mission::mission_placeholders;
@@ -86,7 +87,7 @@ pub struct ChosenPrompt {
 /// # Errors
 ///
 /// [`ErrorKind::InvalidInput`](proem_engine::ErrorKind::InvalidInput) with each placeholder of the mission that has no
-/// value.
+/// value, or [`ErrorKind::InvalidFile`](proem_engine::ErrorKind::InvalidFile) if a shipped file is broken.
 pub fn choose(facts: &PromptFacts<'_>) -> Result<ChosenPrompt, Error> {
     let form = PromptForm::of(facts.agent);
     let mission = Mission::of(facts)?;
@@ -104,21 +105,23 @@ pub fn choose(facts: &PromptFacts<'_>) -> Result<ChosenPrompt, Error> {
     }
     screen.rejoin();
     let mut number = 0;
-    let mut screened = |input: &'static str, texts: &[OutsideText], name: &str| {
+    let mut screened = |input: &'static str, texts: &[OutsideText], write: fn(LabelTree, LabelTree) -> LabelTree| {
         LabelTree::list(texts.iter().map(|text| {
             let place = OutsidePlace { input, number };
             number += 1;
             let like = |words: &str| LabelTree::Outside(Untrusted::new(words.to_owned(), text.text.label().clone()));
             let shown = screen.value(&place, |text| text).unwrap_or_else(|| like(WITHHELD));
-            LabelTree::map([(name.to_owned(), like(&text.name)), ("text".to_owned(), shown)])
+            write(like(&text.name), shown)
         }))
     };
-    let samples = screened("samples", &inventory.samples, "key");
-    let values = screened("values", &mission.values, "name");
+    let samples = screened("samples", &inventory.samples, |key, full| {
+        let excerpt = inventory::excerpt(&full);
+        LabelTree::from([("key", key), ("full", full), ("excerpt", excerpt)])
+    });
+    let values = screened("values", &mission.values, |name, text| LabelTree::from([("name", name), ("text", text)]));
     let label = samples.label().join(&values.label());
-    let reference = if facts.agent.prompt.omit_reference { PromptReference::None } else { PromptReference::Lean };
     let mut inputs = Inputs::from([
-        ("reference".to_owned(), LabelTree::Text(reference.text().into_owned())),
+        ("reference".to_owned(), reference_versions(facts.agent.prompt)),
         ("fields".to_owned(), LabelTree::list(inventory.rows)),
         ("has_hidden".to_owned(), LabelTree::Bool(inventory.has_hidden)),
         ("samples".to_owned(), samples),
@@ -127,7 +130,7 @@ pub fn choose(facts: &PromptFacts<'_>) -> Result<ChosenPrompt, Error> {
         ("result".to_owned(), LabelTree::Text(facts.agent.signature.result_type())),
     ]);
     if form == PromptForm::Agent {
-        inputs.extend(tools::tool_inputs(facts.agent));
+        inputs.extend(tools::tool_inputs(facts.agent)?);
     }
     Ok(ChosenPrompt { form, inputs, label, noted: screen.into_noted() })
 }
@@ -162,6 +165,18 @@ impl ChosenPrompt {
         }
         (inputs, noted)
     }
+}
+
+/// The reference of the language in its versions, from the longest that the agent's file wants.
+fn reference_versions(limits: PromptLimits) -> LabelTree {
+    let longest = match limits {
+        PromptLimits { omit_reference: true, .. } => PromptReference::None,
+        PromptLimits { full_reference: true, .. } => PromptReference::Full,
+        _ => PromptReference::Lean,
+    };
+    let lean = if limits.omit_reference { PromptReference::None } else { PromptReference::Lean };
+    let text = |reference: PromptReference| LabelTree::Text(reference.text().into_owned());
+    LabelTree::from([("full", text(longest)), ("lean", text(lean)), ("none", text(PromptReference::None))])
 }
 
 /// Makes the requests of a run.
@@ -243,9 +258,4 @@ impl PromptPlace for OutsidePlace {
     fn is_long(&self) -> bool {
         true
     }
-}
-
-/// A tree of values that are ours.
-fn trusted_tree(json: &Json) -> LabelTree {
-    LabelTree::from_trusted(json).unwrap_or(LabelTree::Null)
 }

@@ -411,7 +411,8 @@ fn decode_sections(
     specs
 }
 
-const SECTION_KEYS: [&str; 9] = ["name", "trust", "cache", "contain", "keep", "priority", "ladder", "layer", "tag"];
+const SECTION_KEYS: [&str; 11] =
+    ["name", "trust", "cache", "contain", "keep", "priority", "ladder", "layer", "tag", "budget", "shrinks"];
 
 fn decode_section(node: &YamlNode, problems: &mut Diagnostics) -> Option<SectionSpec> {
     let entries = expect_map(node, "a section", problems)?;
@@ -470,8 +471,31 @@ fn decode_section(node: &YamlNode, problems: &mut Diagnostics) -> Option<Section
         expect_word(n, "contain", &SectionContainment::WORDS, problems)
     })?;
     let ladders = ladders(node.get("ladder"), problems);
-    Some(SectionSpec { name, trust, cache, layer, keep, ladders, containment, tag })
+    let (budget, shrinks) = section_limits(node, &name, problems);
+    Some(SectionSpec { name, trust, cache, layer, keep, budget, shrinks, ladders, containment, tag })
 }
+
+/// The most tokens of a section, and when it shrinks.
+fn section_limits(node: &YamlNode, name: &str, problems: &mut Diagnostics) -> (Option<usize>, u8) {
+    let budget = node.get("budget").and_then(|found| {
+        let tokens = found.to_json().as_u64().and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
+        if tokens.is_none() {
+            push_error(problems, format!("section `{name}`: budget is not a positive number of tokens"), found.span);
+        }
+        tokens
+    });
+    let shrinks = node.get("shrinks").and_then(|found| {
+        let order = found.to_json().as_u64().and_then(|n| u8::try_from(n).ok()).filter(|n| (1..=9).contains(n));
+        if order.is_none() {
+            push_error(problems, format!("section `{name}`: shrinks is not a whole number from 1 to 9"), found.span);
+        }
+        order
+    });
+    (budget, shrinks.unwrap_or(MIDDLE))
+}
+
+/// When a section shrinks whose file doesn't say.
+const MIDDLE: u8 = 5;
 
 pub(crate) fn is_section_name(name: &str) -> bool {
     name != "output"
@@ -524,6 +548,10 @@ fn ladders(node: Option<&YamlNode>, problems: &mut Diagnostics) -> Vec<Ladder> {
     let Some(entries) = node.and_then(|node| expect_map(node, "ladder", problems)) else { return Vec::new() };
     let mut ladders = Vec::new();
     for (key, node) in entries {
+        if let Some(versions) = node.get("versions") {
+            ladders.extend(version_ladder(&key.name, versions, problems));
+            continue;
+        }
         // `input: { each: [full, outline, count] }` is a ladder for each item.
         let (climber, node) = match node.get("each") {
             Some(each) => (Climber::Item, each),
@@ -548,7 +576,7 @@ fn ladders(node: Option<&YamlNode>, problems: &mut Diagnostics) -> Vec<Ladder> {
             push_error(problems, format!("the steps of a ladder must be in the order {order}"), node.span);
             continue;
         }
-        if let Some(problem) = misplaced_rung(climber, &rungs) {
+        if let Some(problem) = misplaced_rung(&climber, &rungs) {
             push_error(problems, problem.into(), node.span);
             continue;
         }
@@ -557,8 +585,33 @@ fn ladders(node: Option<&YamlNode>, problems: &mut Diagnostics) -> Vec<Ladder> {
     ladders
 }
 
+/// The ladder of `input: { versions: [full, lean, none] }`.
+fn version_ladder(input: &str, node: &YamlNode, problems: &mut Diagnostics) -> Option<Ladder> {
+    let names: Option<Vec<String>> = match &node.data {
+        YamlValue::List(items) => items.iter().map(|item| item.as_str().map(str::to_owned)).collect(),
+        _ => None,
+    };
+    let is_field = |name: &String| is_section_name(name) && name != "shown";
+    let is_right = |names: &Vec<String>| {
+        (2..=Climber::MAX_VERSIONS).contains(&names.len())
+            && names.iter().all(is_field)
+            && names.iter().enumerate().all(|(at, name)| !names.iter().take(at).any(|other| other == name))
+    };
+    let Some(names) = names.filter(is_right) else {
+        let most = Climber::MAX_VERSIONS;
+        let message = format!("the versions of `{input}` must be 2 to {most} names of its fields, the longest first");
+        push_error(problems, message, node.span);
+        return None;
+    };
+    Some(Ladder {
+        input: input.to_owned(),
+        rungs: Climber::version_rungs(names.len()),
+        climber: Climber::Version(names),
+    })
+}
+
 /// The problem of a ladder's rungs for its climber.
-fn misplaced_rung(climber: Climber, rungs: &[Rung]) -> Option<&'static str> {
+fn misplaced_rung(climber: &Climber, rungs: &[Rung]) -> Option<&'static str> {
     let own = |rung: &Rung| matches!(rung, Rung::Parts | Rung::Excerpt | Rung::Outline | Rung::Named);
     match climber {
         Climber::Input if rungs.iter().any(own) => {

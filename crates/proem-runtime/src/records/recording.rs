@@ -21,8 +21,8 @@ use proem_engine::run::{Effect, EffectId, EffectResult, Event, EventKind, Questi
 use proem_llm::caller::wall_clock;
 use proem_llm::secret::Secret;
 use proem_store::record::{
-    Actor, Evaluation, HashedContent, NewApproval, NewRun, NewStep, Numbers, Project, RunFinish, RunId, RunOutcome,
-    RunCaller, Settlement, Snapshot, StatePart,
+    Actor, Evaluation, HashedContent, NewApproval, NewRun, NewStep, Numbers, Project, RunCaller, RunFinish, RunId,
+    RunOutcome, Settlement, Snapshot, StatePart,
 };
 use proem_store::{Pause, Store, Unusable};
 use serde_json::Value as Json;

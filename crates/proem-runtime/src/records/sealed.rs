@@ -50,7 +50,9 @@ impl SealKey {
     #[must_use]
     pub(super) fn part_name(&self, hash: &str) -> String {
         // The key's length is fixed, and so is that of the hash.
-        hex::encode_hex(Sha256::new().chain_update(self.0).chain_update(b"part of a state").chain_update(hash).finalize())
+        hex::encode_hex(
+            Sha256::new().chain_update(self.0).chain_update(b"part of a state").chain_update(hash).finalize(),
+        )
     }
 }
 

@@ -11,8 +11,8 @@ use proem_agents::lisp::{ModelQuestion, ToolDefinition};
 use proem_agents::screen::Screening;
 use proem_engine::call::FailureKind;
 use proem_engine::run::{
-    Attempt, CancelReason, Effect, EffectId, Event, EventKind, Exchange, ExchangeEnd, FallbackReason, Outcome, ToolLack,
-    ToolUse,
+    Attempt, CancelReason, Effect, EffectId, Event, EventKind, Exchange, ExchangeEnd, FallbackReason, Outcome,
+    ToolLack, ToolUse,
 };
 use proem_guard::{InstallationKey, show};
 use serde_json::Value as Json;

@@ -53,8 +53,7 @@ pub async fn parts_of_states_are_kept_once(backend: &impl Backend) {
     assert_eq!(query_number(backend, "SELECT count(*) FROM states").await, 1, "and gets none again");
     store.abandon().await;
     let next = backend.open().await;
-    let purge =
-        Purge { project: None, before: None, runs: Vec::new(), actor: LawSamples.actor(), at: Time(10_000) };
+    let purge = Purge { project: None, before: None, runs: Vec::new(), actor: LawSamples.actor(), at: Time(10_000) };
     assert!(next.purge(purge).await.is_ok());
     assert_eq!(query_number(backend, "SELECT count(*) FROM states").await, 0);
     next.close().await;

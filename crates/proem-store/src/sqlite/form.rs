@@ -49,8 +49,7 @@ const TOOLS: &str = include_str!("../../migrations/0011.sql");
 const STATES: &str = include_str!("../../migrations/0012.sql");
 
 /// Forms that only add tables, each with its statements.
-const ADDED: [(i64, &str); 6] =
-    [(5, EFFECTS), (6, TRIAGE), (9, WITNESSED), (10, JUDGED), (11, TOOLS), (12, STATES)];
+const ADDED: [(i64, &str); 6] = [(5, EFFECTS), (6, TRIAGE), (9, WITNESSED), (10, JUDGED), (11, TOOLS), (12, STATES)];
 
 /// The form from which on the columns of calls, sums and results are those of the newest.
 const RESULTS: i64 = 4;

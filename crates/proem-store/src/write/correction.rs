@@ -106,7 +106,7 @@ fn correct_sums(tables: &Tables, attempt: i64, nanos: i64, before: &Found) -> Re
     // Unknown or open amounts without a correction leave the run's sum unknown: a difference to an unknown amount would
     // turn it into a number.
     let sum = format!(
-            "UPDATE runs SET nanos = (SELECT iif(count(*) = count(booked), sum(booked), NULL) FROM (SELECT \
+        "UPDATE runs SET nanos = (SELECT iif(count(*) = count(booked), sum(booked), NULL) FROM (SELECT \
              iif(attempts.state = 'unknown' AND NOT EXISTS (SELECT 1 FROM corrections WHERE attempt = attempts.id), \
              NULL, {BOOKED}) AS booked FROM attempts JOIN usage ON usage.attempt = attempts.id \
              WHERE attempts.run IN (WITH RECURSIVE started (id) AS (SELECT ?1 UNION SELECT run FROM callers \
