@@ -53,6 +53,7 @@ mod init;
 mod learning;
 mod lisp;
 mod lisp_agent;
+mod lisp_children;
 mod lisp_models;
 mod lisp_tools;
 mod local_models;
