@@ -25,9 +25,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::agent::{LoadedAgent, load_agent};
 use super::mission::{self, Mission, MissionInput, MissionOptions, MissionReport, PassedInputs};
+use crate::agents::RunResult;
 use crate::agents::record::RunRecord;
 use crate::agents::running::{Resumption, start_run};
-use crate::agents::RunResult;
 use crate::error::Error;
 use crate::places::Places;
 use crate::project::{BookReading, OpenProject};
@@ -35,7 +35,7 @@ use crate::records;
 use crate::records::learning::Adapting;
 use crate::records::writing::RecordChoice;
 use crate::run::options::Carriage;
-use crate::shipped;
+use crate::shipped_agents;
 
 /// Questions of agents that were called, to the person who started the first one.
 #[derive(Debug)]
@@ -143,9 +143,7 @@ impl ChildAgents for ChildRuns {
             });
             match ran.await {
                 Ok(Ok(outcome)) => outcome,
-                Ok(Err(error)) => {
-                    ToolOutcome::Failed { message: show::terminal_str(&error.to_string()).into_string() }
-                }
+                Ok(Err(error)) => ToolOutcome::Failed { message: show::terminal_str(&error.to_string()).into_string() },
                 Err(error) => ToolOutcome::Unknown { message: format!("its run broke off: {error}") },
             }
         })
@@ -209,7 +207,7 @@ impl ChildOrder {
     /// The run that an earlier process began.
     async fn go_on(self, project: &OpenProject, detail: RunDetail) -> Result<ToolOutcome, Error> {
         let store = records::look_at_records(project).await?.value;
-        let agents = shipped::agents();
+        let agents = shipped_agents::agents();
         let read = agents.read_back(&RunRecord { store: &store, detail: &detail, places: &project.places }).await;
         store.close().await;
         let read = read.map_err(|why| Error::invalid(format!("its run can't be read back: {}", why.text)))?;

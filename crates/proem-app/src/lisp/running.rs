@@ -14,7 +14,7 @@ use proem_agents::lisp::{
 use proem_engine::assembly::PromptId;
 use proem_engine::call::NanoDollars;
 use proem_engine::ledger::Pricing;
-use proem_engine::ordered::OrderedJson;
+use proem_engine::ordered_json::OrderedJson;
 use proem_engine::policy::CallRecords;
 use proem_engine::run::{EventKind, ExchangeEnd, FallbackReason, Outcome as RunEndOutcome, Question, QuestionAnswer};
 use proem_engine::versions::Versions;
@@ -110,7 +110,8 @@ impl ProgramJob {
         most: Option<NanoDollars>,
     ) -> Result<Self, Error> {
         let (tools, secrets) = ready_tools(project, &agent)?;
-        let agents = CalledAgents::of(project, &agent, &Carriage::Network).map(|agents| CalledAgents { most, ..agents });
+        let agents =
+            CalledAgents::of(project, &agent, &Carriage::Network).map(|agents| CalledAgents { most, ..agents });
         let models = AgentModels::new(&agent.definition, &Carriage::Network, project)?;
         if let Some(models) = &models {
             let own = hex::encode_hex(agent.policy.0);

@@ -2,7 +2,7 @@
 
 use proem_agents::lisp::prompt::{PreviewPart, preview_parts};
 use proem_agents::lisp::turns::TurnPrompt as _;
-use proem_agents::prompted::PreparedRequest;
+use proem_agents::prompt_call::PreparedRequest;
 
 use super::Mission;
 use crate::error::Error;
