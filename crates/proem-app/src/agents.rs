@@ -23,9 +23,9 @@ use proem_engine::run::{Event, ExchangeEnd, Machine, Outcome, Step};
 use proem_llm::secret::Secret;
 use proem_runtime::driver::{CallPerformer, CallTrace, ObjectPerform};
 use proem_runtime::records::{Recording, RunEnd, Start};
-use proem_runtime::tools::{AskedModels, ToolModels};
+use proem_runtime::tools::{AskedModels, ChildAgents, ToolModels};
 use proem_store::query::RunDetail;
-use proem_store::record::{Evaluation, Numbers, RunId, RunOutcome};
+use proem_store::record::{Evaluation, Numbers, RunCaller, RunId, RunOutcome};
 use serde_json::Value as Json;
 use tokio::time::Instant;
 
@@ -33,6 +33,7 @@ use self::access::ModelAccess;
 use self::base::{RunBase, run_numbers};
 use self::record::RunRecord;
 use crate::error::Error;
+use crate::lisp::children::CalledAgents;
 use crate::message::Message;
 use crate::project::OpenProject;
 use crate::records::booking::Booking;
@@ -155,6 +156,16 @@ pub trait AgentRun: Any + fmt::Debug + Send + Sync {
         Ok(None)
     }
 
+    /// The id of its own that a call of another run gives it, and that call.
+    fn called(&self) -> Option<(RunId, RunCaller)> {
+        None
+    }
+
+    /// The agents that its tools call.
+    fn called_agents(&self) -> Option<CalledAgents> {
+        None
+    }
+
     /// The performer of its effects, calls among them.
     ///
     /// # Errors
@@ -185,6 +196,8 @@ pub struct WorldParts<'w> {
     pub calls: &'w CallPerformer<'w>,
     /// The models that tools ask within their calls.
     pub models: Option<&'w ToolModels<'w>>,
+    /// Runs the agents that tools call.
+    pub agents: Option<&'w dyn ChildAgents>,
     /// The record. `None` where none is kept.
     pub recording: Option<&'w Recording<'w>>,
 }

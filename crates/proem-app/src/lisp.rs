@@ -4,6 +4,7 @@
 //! with an agent's tools ([`running`]). One that fails or is stopped leaves the memory as it was.
 
 pub mod agent;
+pub mod children;
 mod files;
 mod history;
 pub mod mission;

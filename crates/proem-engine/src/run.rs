@@ -15,7 +15,7 @@ pub use self::exchange::{
 };
 pub use self::findings::ServerFindings;
 pub use self::question::{Question, QuestionAnswer, ShownHash, check_answers, question_hash};
-pub use self::tool::{CallLabel, ToolLabels, ToolLack, ToolOutcome, ToolPower, ToolUse, hide_fields};
+pub use self::tool::{AgentGrant, CallLabel, ToolLabels, ToolLack, ToolOutcome, ToolPower, ToolUse, hide_fields};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;

@@ -16,6 +16,7 @@ use std::time::Duration;
 use proem_engine::effect::PolicyHash;
 use proem_engine::policy::{CallRecords, CallRequest, CallRuling, Permit, call_key, decide_call};
 use proem_engine::run::{Effect, EffectId, EffectResult, ToolLack, ToolOutcome, ToolPower, ToolUse};
+use futures_util::future::BoxFuture;
 use tokio::sync::{Mutex, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -52,6 +53,20 @@ enum AttemptEnd {
     Doubtful(String),
     /// Without one, for the lack of something that carries it out.
     Lacking(ToolLack, String),
+    /// By an agent.
+    OfAgent(ToolOutcome),
+}
+
+/// Runs the agents that a run's tools call.
+pub trait ChildAgents: core::fmt::Debug + Send + Sync {
+    /// Runs an agent to its end, or goes on with the run that this call began before. `effect` is that of the run that
+    /// calls. Ends soon after `stop` is cancelled.
+    fn call_agent<'c>(
+        &'c self,
+        effect: EffectId,
+        call: &'c ToolUse,
+        stop: &'c CancellationToken,
+    ) -> BoxFuture<'c, ToolOutcome>;
 }
 
 /// Performs the calls of tools of one run.
@@ -62,6 +77,8 @@ pub struct ToolPerformer<'t> {
     policy: PolicyHash,
     /// The models that its tools may ask.
     models: Option<&'t ToolModels<'t>>,
+    /// Runs the agents that its tools call.
+    agents: Option<&'t dyn ChildAgents>,
     at_once: Semaphore,
     /// Held by a call that may change something; who waits gets it in order.
     order: Mutex<()>,
@@ -71,13 +88,20 @@ impl<'t> ToolPerformer<'t> {
     /// The calls of a run with these tools. `recording` is `None` where none is kept.
     #[must_use]
     pub fn new(tools: &'t ToolSet, recording: Option<&'t Recording<'t>>, policy: PolicyHash) -> Self {
-        Self { tools, recording, policy, models: None, at_once: Semaphore::new(AT_ONCE), order: Mutex::new(()) }
+        Self { tools, recording, policy, models: None, agents: None, at_once: Semaphore::new(AT_ONCE), order: Mutex::new(()) }
     }
 
     /// The same with models that its tools may ask.
     #[must_use]
     pub const fn asking(mut self, models: Option<&'t ToolModels<'t>>) -> Self {
         self.models = models;
+        self
+    }
+
+    /// The same with agents that its tools may call.
+    #[must_use]
+    pub const fn calling(mut self, agents: Option<&'t dyn ChildAgents>) -> Self {
+        self.agents = agents;
         self
     }
 
@@ -158,7 +182,7 @@ impl<'t> ToolPerformer<'t> {
             attempts = attempts.saturating_add(1);
             let end = self.attempt(tool, (effect, call), &key, stop).await;
             let may_repeat = match (&end, tool.definition.power) {
-                (AttemptEnd::Answered(_) | AttemptEnd::Lacking(..), _) => false,
+                (AttemptEnd::Answered(_) | AttemptEnd::Lacking(..) | AttemptEnd::OfAgent(_), _) => false,
                 (AttemptEnd::Unbegun(_), _) => true,
                 (AttemptEnd::Refused(_) | AttemptEnd::Doubtful(_), power) => power.is_repeatable(),
             };
@@ -190,6 +214,10 @@ impl<'t> ToolPerformer<'t> {
             ReadyKind::Command(command) => call_command(command, &tool.definition, call, key, stop).await,
             ReadyKind::Http(server) => call_server(server, &tool.definition, call, key, stop).await,
             ReadyKind::Recorded(results) => recorded_result(results, call),
+            ReadyKind::Agent => match self.agents {
+                Some(agents) => AttemptEnd::OfAgent(agents.call_agent(effect, call, stop).await),
+                None => AttemptEnd::Lacking(ToolLack::Model, "no agent can be called here".to_owned()),
+            },
             ReadyKind::Model => ask_model(self.models, &tool.definition, (effect, call), self.recording, stop).await,
         }
     }
@@ -201,6 +229,7 @@ impl<'t> ToolPerformer<'t> {
                 // A credential that a server or a program echoes reaches no program and no record.
                 ToolOutcome::Answered { result: self.tools.without_secrets(result) }
             }
+            AttemptEnd::OfAgent(outcome) => outcome,
             AttemptEnd::Lacking(lack, message) => ToolOutcome::Unavailable { lack, message },
             AttemptEnd::Doubtful(message) if power != ToolPower::Free => ToolOutcome::Unknown { message },
             AttemptEnd::Unbegun(message) | AttemptEnd::Refused(message) | AttemptEnd::Doubtful(message) => {

@@ -33,6 +33,8 @@ pub struct AgentDefinition {
     pub catalogue: BTreeMap<String, Arc<Signature>>,
     /// The tools that its programs may call, by name.
     pub tools: BTreeMap<String, ToolDefinition>,
+    /// The labels of the inputs that another agent passed, by name. None of an agent that a person called.
+    pub passed: BTreeMap<String, Label>,
 }
 
 /// How long an agent goes on.
@@ -290,11 +292,15 @@ impl AgentDefinition {
         limits
     }
 
-    /// The label of an input.
+    /// The label of an input. One that another agent passed counts as written by the user only if it is, whatever the
+    /// file says.
     #[must_use]
     pub fn input_label(&self, name: &str) -> Label {
-        let label =
-            if self.trusted_inputs.contains(name) { Label::trusted() } else { Label::from_source(source("ctx", name)) };
+        let passed = self.passed.get(name).cloned().unwrap_or_else(Label::trusted);
+        let label = match self.trusted_inputs.contains(name) && passed.is_trusted() {
+            true => Label::trusted(),
+            false => Label::from_source(source("ctx", name)).join(&passed),
+        };
         if name.starts_with('_') { label.made_secret() } else { label }
     }
 }

@@ -93,6 +93,7 @@ impl AgentReader<'_> {
             limits: self.limits(root),
             catalogue: self.catalogue(root),
             tools,
+            passed: BTreeMap::new(),
         };
         Some(self.inputs(root, definition))
     }

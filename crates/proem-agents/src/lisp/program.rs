@@ -18,6 +18,7 @@ use proem_lisp::{
     Inputs, Limits, Outcome, Problem, Program, Reason, SignatureProblem, StateKey, Value, label_secret_fields,
 };
 use proem_text::{Label, Span};
+use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
 
@@ -46,6 +47,25 @@ pub struct ProgramTerms {
     pub records: CallRecords,
     /// The hash of the definitions.
     pub policy: PolicyHash,
+    /// What it shares with other agents.
+    pub shared: SharedTurns,
+}
+
+/// What is left of the budgets that an agent shares with the agents that call it and that it calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SharedTurns {
+    /// The turns that are left.
+    pub turns: u32,
+    /// The level of this agent: 1 if nobody called it.
+    pub depth: u32,
+}
+
+impl SharedTurns {
+    /// Those of an agent that a person called.
+    #[must_use]
+    pub const fn of_person(agent: &AgentDefinition) -> Self {
+        Self { turns: agent.turns.turn_budget, depth: 1 }
+    }
 }
 
 /// The hash of the definitions that a program is held to: the texts of its agent's file and of what that names.
@@ -142,7 +162,8 @@ impl ProgramMachine {
     pub fn of_turn(terms: ProgramTerms, start: TurnStart) -> Self {
         let TurnStart { inputs, shown, first, questions } = start;
         let machine = proem_lisp::Machine::new(Arc::clone(&terms.program), inputs, terms.limits);
-        let state = ProgramState { next: first, questions, shown: CallLabel::from(&shown), ..ProgramState::new() };
+        let (shown, turns_left) = (CallLabel::from(&shown), terms.shared.turns);
+        let state = ProgramState { next: first, questions, shown, turns_left, ..ProgramState::new() };
         Self { terms, machine, state }
     }
 

@@ -22,12 +22,13 @@ use proem_engine::{Error, ErrorKind, effect::PolicyHash};
 use proem_guard::InstallationKey;
 use proem_lisp::{Limits, StateKey, Value, label_secret_fields};
 use proem_text::Label;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use self::record::{MissionOutcome, TurnRecord};
 use self::state::{KeptValues, MissionPhase, MissionState};
 use super::definition::AgentDefinition;
+pub use super::program::SharedTurns;
 use super::program::{ProgramMachine, labelled_inputs, labelled_memory};
 use super::prompt::{MissionPrompt, TurnText};
 use crate::prompted::PreparedRequest;
@@ -53,15 +54,6 @@ impl TurnPrompt for MissionPrompt<'_> {
     fn shown(&self) -> Label {
         self.chosen.label().clone()
     }
-}
-
-/// What is left of the budgets that an agent shares with the agents that call it and that it calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SharedTurns {
-    /// The turns that are left.
-    pub turns: u32,
-    /// The level of this agent: 1 if nobody called it.
-    pub depth: u32,
 }
 
 /// The terms of a mission. The same when its run is resumed or replayed.
@@ -163,11 +155,6 @@ impl<'t> TurnsMachine<'t> {
     #[must_use]
     pub const fn spent_turns(&self) -> u32 {
         self.state.spent
-    }
-
-    /// Counts turns that a child took.
-    pub const fn spend_turns(&mut self, turns: u32) {
-        self.state.spent = self.state.spent.saturating_add(turns);
     }
 
     /// The inputs as programs get them: each with its label, and `ctx/fail` after a turn that failed.

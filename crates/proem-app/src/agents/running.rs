@@ -9,8 +9,9 @@ use proem_runtime::driver::{CallPerformer, DriveEnd, DriveStart, NullJournal, Pe
 use proem_runtime::records::{
     DriveContext, Recording, ResumableRun, ResumeIdentity, ResumeRequest, Start, drive_to_the_end, resumable, resume,
 };
-use proem_runtime::tools::{AskedModels, ToolModels};
+use proem_runtime::tools::{AskedModels, ChildAgents, ToolModels};
 use proem_store::query::RunDetail;
+use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -18,6 +19,7 @@ use super::{AgentRun, EarlierAttempts, EndedRun, ReadBack, RunResult, Today, Wor
 use crate::calling;
 use crate::error::Error;
 use crate::guarding::GuardFiles;
+use crate::lisp::children::{answering_children, question_channel};
 use crate::message::{Message, Note};
 use crate::project::OpenProject;
 use crate::records;
@@ -47,22 +49,31 @@ where
     let Some(kept) = &kept else {
         let (calls, models) = (call_performer(run, place, booking, None)?, run.tool_models(booking, None)?);
         let end = {
-            let world = run.world(WorldParts { calls: &calls, models: models.as_ref(), recording: None })?;
+            let (models, agents, recording) = (models.as_ref(), None, None);
+            let world = run.world(WorldParts { calls: &calls, models, agents, recording })?;
             drive_unrecorded(&mut machine, from, &world, &bounds, async |asked| ask("", asked).await).await?
         };
         let (earlier, asked) = (EarlierAttempts::default(), asked_by_tools(models.as_ref()));
         let ended = EndedRun { end, traces: calls.into_made(), asked, earlier, began };
         return Ok(run.finish(ended, None).await?);
     };
-    let recording = Recording::new(kept, &run.start(OpenRecords::id()?));
+    let (id, caller) = match run.called() {
+        Some((id, caller)) => (id, Some(caller)),
+        None => (OpenRecords::id()?, None),
+    };
+    let recording = Recording::new(kept, &run.start(id)).called_by(caller);
     let calls = call_performer(run, place, booking, Some(&recording))?;
     let models = run.tool_models(booking, Some(&recording))?;
+    let (sender, questions) = question_channel();
+    let children = run.called_agents().map(|agents| agents.of_run(recording.id(), sender));
     let end = {
-        let tied = WorldParts { calls: &calls, models: models.as_ref(), recording: Some(&recording) };
-        let world = run.world(tied)?;
+        let agents = children.as_ref().map(|children| children as &dyn ChildAgents);
+        let tied = WorldParts { calls: &calls, models: models.as_ref(), agents, recording: Some(&recording) };
+        let (world, ask) = (run.world(tied)?, Mutex::new(ask));
         let id = recording.id().short().to_owned();
         let context = DriveContext { world: &world, bounds: &bounds, recording: &recording };
-        drive_to_the_end(&mut machine, from, context, async |asked: &[Question]| ask(&id, asked).await).await?
+        let asking = async |asked: &[Question]| (ask.lock().await)(&id, asked).await;
+        answering_children(drive_to_the_end(&mut machine, from, context, asking), questions, &ask).await?
     };
     let (earlier, asked) = (EarlierAttempts::default(), asked_by_tools(models.as_ref()));
     let ended = EndedRun { end, traces: calls.into_made(), asked, earlier, began };
@@ -186,7 +197,7 @@ impl Resumption {
         &self,
         project: &OpenProject,
         way: ResumeIdentity,
-        mut ask: impl AsyncFnMut(&str, &[Question]) -> Result<Vec<QuestionAnswer>, E>,
+        ask: impl AsyncFnMut(&str, &[Question]) -> Result<Vec<QuestionAnswer>, E>,
         stop: &CancellationToken,
     ) -> Result<RunResult, E>
     where
@@ -212,13 +223,16 @@ impl Resumption {
         let recording = Recording::new(&kept, &start);
         let calls = call_performer(run, old.line.unwrap_or(1), booking, Some(&recording))?;
         let models = run.tool_models(booking, Some(&recording))?;
+        let (sender, questions) = question_channel();
+        let children = run.called_agents().map(|agents| agents.of_run(recording.id(), sender));
         let end = {
-            let tied = WorldParts { calls: &calls, models: models.as_ref(), recording: Some(&recording) };
-            let (world, bounds) = (run.world(tied)?, run_bounds(run, stop));
+            let agents = children.as_ref().map(|children| children as &dyn ChildAgents);
+            let tied = WorldParts { calls: &calls, models: models.as_ref(), agents, recording: Some(&recording) };
+            let (world, bounds, ask) = (run.world(tied)?, run_bounds(run, stop), Mutex::new(ask));
             let id = recording.id().short().to_owned();
-            let ask = async |asked: &[Question]| ask(&id, asked).await;
+            let asking = async |asked: &[Question]| (ask.lock().await)(&id, asked).await;
             let context = DriveContext { world: &world, bounds: &bounds, recording: &recording };
-            resumed.to_the_end(&mut machine, context, ask).await?
+            answering_children(resumed.to_the_end(&mut machine, context, asking), questions, &ask).await?
         };
         let (earlier, asked) = (earlier_attempts(&resumed, way), asked_by_tools(models.as_ref()));
         let ended = EndedRun { end, traces: calls.into_made(), asked, earlier, began };

@@ -21,14 +21,15 @@ use proem_engine::contract::AnswerContract;
 use proem_engine::effect::PolicyHash;
 use proem_engine::ordered::OrderedJson;
 use proem_engine::policy::CallRecords;
-use proem_engine::run::{CancelReason, ExchangeEnd, FallbackReason, Outcome};
+use proem_engine::run::{CallLabel, CancelReason, ExchangeEnd, FallbackReason, Outcome};
 use proem_engine::versions::Versions;
 use proem_guard::Untrusted;
 use proem_lisp::{Limits, Meter, StateKey, Value, label_secret_fields, print_source, write_json};
 use proem_llm::secret::Secret;
 use proem_runtime::installation_key;
 use proem_runtime::tools::ToolSet;
-use proem_text::hex;
+use proem_store::record::{RunCaller, RunId};
+use proem_text::{Label, hex};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
@@ -37,6 +38,7 @@ pub use self::inputs::{MissionInput, mission_input};
 pub use self::preview::MissionPreview;
 pub use self::world::MissionReport;
 use super::agent::{LoadedAgent, load_agent, ready_tools};
+use super::children::CalledAgents;
 use super::models::AgentModels;
 use super::running::{INPUT, MEMORY, RESULTS, agent_file};
 use crate::agents::access::{AccessOptions, ContractedPrompt, ModelAccess};
@@ -70,11 +72,17 @@ pub struct MissionOptions {
     pub fuel: Option<u64>,
     /// What it shares with the agents that call it.
     pub shared: Option<SharedTurns>,
+    /// The labels of the inputs that another agent passed.
+    pub passed: PassedInputs,
 }
+
+/// The labels of inputs that another agent passed, by name.
+pub type PassedInputs = BTreeMap<String, CallLabel>;
 
 impl Default for MissionOptions {
     fn default() -> Self {
-        Self { model: None, provider: None, carriage: Carriage::Network, most: None, fuel: None, shared: None }
+        let (carriage, passed) = (Carriage::Network, PassedInputs::new());
+        Self { model: None, provider: None, carriage, most: None, fuel: None, shared: None, passed }
     }
 }
 
@@ -97,6 +105,9 @@ struct MissionSettings {
     turns: TurnLimits,
     /// What it may use of the turns that it shares.
     shared: SharedTurns,
+    /// The labels of the inputs that another agent passed.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    passed: PassedInputs,
     /// The most that it may cost by its caller's word, in nano-dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     most: Option<u64>,
@@ -128,6 +139,8 @@ pub struct Mission {
     held: String,
     has_hidden: bool,
     most: Option<NanoDollars>,
+    /// The id that a call of another run gives it, and that call.
+    called: Option<(RunId, RunCaller)>,
 }
 
 /// What the calls of a mission's tools are made with.
@@ -136,12 +149,14 @@ struct Bench {
     tools: ToolSet,
     secrets: Vec<Secret>,
     models: Option<AgentModels>,
+    agents: Option<CalledAgents>,
 }
 
 impl Bench {
     fn new(project: &mut OpenProject, agent: &LoadedAgent, carriage: &Carriage) -> Result<Self, Error> {
         let (tools, secrets) = ready_tools(project, agent)?;
-        Ok(Self { tools, secrets, models: AgentModels::new(&agent.definition, carriage, project)? })
+        let agents = CalledAgents::of(project, agent, carriage);
+        Ok(Self { tools, secrets, models: AgentModels::new(&agent.definition, carriage, project)?, agents })
     }
 
     /// The hash of the definitions, the prompts of its tools among them.
@@ -173,7 +188,8 @@ impl Mission {
         let bench = Bench::new(project, agent, &options.carriage)?;
         let policy = bench.policy(agent);
         let turns = project.config.lisp.narrow_turns(agent.definition.turns);
-        let definition = Arc::new(AgentDefinition { turns, ..agent.definition.clone() });
+        let passed = passed_labels(&options.passed);
+        let definition = Arc::new(AgentDefinition { turns, passed, ..agent.definition.clone() });
         let book = project.book()?;
         let prompt = book.prompt(PromptForm::of(&definition).prompt(), None)?;
         let role = project.config.lisp.model.clone();
@@ -210,6 +226,7 @@ impl Mission {
             limits: configured,
             turns: definition.turns,
             shared,
+            passed: options.passed.clone(),
             most: options.most.map(|most| most.0),
             definitions: hex::encode_hex(policy.0),
             arrival: access.asked.arrival,
@@ -250,7 +267,14 @@ impl Mission {
             held,
             has_hidden,
             most,
+            called: None,
         })
+    }
+
+    /// The same as a run that a call of another one starts, under this id.
+    #[must_use]
+    pub fn called(self, id: RunId, caller: RunCaller) -> Self {
+        Self { called: Some((id, caller)), ..self }
     }
 
     /// The agent.
@@ -336,6 +360,11 @@ impl Mission {
         };
         Outcome { ended, attempts }
     }
+}
+
+/// The labels of passed inputs.
+fn passed_labels(passed: &PassedInputs) -> BTreeMap<String, Label> {
+    passed.iter().map(|(name, label)| (name.clone(), label.to_label())).collect()
 }
 
 /// What a mission is made of, be it new or read back.

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use proem_agents::lisp::{
-    AgentDefinition, ProgramEnd as MachineEnd, ProgramMachine, ProgramOutcome, ProgramTerms, parse_agent, policy_hash,
+    AgentDefinition, ProgramEnd as MachineEnd, ProgramMachine, ProgramOutcome, ProgramTerms, SharedTurns, parse_agent,
+    policy_hash,
 };
 use proem_engine::assembly::PromptId;
 use proem_engine::call::NanoDollars;
@@ -26,16 +27,18 @@ use proem_runtime::records::{
     DriveContext, Ledger, Recording, ReplayReport, ResumeIdentity, ResumeRequest, RunEnd, Start, drive_to_the_end,
     replay, resumable, resume,
 };
-use proem_runtime::tools::{ToolModels, ToolPerformer, ToolSet};
+use proem_runtime::tools::{ChildAgents, ToolModels, ToolPerformer, ToolSet};
 use proem_store::Store;
 use proem_store::query::RunDetail;
 use proem_store::record::{Numbers, RunId, content_hash};
 use proem_text::hex;
 use serde_json::{Value as Json, json};
+use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::agent::{LoadedAgent, load_agent, ready_tools};
+use super::children::{CalledAgents, answering_children, question_channel};
 use super::files::read_memory_text;
 use super::models::AgentModels;
 use super::{CheckedProgram, DelimiterRepair, LispSession, LispSource};
@@ -76,6 +79,8 @@ pub struct ProgramJob {
     has_hidden: bool,
     /// The models that its tools ask.
     models: Option<AgentModels>,
+    /// The agents that its tools call.
+    agents: Option<CalledAgents>,
     /// The most that a run may cost by its caller's word.
     most: Option<NanoDollars>,
 }
@@ -105,6 +110,7 @@ impl ProgramJob {
         most: Option<NanoDollars>,
     ) -> Result<Self, Error> {
         let (tools, secrets) = ready_tools(project, &agent)?;
+        let agents = CalledAgents::of(project, &agent, &Carriage::Network).map(|agents| CalledAgents { most, ..agents });
         let models = AgentModels::new(&agent.definition, &Carriage::Network, project)?;
         if let Some(models) = &models {
             let own = hex::encode_hex(agent.policy.0);
@@ -120,6 +126,7 @@ impl ProgramJob {
             key,
             records: CallRecords::Content,
             policy: agent.policy,
+            shared: SharedTurns::of_person(&agent.definition),
         };
         let unwritten = |fault: proem_lisp::Fault| Error::invalid(fault.message().to_owned());
         let meter = || Meter::new(session.limits);
@@ -152,7 +159,7 @@ impl ProgramJob {
             "proem": env!("CARGO_PKG_VERSION"),
             "versions": Versions::TODAY,
         });
-        Ok(Self { agent, tools, secrets, terms, files, settings, inputs, prompt, has_hidden, models, most })
+        Ok(Self { agent, tools, secrets, terms, files, settings, inputs, prompt, has_hidden, models, agents, most })
     }
 
     fn start<'s>(&'s self, id: RunId, policy: &'s str) -> Start<'s> {
@@ -238,12 +245,18 @@ impl ProgramJob {
             }
             let records = if recording.keeps_content() { CallRecords::Content } else { CallRecords::Missing };
             let models = self.models(&booking, Some(&recording))?;
-            let world = ToolPerformer::new(&self.tools, Some(&recording), self.agent.policy).asking(models.as_ref());
+            let (sender, questions) = question_channel();
+            let children = self.agents.as_ref().map(|agents| agents.of_run(recording.id(), sender));
+            let world = ToolPerformer::new(&self.tools, Some(&recording), self.agent.policy)
+                .asking(models.as_ref())
+                .calling(children.as_ref().map(|children| children as &dyn ChildAgents));
             let mut machine = ProgramMachine::new(ProgramTerms { records, ..self.terms.clone() });
             let id = recording.id().short().to_owned();
             let context = DriveContext { world: &world, bounds: &bounds, recording: &recording };
-            let asking = async |asked: &[Question]| ask(&id, asked).await;
-            let outcome = drive_to_the_end(&mut machine, from, context, asking).await?;
+            let ask = Mutex::new(ask);
+            let asking = async |asked: &[Question]| (ask.lock().await)(&id, asked).await;
+            let drive = drive_to_the_end(&mut machine, from, context, asking);
+            let outcome = answering_children(drive, questions, &ask).await?;
             Ok(self.finish(outcome, (&recording, models.as_ref()), began, notes).await)
         };
         let report = report.await;
@@ -397,7 +410,7 @@ impl ResumedProgram {
         &self,
         project: &OpenProject,
         way: ResumeIdentity,
-        mut ask: impl AsyncFnMut(&str, &[Question]) -> Result<Vec<QuestionAnswer>, Error>,
+        ask: impl AsyncFnMut(&str, &[Question]) -> Result<Vec<QuestionAnswer>, Error>,
         (stop, notes): (&CancellationToken, &mut Vec<Note>),
     ) -> Result<ProgramReport, Error> {
         let (job, old) = (&self.job, &self.detail.row);
@@ -420,12 +433,18 @@ impl ResumedProgram {
             let start = Start { parent, steps: resumed.step, ..job.start(id, &policy) };
             let recording = Recording::new(&kept, &start);
             let models = job.models(&booking, Some(&recording))?;
-            let world = ToolPerformer::new(&job.tools, Some(&recording), job.agent.policy).asking(models.as_ref());
+            let (sender, questions) = question_channel();
+            let children = job.agents.as_ref().map(|agents| agents.of_run(recording.id(), sender));
+            let world = ToolPerformer::new(&job.tools, Some(&recording), job.agent.policy)
+                .asking(models.as_ref())
+                .calling(children.as_ref().map(|children| children as &dyn ChildAgents));
             let bounds = bounds(stop);
             let context = DriveContext { world: &world, bounds: &bounds, recording: &recording };
             let id = recording.id().short().to_owned();
-            let asking = async |asked: &[Question]| ask(&id, asked).await;
-            let outcome = resumed.to_the_end(&mut machine, context, asking).await?;
+            let ask = Mutex::new(ask);
+            let asking = async |asked: &[Question]| (ask.lock().await)(&id, asked).await;
+            let drive = resumed.to_the_end(&mut machine, context, asking);
+            let outcome = answering_children(drive, questions, &ask).await?;
             job.finish(outcome, (&recording, models.as_ref()), began, notes).await
         };
         notes.extend(booking.end().await);
@@ -445,6 +464,7 @@ pub async fn replay_program(store: &Store, project: &OpenProject, detail: &RunDe
     }
     let RecordedProgram { session, checked, definition, .. } = recorded;
     let terms = ProgramTerms {
+        shared: SharedTurns::of_person(&definition),
         agent: Arc::new(definition),
         program: Arc::clone(&checked.program),
         context: session.context.clone(),

@@ -28,6 +28,8 @@ pub(crate) enum ReferenceDocument {
     DoctorSchema,
     /// The JSON Schema of `find --json`
     FindSchema,
+    /// The JSON Schema of `lisp agent --json`
+    LispAgentSchema,
     /// The JSON Schema of `lisp check --json`
     LispCheckSchema,
     /// The JSON Schema of `lisp run --json`
@@ -57,6 +59,9 @@ pub(super) fn print_reference(document: ReferenceDocument) -> Result<ExitCode, C
         }
         ReferenceDocument::DoctorSchema => format!("{}\n", json::pretty(&schema_for!(doctor::DoctorOutput).to_value())),
         ReferenceDocument::FindSchema => format!("{}\n", json::pretty(&schema_for!(FindOutput).to_value())),
+        ReferenceDocument::LispAgentSchema => {
+            format!("{}\n", json::pretty(&schema_for!(lisp::step::LispAgentOutput).to_value()))
+        }
         ReferenceDocument::LispCheckSchema => {
             format!("{}\n", json::pretty(&schema_for!(lisp::output::LispCheckOutput).to_value()))
         }

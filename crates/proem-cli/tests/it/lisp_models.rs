@@ -178,3 +178,32 @@ fn a_file_with_a_question_that_can_not_be_asked_is_refused_with_its_place() {
         assert!(refused.contains(expected), "{tool}: {refused}");
     }
 }
+
+/// Agents' files, each under its name.
+fn check_agents(files: &[(&str, &str)]) -> (i32, String) {
+    let fixture = Fixture::folder();
+    for (name, text) in files {
+        fixture.write(&format!("{name}.agent.toml"), &format!("version = 1\nname = \"{name}\"\n{text}\n"));
+    }
+    let run = fixture.proem(&["lisp", "agent", "check", "a.agent.toml"]);
+    (run.code(), run.stderr().to_owned())
+}
+
+#[test]
+fn an_agent_that_calls_its_caller_or_goes_too_deep_is_refused_when_its_file_is_read() {
+    let call = |file: &str| {
+        format!("[tools.x]\nsignature = \"() -> :any\"\ndescription = \"x\"\nagent = {{ file = \"{file}.agent.toml\" }}")
+    };
+    let (a, b, c, d) = (call("b"), call("c"), call("d"), call("a"));
+    assert_eq!(check_agents(&[("a", &a), ("b", &b), ("c", "")]).0, 0);
+    let (code, text) = check_agents(&[("a", &a), ("b", &d)]);
+    assert!(code == 2 && text.contains("agents can't go in circles"), "{text}");
+    let (code, text) = check_agents(&[("a", &a), ("b", &call("./b"))]);
+    assert!(code == 2 && text.contains("agents can't go in circles"), "itself: {text}");
+    let (code, text) = check_agents(&[("a", &a), ("b", &b), ("c", &c), ("d", "")]);
+    assert!(code == 2 && text.contains("on more than 3 levels"), "{text}");
+    let (code, text) = check_agents(&[("a", &a)]);
+    assert!(code == 2 && text.contains("could not read the agent `b.agent.toml`"), "{text}");
+    let (code, text) = check_agents(&[("a", &a), ("b", "signature = \"(day :string) -> :int\"")]);
+    assert!(code == 2 && text.contains("its signature is () -> :any, and that of"), "{text}");
+}

@@ -52,6 +52,8 @@ mod incident;
 mod init;
 mod learning;
 mod lisp;
+mod lisp_agent;
+mod lisp_children;
 mod lisp_models;
 mod lisp_tools;
 mod local_models;

@@ -123,6 +123,18 @@ pub struct ToolUse {
     /// The effect of which this is another attempt: both have one key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats: Option<EffectId>,
+    /// What an agent may use that answers it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grant: Option<AgentGrant>,
+}
+
+/// What an agent may use that is called by another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentGrant {
+    /// The turns that are left of those that all of them share.
+    pub turns: u32,
+    /// Its level: 1 is an agent that nobody called.
+    pub depth: u32,
 }
 
 /// Where what a call says came from.
@@ -158,6 +170,15 @@ pub enum ToolOutcome {
         /// How that came to be, in our words.
         message: String,
     },
+    /// An agent answered it, or did not.
+    OfAgent {
+        /// What came of it.
+        outcome: Box<Self>,
+        /// The turns that it and the agents that it called took.
+        turns: u32,
+        /// The label of what it answered: that of all that its model was shown, too.
+        label: CallLabel,
+    },
     /// It was begun or could have been, and what carries it out is missing or used up.
     Unavailable {
         /// The lack.
@@ -165,6 +186,17 @@ pub enum ToolOutcome {
         /// The same in our words.
         message: String,
     },
+}
+
+impl ToolOutcome {
+    /// What came of the call, whoever answered it.
+    #[must_use]
+    pub fn own(&self) -> &Self {
+        match self {
+            Self::OfAgent { outcome, .. } => outcome.own(),
+            other => other,
+        }
+    }
 }
 
 /// Why a model or an agent could not answer a call.

@@ -45,6 +45,8 @@ pub(super) enum ReadyKind {
     Recorded(RecordedResults),
     /// A question, which the run's models have.
     Model,
+    /// Another agent, which the run's children have.
+    Agent,
 }
 
 /// A command with its program, folder and environment.
@@ -107,7 +109,7 @@ fn ready_kind(name: &str, definition: &ToolDefinition, place: &ToolPlace<'_>) ->
             RecordedResults::read(text).map(ReadyKind::Recorded).map_err(|why| format!("`{file}`: {why}"))
         }
         ToolKind::Model(_) => Ok(ReadyKind::Model),
-        ToolKind::Agent { .. } => Err("a tool that runs another agent is not carried out here".to_owned()),
+        ToolKind::Agent { .. } => Ok(ReadyKind::Agent),
     }
 }
 

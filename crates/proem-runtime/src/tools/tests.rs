@@ -41,13 +41,14 @@ fn end_words(end: AttemptEnd) -> String {
         AttemptEnd::Unbegun(why) => format!("unbegun {why}"),
         AttemptEnd::Refused(why) => format!("refused {why}"),
         AttemptEnd::Doubtful(why) => format!("doubtful {why}"),
+        AttemptEnd::OfAgent(outcome) => format!("agent {outcome:?}"),
         AttemptEnd::Lacking(lack, why) => format!("lacking {lack:?} {why}"),
     }
 }
 
 fn tool_use(tool: &str, arguments: &Json, power: ToolPower) -> ToolUse {
     let (tool, arguments) = (tool.to_owned(), arguments.to_string());
-    ToolUse { tool, arguments, power, labels: ToolLabels::default(), approval: None, repeats: None }
+    ToolUse { tool, arguments, power, labels: ToolLabels::default(), approval: None, repeats: None, grant: None }
 }
 
 async fn try_once(set: &ToolSet, tool: &str, arguments: &Json) -> String {

@@ -103,8 +103,8 @@ impl AgentReader<'_> {
         let retries = of.get("retries").and_then(|value| self.reader.number(value, MAX_RETRIES)).unwrap_or(0);
         let (power, family) = match &kind {
             Some(ToolKind::Model(_)) => (ToolPower::Free, "model"),
-            // Until its file is read, it may do whatever an agent may do.
-            Some(ToolKind::Agent { .. }) => (ToolPower::Effectful, "agent"),
+            // A second call under the same key goes on with the run that the first one began.
+            Some(ToolKind::Agent { .. }) => (ToolPower::Idempotent, "agent"),
             _ => (self.power(of), "tool"),
         };
         let (label, triggered_by) = (self.read_result_label((family, name), of), self.sources(of.get("triggered_by")));
@@ -116,7 +116,8 @@ impl AgentReader<'_> {
             self.check_answered(tool, &kind, &signature);
         }
         let takes_secrets = signature.parameters().any(|parameter| parameter.starts_with('_'));
-        let terms = CallTerms { triggered_by, accepts, takes_secrets };
+        let is_decided_within = matches!(kind, ToolKind::Agent { .. });
+        let terms = CallTerms { triggered_by, accepts, takes_secrets, is_decided_within };
         Some(ToolDefinition { signature, description, timeout_seconds, retries, power, label, terms, parameters, kind })
     }
 
@@ -151,7 +152,9 @@ impl AgentReader<'_> {
 
     /// A tool that a model or an agent answers: code knows its flags, and a model is shown nothing hidden.
     fn check_answered(&mut self, tool: &ToolTable<'_>, kind: &ToolKind, signature: &Signature) {
-        for flag in KNOWN_FLAGS {
+        // An agent's own file says how long it goes on.
+        let of_agents = ["timeout_seconds", "retries"].into_iter().filter(|_| matches!(kind, ToolKind::Agent { .. }));
+        for flag in KNOWN_FLAGS.into_iter().chain(of_agents) {
             if let Some(value) = tool.of.get(flag) {
                 let message = format!("a tool with `{}` has no `{flag}`; leave it out", kind.as_str());
                 self.reader.problem(message, value.span());

@@ -110,13 +110,17 @@ pub(super) struct ProgramState {
     /// Whether the run ends with it.
     #[serde(default)]
     pub(super) is_stopped: bool,
+    /// The turns that are left for the agents that it calls.
+    #[serde(default)]
+    pub(super) turns_left: u32,
 }
 
 impl ProgramState {
     pub(super) fn new() -> Self {
         let (phase, printed, calls) = (Phase::New, String::new(), Vec::new());
         let (shown, failed) = (CallLabel::default(), CallLabel::default());
-        Self { phase, questions: 0, next: 0, printed, calls, shown, failed, is_returned: false, is_stopped: false }
+        let (questions, next, turns_left, is_returned, is_stopped) = (0, 0, 0, false, false);
+        Self { phase, questions, next, printed, calls, shown, failed, is_returned, is_stopped, turns_left }
     }
 
     pub(super) fn write(&self, machine: &Machine, key: &StateKey) -> Result<Json, Error> {
@@ -181,4 +185,49 @@ const fn gear(byte: u8) -> u64 {
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     mixed ^ (mixed >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Bytes that look drawn at random, always the same.
+    fn bytes(length: usize) -> Vec<u8> {
+        let mut mixed = 7_u64;
+        let next = |_| {
+            mixed = mixed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            mixed.to_be_bytes()[0]
+        };
+        (0..length).map(next).collect()
+    }
+
+    #[test]
+    fn a_small_change_leaves_most_pieces_as_they_were() {
+        let before = bytes(2 << 20);
+        let known: BTreeSet<&[u8]> = pieces_of_state(&before).into_iter().collect();
+        assert!((30..200).contains(&known.len()), "{}", known.len());
+        let mut after = before.clone();
+        after.splice(1_000_000..1_000_000, [1, 2, 3]);
+        after[5] ^= 1;
+        let changed = pieces_of_state(&after).into_iter().filter(|piece| !known.contains(piece)).count();
+        assert!((1..=4).contains(&changed), "{changed}");
+    }
+
+    #[test]
+    fn bytes_that_are_all_alike_have_pieces_within_the_limit() {
+        assert!(pieces_of_state(&vec![0; 1 << 20]).iter().all(|piece| piece.len() <= PIECES.1));
+        assert!(pieces_of_state(&[]).is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_are_the_bytes(seed in 0_usize..300_000) {
+            let all = bytes(seed);
+            prop_assert_eq!(pieces_of_state(&all).concat(), all);
+        }
+    }
 }

@@ -93,6 +93,7 @@ impl TurnsMachine<'_> {
         let usage = MissionUsage {
             duration_ms: u64::try_from(took).unwrap_or(0),
             turns: u32::try_from(state.turns.len()).unwrap_or(u32::MAX),
+            all_turns: state.spent,
             fuel: is_known.then_some(fuel),
             bytes: state.most_bytes.filter(|_| is_known),
             tool_calls: u32::try_from(calls).unwrap_or(u32::MAX),

@@ -104,6 +104,8 @@ pub struct MissionUsage {
     pub duration_ms: u64,
     /// Its turns.
     pub turns: u32,
+    /// Its turns and those of the agents that it called.
+    pub all_turns: u32,
     /// Units of fuel of all programs. Unknown where they would tell of a secret.
     pub fuel: Option<u64>,
     /// The most bytes of values at the end of a program. Unknown where they would tell of a secret.

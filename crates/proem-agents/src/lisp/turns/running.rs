@@ -16,7 +16,7 @@ use super::feedback::{Feedback, first_characters};
 use super::record::{StepFailure, TurnCall, TurnKind, TurnProblem, TurnRecord, reason};
 use super::state::{LastFailure, MissionPhase, ToldTurn};
 use super::{MissionStep, TurnsMachine};
-use crate::lisp::program::{ProgramEnd, ProgramMachine, ProgramOutcome, ProgramTerms, TurnStart};
+use crate::lisp::program::{ProgramEnd, ProgramMachine, ProgramOutcome, ProgramTerms, SharedTurns, TurnStart};
 
 /// So many problems that secrets had a part in end a mission: each may tell a little about them.
 const MOST_HIDDEN_PROBLEMS: u32 = 2;
@@ -68,7 +68,14 @@ impl TurnsMachine<'_> {
             key: self.terms.key.clone(),
             records: self.terms.records,
             policy: self.terms.policy,
+            shared: SharedTurns { turns: self.turns_left(), depth: self.terms.shared.depth },
         }
+    }
+
+    /// The turns that are left for the agents that its programs call: this one counts by its end.
+    fn turns_left(&self) -> u32 {
+        let all = self.terms.shared.turns.min(self.terms.agent.turns.turn_budget);
+        all.saturating_sub(self.state.spent)
     }
 
     /// Checks a program, and runs it if nothing speaks against it.
@@ -180,11 +187,15 @@ impl TurnsMachine<'_> {
         let now = self.state.now;
         let (EventKind::Performed { results }, Some(turn)) = (what, self.state.turns.last_mut()) else { return };
         for (id, result) in results {
+            if let EffectResult::Tool { outcome: ToolOutcome::OfAgent { turns, .. } } = result {
+                self.state.spent = self.state.spent.saturating_add(*turns);
+            }
             let Some(call) = turn.calls.iter_mut().find(|call| call.effect == *id) else { continue };
             let (word, text) = match result {
-                EffectResult::Tool { outcome } => match outcome {
+                EffectResult::Tool { outcome } => match outcome.own() {
                     ToolOutcome::Answered { result } => ("answered", result.as_str()),
                     ToolOutcome::Failed { message } => ("failed", message.as_str()),
+                    ToolOutcome::OfAgent { .. } => continue,
                     ToolOutcome::Denied { message } => ("denied", message.as_str()),
                     ToolOutcome::Unknown { message } => ("unknown", message.as_str()),
                     ToolOutcome::Unavailable { message, .. } => ("unavailable", message.as_str()),

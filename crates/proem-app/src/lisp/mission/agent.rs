@@ -17,12 +17,12 @@ use proem_llm::secret::Secret;
 use proem_runtime::driver::ObjectPerform;
 use proem_runtime::records::{Recording, Start};
 use proem_runtime::tools::ToolModels;
-use proem_store::record::RunId;
+use proem_store::record::{RunCaller, RunId};
 use serde::Deserialize as _;
 use serde_json::Value as Json;
 
 use super::world::MissionWorld;
-use super::{KIND, MadeMission, Mission, MissionReport, MissionSettings, bench_of_today, held_to};
+use super::{KIND, MadeMission, Mission, MissionReport, MissionSettings, bench_of_today, held_to, passed_labels};
 use crate::agents::access::{ContractedPrompt, ModelAccess, RunTerms, lessons_shown};
 use crate::agents::basis::{RecordedPrompt, RecordedTexts};
 use crate::agents::record::RunRecord;
@@ -30,6 +30,7 @@ use crate::agents::{
     Agent, AgentEnd, AgentMachine, AgentRun, EndedRun, OutcomeAdapter, ReadBack, RunResult, Today, WorldParts,
 };
 use crate::error::Error;
+use crate::lisp::children::CalledAgents;
 use crate::lisp::files::read_memory_text;
 use crate::lisp::running::{INPUT, MEMORY};
 use crate::message::Message;
@@ -69,6 +70,7 @@ async fn read_mission(record: &RunRecord<'_>) -> Result<(Mission, Option<String>
     let file = if texts.files.contains_key("agent.toml") { "agent.toml" } else { "agent.json" };
     let mut definition = parse_agent(file, text(file)?).map_err(|error| error.to_string())?;
     definition.turns = settings.turns;
+    definition.passed = passed_labels(&settings.passed);
     let limits = definition.narrow_limits(settings.limits.limits());
     let context = read_json(text(INPUT)?, &mut Meter::new(limits)).map_err(|problem| problem.diagnostic.message)?;
     let memory = read_memory_text(text(MEMORY)?, &limits).map_err(|why| why.to_string())?;
@@ -153,6 +155,15 @@ impl AgentRun for Mission {
         self.access.also = bench.endpoints();
         self.bench = Some(bench);
         Ok(())
+    }
+
+    fn called(&self) -> Option<(RunId, RunCaller)> {
+        self.called.clone()
+    }
+
+    fn called_agents(&self) -> Option<CalledAgents> {
+        let agents = self.bench.as_ref().and_then(|bench| bench.agents.clone())?;
+        Some(CalledAgents { most: self.most, ..agents })
     }
 
     fn tool_models<'w>(

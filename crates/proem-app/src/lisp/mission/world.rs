@@ -26,7 +26,7 @@ pub(super) struct MissionWorld<'w> {
 
 impl<'w> MissionWorld<'w> {
     pub(super) fn new(tools: &'w ToolSet, tied: WorldParts<'w>, policy: PolicyHash) -> Self {
-        let tools = ToolPerformer::new(tools, tied.recording, policy).asking(tied.models);
+        let tools = ToolPerformer::new(tools, tied.recording, policy).asking(tied.models).calling(tied.agents);
         Self { calls: tied.calls, tools }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 use proem_agents::lisp::{AgentDefinition, ProgramOutcome, ToolDefinition};
 use proem_app::lisp::agent::{find_agent, load_agent, read_agent};
 use proem_app::lisp::models::asks_book;
@@ -17,6 +17,7 @@ use proem_engine::run::{Question, QuestionAnswer, ToolPower};
 use proem_text::json;
 use serde_json::{Value as Json, json};
 
+use super::mission::{MissionArgs, run_mission};
 use crate::commands::run::calling;
 use crate::failure::CommandFailure;
 use crate::ui::{self, count_with_noun};
@@ -28,15 +29,24 @@ Examples:
 
 Nothing is trusted or called by a check. Exit code 2: a file has problems.";
 
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(crate) struct AgentArgs {
+    #[command(subcommand)]
+    command: Option<AgentCommand>,
+    #[command(flatten)]
+    mission: MissionArgs,
+}
+
 #[derive(Debug, Subcommand)]
-pub(crate) enum AgentCommand {
+enum AgentCommand {
     /// List what is wrong with agents' files, and what their tools may do
     #[command(after_help = CHECK_EXAMPLES)]
     Check(AgentCheckArgs),
 }
 
 #[derive(Debug, Parser)]
-pub(crate) struct AgentCheckArgs {
+struct AgentCheckArgs {
     /// Agents' files, such as `orders.agent.toml`, or names in `.proem/agents` or your own folder of agents
     #[arg(required = true)]
     files: Vec<PathBuf>,
@@ -48,8 +58,14 @@ pub(crate) struct AgentCheckArgs {
     json: bool,
 }
 
-pub(super) fn run_lisp_agent(command: &AgentCommand) -> Result<ExitCode, CommandFailure> {
-    let AgentCommand::Check(args) = command;
+pub(super) fn run_lisp_agent(args: &AgentArgs) -> Result<ExitCode, CommandFailure> {
+    match &args.command {
+        Some(AgentCommand::Check(args)) => check_agents(args),
+        None => run_mission(&args.mission),
+    }
+}
+
+fn check_agents(args: &AgentCheckArgs) -> Result<ExitCode, CommandFailure> {
     let (mut checked, mut failures) = (Vec::new(), Vec::new());
     for named in &args.files {
         let path = match named.is_file() {

@@ -57,15 +57,15 @@ fn branch(shown: &RunView<'_>, call: &ToolCallRow, (is_last, full): (bool, bool)
         leaf("arguments", &one_line_text(arguments, full));
     }
     leaf("from     ", &ui::terminal_safe(&sources(&call.labels)));
-    match outcome(shown, call) {
-        Some(ToolOutcome::Answered { result }) => leaf("result   ", &one_line_text(&result, full)),
+    match outcome(shown, call).as_ref().map(ToolOutcome::own) {
+        Some(ToolOutcome::Answered { result }) => leaf("result   ", &one_line_text(result, full)),
         Some(
             ToolOutcome::Failed { message }
             | ToolOutcome::Denied { message }
             | ToolOutcome::Unknown { message }
             | ToolOutcome::Unavailable { message, .. },
-        ) => leaf("why      ", &one_line_text(&message, full)),
-        None => {}
+        ) => leaf("why      ", &one_line_text(message, full)),
+        Some(ToolOutcome::OfAgent { .. }) | None => {}
     }
     for (index, asked) in calls_within(shown, call) {
         leaf("model    ", &model_words(index, asked));
