@@ -16,4 +16,6 @@ pub use self::definition::{
 };
 pub use self::file::{AGENT_SCHEMA, MAX_AGENT_FILE, parse_agent};
 pub use self::model::{ModelQuestion, question_prompt};
-pub use self::program::{ProgramEnd, ProgramMachine, ProgramOutcome, ProgramTerms, SharedTurns, TurnStart, policy_hash};
+pub use self::program::{
+    ProgramEnd, ProgramMachine, ProgramOutcome, ProgramTerms, SharedTurns, TurnStart, policy_hash,
+};

@@ -13,10 +13,10 @@ mod set;
 
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use proem_engine::effect::PolicyHash;
 use proem_engine::policy::{CallRecords, CallRequest, CallRuling, Permit, call_key, decide_call};
 use proem_engine::run::{Effect, EffectId, EffectResult, ToolLack, ToolOutcome, ToolPower, ToolUse};
-use futures_util::future::BoxFuture;
 use tokio::sync::{Mutex, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -88,7 +88,15 @@ impl<'t> ToolPerformer<'t> {
     /// The calls of a run with these tools. `recording` is `None` where none is kept.
     #[must_use]
     pub fn new(tools: &'t ToolSet, recording: Option<&'t Recording<'t>>, policy: PolicyHash) -> Self {
-        Self { tools, recording, policy, models: None, agents: None, at_once: Semaphore::new(AT_ONCE), order: Mutex::new(()) }
+        Self {
+            tools,
+            recording,
+            policy,
+            models: None,
+            agents: None,
+            at_once: Semaphore::new(AT_ONCE),
+            order: Mutex::new(()),
+        }
     }
 
     /// The same with models that its tools may ask.

@@ -7,7 +7,9 @@
 
 use std::sync::Arc;
 
-use proem_agents::lisp::{ProgramEnd, ProgramMachine, ProgramOutcome, ProgramTerms, SharedTurns, parse_agent, policy_hash};
+use proem_agents::lisp::{
+    ProgramEnd, ProgramMachine, ProgramOutcome, ProgramTerms, SharedTurns, parse_agent, policy_hash,
+};
 use proem_engine::policy::CallRecords;
 use proem_engine::run::{
     Effect, EffectId, EffectResult, Event, EventKind, Machine, Question, QuestionAnswer, Step, Time, ToolOutcome,

@@ -25,9 +25,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::agent::{LoadedAgent, load_agent};
 use super::mission::{self, Mission, MissionInput, MissionOptions, MissionReport, PassedInputs};
+use crate::agents::RunResult;
 use crate::agents::record::RunRecord;
 use crate::agents::running::{Resumption, start_run};
-use crate::agents::RunResult;
 use crate::error::Error;
 use crate::places::Places;
 use crate::project::{BookReading, OpenProject};
@@ -143,9 +143,7 @@ impl ChildAgents for ChildRuns {
             });
             match ran.await {
                 Ok(Ok(outcome)) => outcome,
-                Ok(Err(error)) => {
-                    ToolOutcome::Failed { message: show::terminal_str(&error.to_string()).into_string() }
-                }
+                Ok(Err(error)) => ToolOutcome::Failed { message: show::terminal_str(&error.to_string()).into_string() },
                 Err(error) => ToolOutcome::Unknown { message: format!("its run broke off: {error}") },
             }
         })

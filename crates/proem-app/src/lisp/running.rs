@@ -110,7 +110,8 @@ impl ProgramJob {
         most: Option<NanoDollars>,
     ) -> Result<Self, Error> {
         let (tools, secrets) = ready_tools(project, &agent)?;
-        let agents = CalledAgents::of(project, &agent, &Carriage::Network).map(|agents| CalledAgents { most, ..agents });
+        let agents =
+            CalledAgents::of(project, &agent, &Carriage::Network).map(|agents| CalledAgents { most, ..agents });
         let models = AgentModels::new(&agent.definition, &Carriage::Network, project)?;
         if let Some(models) = &models {
             let own = hex::encode_hex(agent.policy.0);

@@ -192,7 +192,9 @@ fn check_agents(files: &[(&str, &str)]) -> (i32, String) {
 #[test]
 fn an_agent_that_calls_its_caller_or_goes_too_deep_is_refused_when_its_file_is_read() {
     let call = |file: &str| {
-        format!("[tools.x]\nsignature = \"() -> :any\"\ndescription = \"x\"\nagent = {{ file = \"{file}.agent.toml\" }}")
+        format!(
+            "[tools.x]\nsignature = \"() -> :any\"\ndescription = \"x\"\nagent = {{ file = \"{file}.agent.toml\" }}"
+        )
     };
     let (a, b, c, d) = (call("b"), call("c"), call("d"), call("a"));
     assert_eq!(check_agents(&[("a", &a), ("b", &b), ("c", "")]).0, 0);

@@ -11,8 +11,8 @@ use proem_store::failpoint;
 use crate::fixture::{Fixture, Run};
 use crate::guide;
 use crate::records::sql;
-use crate::views;
 use crate::run::set_up;
+use crate::views;
 
 /// A server that counts how often each number came, and under which keys.
 struct Oracle {
@@ -238,7 +238,9 @@ fn killed_with_a_large_input(oracle: &Oracle) -> Fixture {
 fn the_parts_of_a_large_state_are_stored_once_and_go_with_the_run() {
     let oracle = Oracle::new();
     let fixture = killed_with_a_large_input(&oracle);
-    let count = |of: &str| sql(&fixture, &format!("SELECT format('%d', count(*)) FROM states WHERE {of}"))[0].parse::<usize>().unwrap();
+    let count = |of: &str| {
+        sql(&fixture, &format!("SELECT format('%d', count(*)) FROM states WHERE {of}"))[0].parse::<usize>().unwrap()
+    };
     let (all, old) = (count("1"), count("at < (SELECT at FROM snapshots)"));
     assert!(all > 10 && old * 10 > all * 6, "most parts are those of an earlier state: {old} of {all}");
     let sealed = sql(&fixture, "SELECT format('%d', max(length(sealed))) FROM snapshots")[0].parse::<usize>().unwrap();

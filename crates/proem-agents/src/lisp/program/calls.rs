@@ -2,7 +2,9 @@
 
 use proem_engine::Error;
 use proem_engine::policy::{CallRequest, CallRuling, call_key, decide_call};
-use proem_engine::run::{AgentGrant, CallLabel, Effect, EffectId, EffectResult, ToolLabels, ToolLack, ToolOutcome, ToolUse};
+use proem_engine::run::{
+    AgentGrant, CallLabel, Effect, EffectId, EffectResult, ToolLabels, ToolLack, ToolOutcome, ToolUse,
+};
 use proem_guard::show;
 use proem_lisp::{
     Meter, Reason, SignatureProblem, ToolAnswer, ToolCall, Value, is_equal, label_secret_fields, read_json, write_json,
@@ -111,10 +113,7 @@ impl ProgramMachine {
     /// The calls that may be made, as effects. Of agents one at a time, so that each is granted the turns that are left.
     pub(super) fn begin_calls(&mut self) -> Vec<(EffectId, Effect)> {
         let mut effects = Vec::new();
-        let grant = AgentGrant {
-            turns: self.state.turns_left,
-            depth: self.terms.shared.depth.saturating_add(1),
-        };
+        let grant = AgentGrant { turns: self.state.turns_left, depth: self.terms.shared.depth.saturating_add(1) };
         let mut has_agent = false;
         for planned in &mut self.state.calls {
             let (CallStage::Ready, Some(call)) = (&planned.stage, &mut planned.call) else { continue };

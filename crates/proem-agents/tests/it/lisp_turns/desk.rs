@@ -119,9 +119,8 @@ struct BookTurns {
     chosen: ChosenPrompt,
 }
 
-static BOOK: LazyLock<Prompt> = LazyLock::new(|| {
-    Book::new(vec![embedded_book()]).unwrap().prompt(PromptForm::Agent.prompt(), None).unwrap()
-});
+static BOOK: LazyLock<Prompt> =
+    LazyLock::new(|| Book::new(vec![embedded_book()]).unwrap().prompt(PromptForm::Agent.prompt(), None).unwrap());
 
 impl TurnPrompt for BookTurns {
     fn request(&self, turns: &[TurnText]) -> Result<PreparedRequest, Error> {
