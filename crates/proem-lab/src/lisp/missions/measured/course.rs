@@ -17,7 +17,7 @@ use proem_engine::run::{
 };
 use proem_engine::tokens::{OpenAi, TokenCounter as _};
 use proem_guard::{Guard, InstallationKey, Policy, Untrusted};
-use proem_lisp::{Limits, Meter, StateKey, Value, label_secret_fields, read_json, write_json};
+use proem_lisp::{Limits, Meter, StateKey, Value, read_json, write_json};
 use proem_text::Label;
 use serde_json::Value as Json;
 
@@ -151,7 +151,8 @@ impl MissionBench {
             counter: &OpenAi::O200k,
             shared: SharedTurns { turns, depth: 1 },
         };
-        let secrets = secret_texts(&context);
+        let input: Json = serde_json::from_str(&case.input).map_err(|error| error.to_string())?;
+        let secrets = secret_texts(&input, false);
         ScriptedRun { case, agent: &definition, answers: answers.iter(), secrets, course: Course::new() }
             .finish(TurnsMachine::new(terms))
     }
@@ -170,11 +171,16 @@ impl Course {
     }
 }
 
-/// The texts of an input that must stay hidden.
-fn secret_texts(context: &Value) -> Vec<String> {
-    let labelled = label_secret_fields(context.clone());
-    let secret = labelled.entries().filter(|(_, value)| value.own_label().is_secret());
-    secret.filter_map(|(_, value)| value.unlabelled().as_str().map(str::to_owned)).collect()
+/// The texts of an input that must stay hidden: those under names that begin with `_`, at any depth.
+fn secret_texts(value: &Json, is_hidden: bool) -> Vec<String> {
+    match value {
+        Json::String(text) if is_hidden => vec![text.clone()],
+        Json::Array(items) => items.iter().flat_map(|item| secret_texts(item, is_hidden)).collect(),
+        Json::Object(fields) => {
+            fields.iter().flat_map(|(name, field)| secret_texts(field, is_hidden || name.starts_with('_'))).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// A run with a model that answers one text after the other, and tools that answer what their file has.
