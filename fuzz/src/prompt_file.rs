@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use proem_engine::ErrorKind;
 use proem_engine::assemble::{AssemblyOptions, assemble_request};
 use proem_engine::input::Inputs;
-use proem_engine::ordered::OrderedJson;
+use proem_engine::ordered_json::OrderedJson;
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::compat::{Dotprompt, RenderData};
 use proem_engine::prompt::file::PartialText;

@@ -4,13 +4,13 @@
 //! Invariants: everything that is wrong with a file is listed at once; what is not known counts as bad, so a failure is
 //! never taken for a success. No text of a file reaches a message but escaped and cut.
 
-mod found;
+mod foreign_json;
 mod history;
 mod lessons;
 mod registry;
 mod signals;
 
-pub use self::found::quote_json_name;
+pub use self::foreign_json::quote_json_name;
 pub use self::history::read_failure_history;
 pub use self::lessons::{Lessons, TaughtBy};
 pub use self::registry::registry;

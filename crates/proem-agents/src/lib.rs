@@ -5,7 +5,7 @@
 pub mod adapt;
 pub mod assemble;
 pub mod lisp;
-pub mod prompted;
+pub mod prompt_call;
 pub mod risk;
 pub mod screen;
 pub mod words;

@@ -10,7 +10,7 @@ mod pipe;
 
 use std::sync::Arc;
 
-use proem_engine::ordered::OrderedJson;
+use proem_engine::ordered_json::OrderedJson;
 use proem_text::OrderedMap;
 
 pub use self::attachment::{Attachment, Picture, QuestionFiles, mentioned_files, read_attachments};

@@ -12,15 +12,15 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use proem_agents::assemble::gathered::{PlaceFacts, RuleText};
 use proem_agents::assemble::output::{Extra, capability_tokens, degraded_reasons};
+use proem_agents::assemble::place_facts::{PlaceFacts, RuleText};
 use proem_agents::assemble::settings::ContextDepth;
 use proem_agents::assemble::{AssemblyAccount, AssemblyRequest, PROMPT, Task, assemble_task_prompt};
 use proem_agents::screen::{Screening, ScreeningNote as Screened};
 use proem_engine::budget::AnswerLength;
 use proem_engine::cache::{CachePlan, plan};
 use proem_engine::profile::Profiles;
-use proem_engine::prompt::loaded::Prompt;
+use proem_engine::prompt::compiled_prompt::Prompt;
 use proem_engine::providers::{Model, Provider, Providers};
 use proem_engine::tokens::CachingCounter;
 use proem_engine::versions::Versions;

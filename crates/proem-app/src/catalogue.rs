@@ -1,8 +1,8 @@
 //! Reads a project's catalogue with what this user approved of it.
 
 mod approving;
+mod manifest_file;
 mod refreshing;
-mod stored;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,8 +23,8 @@ use crate::project::{BookReading, OpenProject};
 use crate::trust::{RepositoryTrust, TrustStore, sha256_hex};
 
 pub use approving::{Approving, found_in, wanted_entries};
+pub use manifest_file::{embedded_manifest, read_manifest, write_manifest};
 pub use refreshing::{CatalogueRefresh, refresh};
-pub use stored::{embedded_manifest, read_manifest, write_manifest};
 
 /// How many problems are told as notes.
 const MAX_NOTES: usize = 8;

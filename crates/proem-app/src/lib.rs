@@ -39,7 +39,7 @@ pub mod scan;
 pub mod secrets;
 pub mod select;
 pub mod selecting;
-pub mod shipped;
+pub mod shipped_agents;
 mod state_file;
 pub mod tokens;
 pub mod triage;

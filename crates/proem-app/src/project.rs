@@ -1,6 +1,6 @@
 //! The project around a folder: its root, what this user trusts in it, its configuration and book.
 
-mod restricted;
+mod restrictions;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -19,7 +19,7 @@ use proem_runtime::git::{
 };
 use proem_runtime::{Environment, TrustedFile, delimiting_key};
 
-use self::restricted::restrict;
+use self::restrictions::restrict;
 use crate::config::effects::EffectsFile;
 use crate::config::{CatalogueFiles, Config, TriageFile};
 use crate::error::Error;

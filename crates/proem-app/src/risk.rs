@@ -12,7 +12,7 @@ pub mod assessing;
 pub mod feedback;
 pub mod grounds;
 pub mod investigating;
-mod made;
+mod investigation_settings;
 pub mod options;
 mod prompts;
 mod recording;

@@ -4,13 +4,13 @@
 //! records, asked as often as there are inputs, and ended.
 
 pub mod agent;
-pub mod asking;
 pub mod batch;
+pub mod course;
 pub mod input;
 mod journal;
-pub mod made;
-pub mod named;
 pub mod options;
 pub mod output;
+pub mod prompt_choice;
 mod rows;
 pub mod setting;
+pub mod settings_record;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use proem_agents::assemble::gathered::PlaceFacts;
 use proem_agents::assemble::memory::EntryMeaning;
+use proem_agents::assemble::place_facts::PlaceFacts;
 use proem_agents::assemble::selecting::SelectionTask;
 use proem_agents::assemble::{Task, leaves_mode_open, mode_examples};
 use proem_guard::{Untrusted, show};

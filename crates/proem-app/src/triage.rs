@@ -8,7 +8,6 @@
 //! proposed before its end is the same when it is proposed again. A file that nobody vouched for decides nothing.
 
 pub mod artefacts;
-mod asking;
 mod attempt;
 mod broken_off;
 pub mod charter;
@@ -21,12 +20,13 @@ pub mod digest;
 pub mod edit;
 pub mod init;
 pub mod judge;
-mod judged;
 mod links;
 mod matters;
+mod model_calls;
 pub mod models;
 pub mod monitoring;
 pub mod normalise;
+mod open_signals;
 pub mod output;
 mod past;
 mod set_aside;
@@ -41,7 +41,7 @@ pub mod watch;
 pub(crate) use self::decision_entry::DecidedOption;
 pub(crate) use self::decisions::is_change_offer;
 
-pub use self::asking::{AskedCycle, AskingTerms};
 pub use self::cycle::{AskedQuestion, CycleReport, KeptOutCount};
 pub use self::desk::{IntakeCounts, TriageDesk};
 pub use self::links::SignalLinks;
+pub use self::model_calls::{AskedCycle, AskingTerms};

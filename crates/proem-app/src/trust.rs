@@ -8,7 +8,7 @@
 //! so of several processes none loses what another wrote.
 
 pub mod candidates;
-pub mod pinned;
+pub mod locked_files;
 mod place;
 mod states;
 

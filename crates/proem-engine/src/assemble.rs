@@ -6,7 +6,7 @@
 //! does a profile, which no limit cuts.
 
 mod choose;
-mod learned;
+mod profile_section;
 mod render;
 
 use std::borrow::Cow;
@@ -16,7 +16,7 @@ use proem_guard::InstallationKey;
 use proem_text::{Label, span::Span};
 
 use self::choose::{Choice, Limit, ModelWindow, RungSelection};
-use self::learned::ProfileText;
+use self::profile_section::ProfileText;
 pub(crate) use self::render::PlacedContainment;
 use self::render::{RenderedMedia, Renderer};
 use crate::assembly::{Assembly, PlacedSection, SectionPart};
@@ -25,8 +25,8 @@ use crate::error::Error;
 use crate::history::{self, HistoryReading, HistoryTurn};
 use crate::input::{DeclaredTrust, Inputs};
 use crate::profile::Profile;
+use crate::prompt::compiled_prompt::Prompt;
 use crate::prompt::file::Section;
-use crate::prompt::loaded::Prompt;
 use crate::providers::Model;
 use crate::report::{self, Report, SectionReport};
 use crate::section::{Layer, SectionGroup, Trust};
@@ -129,7 +129,7 @@ fn token_limits(prompt: &Prompt, options: &AssemblyOptions<'_>, extras: &Extras)
     let turns = extras.history.iter().fold(0, |sum: u64, turn| sum.saturating_add(tokens_as_u64(turn.tokens)));
     let limit = |layer: Option<Layer>, tokens: u64| {
         let counts = |own: Layer| layer.is_none_or(|layer| layer == own);
-        let learned = extras.learned.as_ref().filter(|_| counts(learned::LAYER));
+        let learned = extras.learned.as_ref().filter(|_| counts(profile_section::LAYER));
         let learned = learned.map_or(0, |learned| tokens_as_u64(learned.tokens));
         let history = if counts(history::LAYER) { turns } else { 0 };
         Limit { layer, and: None, section: None, tokens, learned, history, window: None }
@@ -280,7 +280,7 @@ fn place_sections(
     counts: &mut CachingCounter<'_>,
 ) -> (Assembly, Report) {
     let mut items: Vec<Item<'_>> = Vec::new();
-    let profile = learned::profile_place(&prompt.file.sections);
+    let profile = profile_section::profile_place(&prompt.file.sections);
     for place in 0..=chosen.choices.len() {
         // A profile is nobody's turn: it is before the conversation.
         items.extend(extras.learned.as_ref().filter(|_| place == profile).map(Item::Learned));

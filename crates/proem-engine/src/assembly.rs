@@ -4,7 +4,7 @@ use proem_guard::ContainedText;
 use proem_text::{Label, span::Span};
 use serde::{Deserialize, Serialize};
 
-use crate::call::stored;
+use crate::call::state_form;
 use crate::media::MediaSource;
 use crate::message::Role;
 use crate::section::{CacheClass, Layer, SectionGroup, Trust};
@@ -41,12 +41,12 @@ pub struct PlacedSection {
     /// Its text. Words of ours end with a blank line.
     pub text: String,
     /// The label of its untrusted parts.
-    #[serde(with = "stored::label")]
+    #[serde(with = "state_form::label")]
     pub label: Label,
     /// Its tokens, by the assembly's counter.
     pub tokens: usize,
     /// Its bytes in [`Assembly::text`].
-    #[serde(with = "stored::span")]
+    #[serde(with = "state_form::span")]
     pub range: Span,
     /// Its kind, if it is no words. [`Self::text`] then has the part's contents.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -6,7 +6,7 @@
 mod diagnosis;
 mod failure;
 mod plausible;
-pub mod stored;
+pub mod state_form;
 mod usage;
 
 pub use self::diagnosis::{CacheDiagnosis, CacheInquiry, DiagnosedDifference};
@@ -19,7 +19,7 @@ use proem_text::{Label, Source};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use self::stored::outside;
+use self::state_form::outside;
 use crate::assembly::Assembly;
 use crate::providers::SchemaEnforcement;
 

@@ -8,6 +8,7 @@
 //! twice. Work and memory are linear in the length of the text, whatever it holds. Nothing nests deeper than
 //! [`MAX_DEPTH`]. Every text and number of the value is in the text in some spelling.
 
+mod answer_standing;
 mod around;
 mod backslash;
 mod choice;
@@ -16,20 +17,19 @@ mod envelope;
 mod fit;
 mod kinds;
 mod place;
-mod placed;
+mod placed_repair;
 mod reader;
 mod reasoning;
 mod repairs;
 mod scalar;
 mod search;
-mod standing;
 mod strict;
 mod strings;
 mod tree;
 mod turns;
 
 pub use self::kinds::{DecodeFailure, RepairKind};
-pub use self::placed::PlacedRepair;
+pub use self::placed_repair::PlacedRepair;
 
 use serde_json::Value as Json;
 

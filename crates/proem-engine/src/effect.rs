@@ -9,22 +9,22 @@
 //! says what it was. Nothing here knows the store, the network or who asks: times, epochs and hashes come in as
 //! arguments, the store writes a transition by comparing and setting, and somebody else performs it.
 
+mod action_standing;
 mod clock;
 pub mod document;
 mod event;
 pub mod key;
 mod machine;
 mod requirement;
-mod standing;
 mod state;
 mod table;
 
 pub use self::{
+    action_standing::{ActionStanding, Surroundings},
     clock::{BACKWARD_JUMP, ClockCourse, LedgerTime, ReleaseWindow},
     event::{ActionEvent, ActionEventKind, Authority, EpochRule, GateRuling, HoldCondition, StandingApproval, TakeUp},
     machine::{RefusalRule, Transition, TransitionRefused, TransitionRequest, step},
     requirement::TransitionRequirement,
-    standing::{ActionStanding, Surroundings},
     state::{ActionState, NAMES},
     table::{ApprovalChange, TRANSITIONS, TransitionRule, transition},
 };

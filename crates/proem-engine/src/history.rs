@@ -20,7 +20,7 @@ use crate::assembly::{PlacedSection, SectionPart};
 use crate::error::{Error, ErrorKind};
 use crate::input::{DeclaredTrust, InputTrust};
 use crate::message::Role;
-use crate::prompt::loaded::Prompt;
+use crate::prompt::compiled_prompt::Prompt;
 use crate::report::{self, SectionReport};
 use crate::section::{CacheClass, Layer, SectionGroup, Trust};
 use crate::tokens::CachingCounter;

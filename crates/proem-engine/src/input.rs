@@ -16,7 +16,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::error::{Error, ErrorKind};
 use crate::history;
-use crate::ordered::OrderedJson;
+use crate::ordered_json::OrderedJson;
 use crate::schema::{self, compile_schema, declared_names, property_names};
 
 /// Whether an input's text is ours or from outside.

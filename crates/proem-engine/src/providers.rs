@@ -9,7 +9,7 @@ mod file;
 mod model;
 mod prices;
 mod provider;
-mod unlisted;
+mod unlisted_models;
 
 pub use self::{
     caching::{CacheControl, CacheRules, Lifetime, PrefixStage},

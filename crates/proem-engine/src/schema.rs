@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use proem_text::json::PROPERTY_ORDER;
 use serde_json::{Map, Value as Json};
 
-use crate::ordered::OrderedJson;
+use crate::ordered_json::OrderedJson;
 
 /// A compiled JSON Schema.
 ///

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use proem_tokens::Vocabulary;
 
-use crate::remembered::ContainmentCache;
+use crate::containment_cache::ContainmentCache;
 
 /// How far a count can be relied on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]

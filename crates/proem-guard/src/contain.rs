@@ -9,18 +9,18 @@
 //! finds no delimiter in it. A [`model_turn`] has no delimiters, because it is in a message of the model's own.
 
 mod body;
-mod compared;
+mod comparison;
 mod delimiter;
-pub(crate) mod found;
 mod line;
 mod marker;
+pub(crate) mod matches;
 mod mode;
 mod reader;
 pub(crate) mod scan;
 mod tree;
 
 pub use self::{
-    compared::without_ids,
+    comparison::without_ids,
     delimiter::{InstallationKey, Tag},
     mode::ContainmentMode,
     tree::contain_tree,

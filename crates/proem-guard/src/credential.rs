@@ -9,8 +9,8 @@
 
 mod disguise;
 mod document;
+mod encodings;
 mod key_block;
-mod packed;
 mod stream;
 mod web_token;
 

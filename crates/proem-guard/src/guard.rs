@@ -14,11 +14,11 @@ use self::{blocks::overlapping_blocks, gathering::Gathering};
 use crate::{
     error::RuleError,
     finding::Severity,
-    learned::{SentenceScorer, SentenceScorerError, Window},
     lexicon::Lexicon,
     scan::{Scan, Scanner, Sight, UnreadReason},
     scanners::{self, ToolVocabulary},
     score::{self, TextScorer, TextScorerError},
+    sentence_scorer::{SentenceScorer, SentenceScorerError, Window},
     source::{self, LanguageFamily, Licences},
     untrusted::Untrusted,
     view::{self, DecodingLimits},

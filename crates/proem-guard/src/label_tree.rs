@@ -62,7 +62,7 @@ mod differences;
 mod limits;
 pub(crate) mod outline;
 mod place;
-mod read;
+mod reader;
 mod write;
 
 pub use self::containers::{LabelList, LabelMap, TreeName};

@@ -19,16 +19,16 @@ pub mod calibrate;
 pub mod check;
 pub mod contain;
 pub mod credential;
-pub mod cut;
 mod error;
 pub mod finding;
 pub mod guard;
 pub mod label_tree;
-pub mod learned;
 pub mod lexicon;
+pub mod removal;
 pub mod scan;
 pub mod scanners;
 pub mod score;
+pub mod sentence_scorer;
 pub mod show;
 pub mod source;
 pub mod untrusted;
@@ -40,7 +40,6 @@ pub use contain::{
     ContainedText, ContainmentPart, InstallationKey, Neutralisation, SourceRange, Tag, contain, contain_tree,
     without_ids,
 };
-pub use cut::{Cut, cut_attacks};
 pub use error::RuleError;
 pub use finding::{Finding, FindingKind, Severity};
 pub use guard::{Guard, GuardError};
@@ -48,6 +47,7 @@ pub use label_tree::{
     LabelList, LabelMap, LabelScalar, LabelTree, TreeDifference, TreeError, TreeFault, TreeName, TreePlace,
     tree_differences,
 };
+pub use removal::{Cut, cut_attacks};
 pub use scan::{Hit, Scan, ScanError, Scanner, Sight, UnreadReason, UnreadSpan};
 pub use scanners::ToolVocabulary;
 pub use show::ScreenText;

@@ -13,26 +13,26 @@ mod draft;
 mod emoji;
 mod entities;
 mod escapes;
-mod folded;
 mod hex;
 mod html;
+mod invisible_text;
 mod leet;
-mod parted;
+mod letter_spacing;
 mod payload;
 mod percent;
 mod readings;
+mod reversals;
 pub(crate) mod skeleton;
-mod smuggled;
-mod spaced;
+mod spelling;
 pub(crate) mod step;
-mod turned;
+mod word_splits;
 
 pub(crate) use self::base64::{base64_bytes, is_digit as is_base64_digit};
 pub(crate) use self::entities::reference;
 pub use self::{
     clean::{CleanView, clean_view},
-    folded::folded_view,
     readings::{DecodingLimits, Readings, all_readings},
+    spelling::folded_view,
     step::ReadingStep,
 };
 

@@ -7,7 +7,7 @@ use core::fmt;
 
 use crate::{
     SourceLanguage,
-    extracted::{Binding, Import, ImportKind, Module, SourceFacts, Use},
+    source_facts::{Binding, Import, ImportKind, Module, SourceFacts, Use},
 };
 
 /// The form's version. Another one is refused, so that the facts are read again.

@@ -19,17 +19,17 @@
 mod dialect;
 mod encode;
 pub mod extract;
-pub mod extracted;
 mod language;
 mod notebook;
 pub mod resolve;
+pub mod source_facts;
 pub mod symbols;
 
 pub use dialect::Dialect;
 pub use encode::FactsDecodeError;
 pub use extract::{ExtractError, ParsedSource, SourceLimits, extract_facts};
-pub use extracted::SourceFacts;
 pub use language::SourceLanguage;
 pub use notebook::notebook_text;
 pub use resolve::{Manifests, Resolution, resolve_imports};
+pub use source_facts::SourceFacts;
 pub use symbols::{Symbol, SymbolKind, dialect_symbols, find_symbols};

@@ -22,8 +22,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     SourceFacts, SourceLanguage,
-    extracted::{Binding, Import, ImportKind},
     resolve::index::{PathIndex, Uses},
+    source_facts::{Binding, Import, ImportKind},
 };
 
 pub use manifest::Manifests;

@@ -13,12 +13,12 @@ use clap::Args;
 use proem_engine::assemble::{AssemblyOptions, assemble_request};
 use proem_engine::message::Role;
 use proem_engine::prompt::book::{Book, BookLayer};
+use proem_engine::prompt::compiled_prompt::Prompt;
 use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::import::{
     CodeChecks, ImportKind, ImportSource, WrittenPrompt, files_beside_source, read_prompts, recognise_source,
     write_prompt,
 };
-use proem_engine::prompt::loaded::Prompt;
 use proem_engine::prompt::origin::Origin;
 use proem_engine::section::Trust;
 use proem_engine::tokens::{CachingCounter, OpenAi};

@@ -1,7 +1,7 @@
 //! Labels while a program runs: where they go, by one table, and what decides on effects.
 //!
 //! A program without labelled values never comes here. As soon as an input or an answer has a label, the machine runs
-//! its steps in another loop (`machine/labelled.rs`), which takes labels off operands as the table says ([`Rule`]),
+//! its steps in another loop (`machine/label_steps.rs`), which takes labels off operands as the table says ([`Rule`]),
 //! calls the same functions, and puts the join on the result. Two more labels belong to the place where a program is:
 //!
 //! - **pc**: the join of the tests, loops and function values that led here. It is left at the end of the form that

@@ -9,7 +9,7 @@ mod call;
 mod commit;
 mod frame;
 mod iterate;
-mod labelled;
+mod label_steps;
 mod labelled_calls;
 mod parallel;
 mod scopes;

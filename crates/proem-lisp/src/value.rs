@@ -14,7 +14,7 @@ mod compare;
 mod construct;
 mod drop;
 mod index;
-mod labelled;
+mod labels;
 mod list;
 mod map;
 mod number;
@@ -27,7 +27,7 @@ pub(crate) use children::{Children, has_children};
 pub use compare::{compare, is_equal};
 pub(crate) use drop::{Element, Entry};
 pub(crate) use index::{Branch, Child, Index};
-pub(crate) use labelled::{AllParts, Flow, Labelled, Labels, deep_flow, shown_flow, take_all_labels};
+pub(crate) use labels::{AllParts, Flow, Labelled, Labels, deep_flow, shown_flow, take_all_labels};
 pub(crate) use list::{List, Stream, StreamKind};
 pub(crate) use map::{Map, Set};
 pub(crate) use number::{

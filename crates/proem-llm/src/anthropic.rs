@@ -2,7 +2,7 @@
 
 pub(crate) mod answer;
 pub(crate) mod ask;
-mod enforced;
+mod output_schema;
 
 use proem_engine::assembly::{Assembly, SectionPart};
 use proem_engine::cache::CachePlan;

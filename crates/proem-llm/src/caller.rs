@@ -8,7 +8,7 @@ mod attempt;
 pub mod gate;
 pub mod listener;
 mod live;
-mod replayed;
+mod replay;
 
 pub use self::live::{random_backoff_share, wall_clock};
 
@@ -183,7 +183,7 @@ impl Caller {
             Wire::Recorded(client, recorder) => {
                 live::carry_live(client, Some(recorder), &ready, bounds, &mut attempts).await
             }
-            Wire::Replayed(replayer) => replayed::carry_replayed(replayer, &ready, &mut attempts),
+            Wire::Replayed(replayer) => replay::carry_replayed(replayer, &ready, &mut attempts),
         };
         let result = result.map(|response| restore_response(response, request, &encoded.strict));
         CallOutcome { result, attempts, dropped: encoded.dropped }

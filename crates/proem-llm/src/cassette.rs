@@ -6,11 +6,11 @@
 //! may change: scheme, host, port and the part before the path in its base URL are kept for the reader and not
 //! compared.
 
+mod contents;
 mod difference;
 mod file;
 mod name;
 mod spread;
-mod stored;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -20,8 +20,8 @@ use std::sync::{Mutex, PoisonError};
 
 use proem_guard::show;
 
+use self::contents::CassetteFile;
 use self::name::CassetteName;
-use self::stored::CassetteFile;
 use crate::secret::{Secret, find_secret};
 use crate::wire::{CallSlot, ResponseHead, WireRequest};
 

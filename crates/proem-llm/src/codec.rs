@@ -7,14 +7,14 @@ pub(crate) mod body;
 mod complete;
 pub(crate) mod draft;
 mod reader;
-mod refused;
-mod restored;
+mod refusal;
+mod restoration;
 pub(crate) mod usage;
 mod window;
 
 pub use self::reader::AnswerReader;
-pub(crate) use self::refused::{error_in, provider_failed};
-pub(crate) use self::restored::restore_response;
+pub(crate) use self::refusal::{error_in, provider_failed};
+pub(crate) use self::restoration::restore_response;
 pub(crate) use self::window::POSSIBLE_WINDOWS;
 
 use proem_engine::cache::CachePlan;
@@ -102,7 +102,7 @@ pub struct EndpointNames<'n> {
 #[must_use]
 pub fn refusal_failure(provider: Provider, head: &ResponseHead, body: &[u8], names: &EndpointNames<'_>) -> CallFailure {
     _ = provider;
-    refused::read_refusal(head, body, names)
+    refusal::read_refusal(head, body, names)
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ mod check;
 mod embeddings;
 mod http;
 mod openai;
-mod rendered;
+mod rendered_answer;
 mod reply;
 mod serve;
 

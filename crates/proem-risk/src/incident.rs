@@ -1,7 +1,7 @@
 //! Past incidents: from a file, or the fixes and reverts of the repository itself.
 
 mod date;
-mod read;
+mod incident_files;
 mod terms;
 
 use alloc::collections::BTreeMap;
@@ -125,7 +125,7 @@ impl Corpus {
     /// [`crate::ErrorKind::Unreadable`] with the line, or the number of the incident in an array, and what is
     /// expected.
     pub fn read(text: &[u8]) -> Result<Vec<Incident>, Error> {
-        read::read_incidents(text)
+        incident_files::read_incidents(text)
     }
 
     /// Makes incidents searchable: BM25 over words with camel and snake case taken apart.

@@ -12,10 +12,10 @@ mod batch;
 mod blobs;
 mod commit;
 mod comparison;
-mod drawn;
 mod identifiers;
 mod listing;
-mod moved;
+mod moves;
+mod past_lines;
 mod pins;
 mod resolve;
 mod work_tree;
@@ -36,7 +36,7 @@ use crate::{
 
 pub use self::batch::{CommitListing, CommitSelection, commits_since};
 pub(crate) use self::commit::git_user;
-pub use self::drawn::read_drawn_commits;
+pub use self::past_lines::read_drawn_commits;
 pub use self::resolve::{ResolvedChange, Spec, parse_change_spec, resolve_change};
 
 use self::blobs::Blobs;
@@ -119,7 +119,7 @@ pub fn read_change(
         let set_up = repository.set_up();
         found.entries.retain(|entry| entry.status != FileStatus::Added || !set_up.wrote(entry.path.as_bytes()));
         untracked = work_tree::untracked_files(&session, repository, limits.untracked, &mut found.gaps)?;
-        moved::pair_moved_files(&session, &mut found, &mut untracked);
+        moves::pair_moved_files(&session, &mut found, &mut untracked);
     }
     let (names, pinned) = names_and_pins(&session, &comparison, classifier, limits, &mut found);
     let ChangeListing { entries, mut lines, blobs, mut gaps } = found;

@@ -8,8 +8,8 @@
 //! read follows from the files, the caller's order and the bounds, and a clock only ends a reading that is far beyond
 //! them.
 
-mod ignored;
-mod kept;
+mod ignore_patterns;
+mod kept_records;
 mod on_disk;
 mod past;
 mod reader;
@@ -23,7 +23,7 @@ use proem_select::context::{FilePurpose, FileRecord};
 use self::record::use_of;
 use crate::structure::ListedContent;
 
-pub use self::ignored::IgnorePatterns;
+pub use self::ignore_patterns::IgnorePatterns;
 pub use self::past::{ContextCorpus, ContextPast, CorpusPast, PastExtent, context_history};
 pub use self::reader::ContextReader;
 pub(crate) use self::record::RecordWant;

@@ -8,8 +8,8 @@
 //! repository or archive contains, not against another process of the same machine that swaps a
 //! folder for a link in between.
 
-mod read;
-mod trusted;
+mod regular_file;
+mod trusted_file;
 mod write;
 
 use std::{
@@ -21,8 +21,8 @@ use std::{
 
 use crate::Error;
 
-pub use read::{FileContent, open_regular, read_beneath, read_regular, read_text};
-pub use trusted::TrustedFile;
+pub use regular_file::{FileContent, open_regular, read_beneath, read_regular, read_text};
+pub use trusted_file::TrustedFile;
 pub use write::{FileAccess, create, replace_file, write_new};
 pub(crate) use write::{NewFileFailure, open_to_lock, sync_folder, write_in_stages};
 

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use proem_agents::assemble::gathered::Gap;
+use proem_agents::assemble::place_facts::Gap;
 use proem_guard::Untrusted;
 use proem_text::{Label, Source};
 

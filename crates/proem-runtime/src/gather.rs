@@ -17,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-use proem_agents::assemble::gathered::{Env, Gap, Git, PlaceFacts, RememberedEntry};
+use proem_agents::assemble::place_facts::{Env, Gap, Git, PlaceFacts, RememberedEntry};
 use proem_guard::Untrusted;
 use proem_text::{Label, Source};
 

@@ -15,16 +15,16 @@
 mod answers;
 pub(crate) mod by_hand;
 mod discover;
+mod file_listing;
 pub(crate) mod filters;
 mod limits;
-mod listed;
 mod numstat;
 mod set_up;
 mod settings;
 pub(crate) mod special;
 mod state;
 pub(crate) mod status;
-mod tracked;
+mod tracking;
 
 use std::{
     ffi::{OsStr, OsString},
@@ -46,15 +46,15 @@ use crate::{
 
 pub use answers::GitAnswers;
 pub use discover::{Repository, RepositoryKind, discover_repository_around};
+pub(crate) use file_listing::{INDEX_ENTRIES, UNTRACKED_PATHS};
+pub use file_listing::{TrackedKind, count_untracked_below, tracked_below};
 pub use limits::GitLimits;
-pub(crate) use listed::{INDEX_ENTRIES, UNTRACKED_PATHS};
-pub use listed::{TrackedKind, count_untracked_below, tracked_below};
 pub use numstat::{NumstatEntry, NumstatListing, parse_numstat};
 pub(crate) use set_up::SetUp;
 pub(crate) use state::{HEAD_COMMIT, STATUS};
 pub use state::{RepositoryState, StateLimits, repository_state};
 pub use status::{StatusEntry, StatusKind, StatusListing, Upstream, parse_status};
-pub use tracked::tracked_paths;
+pub use tracking::tracked_paths;
 
 /// Settings that outrank every configuration file.
 ///

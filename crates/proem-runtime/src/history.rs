@@ -10,8 +10,8 @@
 //! damaged, of another version, or of another mailmap is left and written anew.
 
 mod cache;
+mod fix_claims;
 mod log;
-mod mends;
 
 use std::path::Path;
 

@@ -12,7 +12,7 @@
 mod recording;
 mod replay;
 mod resume;
-mod sealed;
+mod sealed_states;
 mod unsent;
 
 pub use self::recording::{
@@ -23,5 +23,5 @@ pub use self::resume::{
     DriveContext, RememberedWorld, ResumableRun, ResumeIdentity, ResumeRequest, SnapshotState, drive_to_the_end,
     resumable, resume,
 };
-pub use self::sealed::{SealBinding, SealKey, SealedState, open_sealed_state, seal};
+pub use self::sealed_states::{SealBinding, SealKey, SealedState, open_sealed_state, seal};
 pub use self::unsent::{Necessity, unsent_reason};

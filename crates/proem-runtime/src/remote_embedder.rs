@@ -9,7 +9,7 @@
 //! nor dropping panics wherever it happens. Within an asynchronous runtime it holds up the thread that asks, as every
 //! embedder does.
 
-mod asking;
+mod client;
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,7 +24,7 @@ use proem_llm::endpoint::Endpoint;
 use proem_select::catalogue::Sha256Hash;
 use proem_select::embedding::{Embedder, ModelId, Vector};
 
-use self::asking::EmbeddingClient;
+use self::client::EmbeddingClient;
 
 /// The most texts of one request.
 pub const MAX_TEXTS: usize = 96;

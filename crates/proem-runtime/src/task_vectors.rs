@@ -4,7 +4,7 @@
 //! what was put. At most [`MAX_TASKS`] are kept, and the least recently used goes first. It is a cache: a file that
 //! can't be read is made anew, and of two processes that save at the same time the later one's entries stay.
 
-mod stored;
+mod vector_file;
 
 use std::collections::BTreeMap;
 use std::fs::DirBuilder;
@@ -56,7 +56,7 @@ impl TaskVectors {
         let (tasks, note) = match files::read_regular(&path, MAX_FILE_BYTES) {
             Ok(None) => (BTreeMap::new(), None),
             Ok(Some(FileContent::Cut(_))) => (BTreeMap::new(), anew("are too many")),
-            Ok(Some(FileContent::Whole(bytes))) => match stored::read_task_vectors(&bytes) {
+            Ok(Some(FileContent::Whole(bytes))) => match vector_file::read_task_vectors(&bytes) {
                 Ok(tasks) => (tasks, None),
                 Err(why) => (BTreeMap::new(), anew(why)),
             },
@@ -158,7 +158,7 @@ impl TaskVectors {
         files::replace_file(
             folder,
             Path::new(name),
-            stored::write_task_vectors(&self.tasks).as_bytes(),
+            vector_file::write_task_vectors(&self.tasks).as_bytes(),
             FileAccess::Private,
         )
     }

@@ -8,7 +8,7 @@
 mod command;
 mod http;
 mod model;
-mod recorded;
+mod recorded_results;
 mod set;
 
 use std::time::Duration;
@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use self::command::call_command;
 use self::http::call_server;
 use self::model::ask_model;
-use self::recorded::recorded_result;
+use self::recorded_results::recorded_result;
 use self::set::{ReadyKind, ReadyTool};
 use crate::driver::Perform;
 use crate::records::{Recording, ToolReport};

@@ -12,7 +12,7 @@
 
 mod capability;
 mod collide;
-mod embedded;
+mod embedding;
 mod entry;
 pub mod finding;
 mod hash;
@@ -32,7 +32,7 @@ pub mod tools_list;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use capability::{Approval, ApprovedDefinition, Capability, signature};
-pub use embedded::{EmbeddingScope, EmbeddingTally, embedded_texts, vectorise, vectorise_texts};
+pub use embedding::{EmbeddingScope, EmbeddingTally, embedded_texts, vectorise, vectorise_texts};
 pub use entry::{
     CatalogueContents, CatalogueEntry, CatalogueEntryKind, Definition, EntryLocation, Overlay, SourceFile, SourceTrust,
 };

@@ -21,7 +21,7 @@ mod query;
 mod rank;
 mod terms;
 mod usage;
-mod used;
+mod usage_index;
 mod weights;
 
 pub use choose::{BaseNames, Caps, RejectedEntry, RejectionReason, SelectedEntry, Selection, choose_capabilities};

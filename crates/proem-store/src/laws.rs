@@ -6,12 +6,12 @@
 mod actions;
 mod course;
 mod effects;
-mod given;
 mod keeping;
 mod ledger;
 mod lines;
 mod order;
 mod queue;
+mod samples;
 mod states;
 mod tools;
 mod triage;
@@ -24,7 +24,6 @@ pub use self::effects::{
     an_escalation_is_decided_once, an_outcome_is_written_with_the_next_intent, eight_writers_propose_one_action,
     nothing_is_taken_up_while_effects_are_off, the_same_action_is_proposed_once,
 };
-pub use self::given::{Backend, LawSamples};
 pub use self::keeping::{
     a_hold_that_ran_out_is_no_precedent, a_purge_leaves_open_actions, credit_is_for_separate_days,
     every_line_of_effects_has_project_and_actor, the_time_of_effects_never_goes_back,
@@ -44,6 +43,7 @@ pub use self::order::{
     intent_before_effect, settlement_is_idempotent, writes_share_transactions_not_fates,
 };
 pub use self::queue::{a_beginning_names_the_keys_that_begin_so, a_line_of_the_queue_says_what_its_action_says};
+pub use self::samples::{Backend, LawSamples};
 pub use self::states::{a_started_run_costs_its_caller, a_started_run_names_its_caller, parts_of_states_are_kept_once};
 pub use self::tools::{
     a_tool_call_is_not_made_again, a_tool_call_is_written_before_it_is_made, a_tool_call_keeps_its_outcome,

@@ -5,6 +5,7 @@
 
 mod action_correction;
 mod action_purge;
+mod action_standing;
 mod adoption;
 mod amount;
 mod approvals;
@@ -38,7 +39,6 @@ mod quarantine;
 mod run;
 mod settlement;
 mod signal_intake;
-mod standing;
 mod take_over;
 mod tool;
 mod transition;

@@ -8,9 +8,9 @@
 //! action an option has are looked up and never copied from an answer. Every text keeps the label of the answer. Flags
 //! only tighten; what is not admitted is said as an [`AnswerRemark`], in words of ours.
 
-mod cut;
 mod draft;
 mod escalation;
+mod sentences;
 mod wording;
 
 use std::collections::BTreeSet;
@@ -28,9 +28,9 @@ use super::{
 use proem_agents::screen::Screening;
 
 pub use self::{
-    cut::kept_sentences,
     draft::{DraftApproval, ModelComment, ModelDraft},
     escalation::{ModelEscalation, ModelOption},
+    sentences::kept_sentences,
     wording::{DraftFault, DraftRules},
 };
 

@@ -22,16 +22,16 @@ mod merge;
 mod offer;
 mod operation;
 mod proposal;
+mod relations;
 mod render;
 mod restoring;
 mod rule;
 mod schema;
 mod sources;
-mod standing;
 mod state_words;
 mod statement;
+mod stored_form;
 mod ticket;
-mod written;
 mod written_log;
 
 pub(crate) use self::ticket::{TicketPriority, TicketProgress, TicketState};
@@ -59,5 +59,5 @@ pub use self::{
     sources::{ReportSource, ReportSources},
     state_words::SectionStates,
     statement::{ArtefactStatement, Certainty, StatementOrigin},
-    written::{ARTEFACT_FORM, ArtefactFormError},
+    stored_form::{ARTEFACT_FORM, ArtefactFormError},
 };

@@ -21,9 +21,9 @@ mod holding;
 mod importance;
 mod judgement;
 mod lexicon;
+mod model_claims;
 mod quotes;
 mod sprint;
-mod told;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -51,7 +51,7 @@ pub use self::{
     holding::ImportanceFloor,
     judgement::{CountedJudgement, LearnedImportance},
     lexicon::TriageLexicon,
-    told::ReasoningNeed,
+    model_claims::ReasoningNeed,
     words::{CategoryWeights, SignalTrait, SignalTraits},
 };
 

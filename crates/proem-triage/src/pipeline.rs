@@ -10,13 +10,13 @@
 //! cut off halves its batch. Nobody is asked once a call could not be paid, or nobody can be reached by right. The
 //! state is the calls that are over and those to come, and everything else is made anew from them.
 
-mod asking;
 mod batch;
 mod findings;
-mod over;
+mod finished_call;
 mod sender;
 mod situation;
 mod stage;
+mod stage_prompt;
 mod terms;
 
 use std::collections::BTreeMap;
@@ -35,18 +35,18 @@ use serde_json::{Value as Json, json};
 use self::{
     batch::{StageBatch, stage_batches},
     findings::Findings,
-    over::CallOver,
+    finished_call::CallOver,
     stage::{AfterFailure, AnswerRoom, after_failure},
 };
-use proem_agents::prompted::PreparedRequest;
+use proem_agents::prompt_call::PreparedRequest;
 
 use super::answer::ModelProposals;
 
 pub use self::{
-    asking::{StagePrompt, prepare_stage},
     findings::{JudgedSignal, StageExchange, StageRemark, StageTally, StageTrace, ToolTally},
     situation::{PastSituation, SituationQuery, most_alike},
     stage::{PipelineLimits, PipelineModel, PipelineStage, StageLimits},
+    stage_prompt::{StagePrompt, prepare_stage},
     terms::{EarlierAction, PipelineSubject, PipelineTerms, StageAsker, StageSignal, StageSubject, SubjectPolicy},
 };
 

@@ -28,12 +28,12 @@ mod matters;
 mod milestones;
 mod outcome;
 mod principals;
-mod proposed;
+mod proposals;
 mod questions;
+mod settlement;
 mod sprints;
-mod suspected;
+mod suspicions;
 mod tickets;
-mod told;
 mod withheld;
 
 use std::collections::BTreeSet;

@@ -9,12 +9,12 @@
 mod asana;
 mod audience;
 mod authentication;
+mod fields;
 mod graph;
 mod jira;
 pub mod mail;
 mod plain;
 mod recognise;
-mod taking;
 
 use std::fmt;
 

@@ -11,7 +11,7 @@ use proem_app::config::ProviderFile;
 use proem_app::places::{Channel, Places};
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::records::writing::RecordChoice;
-use proem_app::run::asking::{FinishedRun, RunCourse};
+use proem_app::run::course::{FinishedRun, RunCourse};
 use proem_app::run::options::{Carriage, RunOptions};
 use proem_app::run::setting::{OpenRun, RunSetting};
 use proem_engine::call::{NanoDollars, Usage};

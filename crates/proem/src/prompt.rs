@@ -6,14 +6,14 @@ pub use proem_engine::report::Report;
 
 use std::sync::OnceLock;
 
-use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare_prompt_call};
+use proem_agents::prompt_call::{InputAuthor, PreparedRequest, PromptCall, prepare_prompt_call};
 use proem_agents::screen::Screening;
 use proem_engine::call::Arrival;
-use proem_engine::ordered::OrderedJson;
+use proem_engine::ordered_json::OrderedJson;
 #[cfg(feature = "llm")]
 use proem_engine::prompt::book::Book;
 use proem_engine::prompt::book::{LoosePrompt, loose_prompt};
-use proem_engine::prompt::loaded::Prompt as Loaded;
+use proem_engine::prompt::compiled_prompt::Prompt as Loaded;
 use proem_engine::run::AnswerRequirement;
 use proem_engine::tokens::CachingCounter;
 use proem_guard::InstallationKey;

@@ -8,7 +8,7 @@ use proem_engine::{Error, ErrorKind};
 use serde_json::{Map, Value as Json};
 
 use super::AdaptReading;
-use super::found::{FileRemarks, json_kind_words, quote_json_name};
+use super::foreign_json::{FileRemarks, json_kind_words, quote_json_name};
 
 /// Reads a list of failures, or an object with one as `failure_history`: `timestamp`, which `time` reads,
 /// `result_key`, `subagent` and `issue`.

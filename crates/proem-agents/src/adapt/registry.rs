@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use proem_engine::profile::{Registry, is_registry_path, known_risks};
 use proem_engine::{Error, ErrorKind};
 
-use super::found::quote_json_name;
+use super::foreign_json::quote_json_name;
 
 /// Reads one name on each line, for agents and for risks. The risks that are known anyway come to the latter. Empty
 /// lines and those that start with `#` say nothing.

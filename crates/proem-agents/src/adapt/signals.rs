@@ -5,7 +5,7 @@ use proem_engine::{Error, ErrorKind};
 use serde_json::{Map, Value as Json};
 
 use super::AdaptReading;
-use super::found::{FileRemarks, json_kind_words};
+use super::foreign_json::{FileRemarks, json_kind_words};
 
 const KEYS: [&str; 7] = [
     "needs_retry",

@@ -3,16 +3,16 @@
 use std::collections::BTreeSet;
 
 use proem_engine::input::Inputs;
-use proem_engine::prompt::loaded::Prompt;
+use proem_engine::prompt::compiled_prompt::Prompt;
 use proem_guard::{LabelTree, Untrusted};
 use proem_select::mode::Mode;
 use proem_text::character::{is_control, is_line_break};
 use proem_text::{Label, Source};
 
-use super::found::{Offers, TaskContext, rule_items};
-use super::gathered::{ChangedPath, DiffStat, Git, GitHead, PlaceFacts, RuleFile, RuleText};
 use super::memory::{MemorySelection, PickedMemory, memory_line};
+use super::place_facts::{ChangedPath, DiffStat, Git, GitHead, PlaceFacts, RuleFile, RuleText};
 use super::places::{REQUEST, TaskPlace};
+use super::task_context::{Offers, TaskContext, rule_items};
 use super::{AssemblyRequest, Task, rule_text, selecting};
 use crate::screen::Screen;
 

@@ -15,7 +15,7 @@ use proem_select::catalogue::{Sha256Hash, text_hash};
 use proem_select::embedding::Vector;
 use proem_text::words::search_words;
 
-use super::gathered::RememberedEntry;
+use super::place_facts::RememberedEntry;
 use super::selecting::SelectionTask;
 
 /// Kinds of entry that never reach a prompt.

@@ -5,18 +5,18 @@
 
 pub mod change_wanted;
 pub mod code;
-pub mod found;
-pub mod gathered;
 mod inputs;
 pub mod manifest;
 pub mod memory;
 pub mod outline;
 pub mod output;
+pub mod place_facts;
 mod places;
 pub mod rule_text;
 pub mod selecting;
 pub mod settings;
 pub mod split;
+pub mod task_context;
 pub mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,8 +26,8 @@ use proem_engine::assemble::{AssemblyOptions, assemble_request as assemble_promp
 use proem_engine::assembly::Assembly;
 use proem_engine::profile::Profile;
 use proem_engine::prompt::book::BookLayer;
+use proem_engine::prompt::compiled_prompt::Prompt;
 use proem_engine::prompt::file::PartialText;
-use proem_engine::prompt::loaded::Prompt;
 use proem_engine::prompt::origin::Origin;
 use proem_engine::report::Report;
 use proem_engine::section::Trust;
@@ -38,13 +38,13 @@ use proem_guard::{InstallationKey, Untrusted};
 use proem_select::mode::{Hints, Keywords, Mode, ModeBasis, ModeExamples, ModeInference, Phrases, Wording, infer};
 use proem_select::select::BaseNames;
 
-use found::{FoundAccount, Offers, TaskContext};
-use gathered::{PlaceFacts, RememberedEntry};
 use inputs::{PromptCapabilities, PromptContext, PromptMemories};
 use memory::{EntryMeaning, MemoryTask};
+use place_facts::{PlaceFacts, RememberedEntry};
 use places::{TaskPlace, needs_request};
 use selecting::{CapabilitySelection, SelectionTask};
 use settings::AssembleSettings;
+use task_context::{FoundAccount, Offers, TaskContext};
 
 use crate::screen::{Screen, Screening, ScreeningNote, ScreeningResult};
 
@@ -324,7 +324,7 @@ pub fn assemble_task_prompt(
     let mut screen = Screen::new(request.screening);
     inputs::admit_all(request, selected.as_ref(), &mut screen);
     let context = request.context.filter(|_| inputs::knows_context(request.prompt));
-    let offers = context.map(|context| found::admit(context, request, &mut screen)).unwrap_or_default();
+    let offers = context.map(|context| task_context::admit(context, request, &mut screen)).unwrap_or_default();
     let rule_sections = inputs::admit_rule_sections(request, wanted, &mut screen);
     let least = request.settings.injection_min_score;
     let mut pick = |entries: &[RememberedEntry], file: &str, place: fn(usize) -> TaskPlace| -> Result<_, Error> {

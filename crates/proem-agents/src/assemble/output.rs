@@ -11,9 +11,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use super::found::{FoundAccount, TaskContext};
-use super::gathered::{DiffStat, Gap, Git, GitHead, PlaceFacts};
+use super::place_facts::{DiffStat, Gap, Git, GitHead, PlaceFacts};
 use super::selecting::{CapabilityCandidate, CapabilitySelection};
+use super::task_context::{FoundAccount, TaskContext};
 use super::{AssemblyAccount, Task, memory};
 use crate::screen::ScreeningNote;
 

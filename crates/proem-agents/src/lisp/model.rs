@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use proem_engine::call::Arrival;
 use proem_engine::contract::{AnswerContract, Contract, MissingMaxima};
-use proem_engine::ordered::OrderedJson;
+use proem_engine::ordered_json::OrderedJson;
 use proem_engine::prompt::book::{Book, BookLayer};
+use proem_engine::prompt::compiled_prompt::Prompt;
 use proem_engine::prompt::file::PartialText;
-use proem_engine::prompt::loaded::Prompt;
 use proem_engine::prompt::origin::Origin;
 use proem_engine::providers::Model;
 use proem_engine::run::{ExchangeLimits, ExchangeTerms};
@@ -22,7 +22,7 @@ use proem_text::json;
 use serde_json::Value as Json;
 
 use super::definition::{ModelPrompt, ToolDefinition, ToolKind};
-use crate::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare_prompt_call};
+use crate::prompt_call::{InputAuthor, PreparedRequest, PromptCall, prepare_prompt_call};
 use crate::screen::Screening;
 
 /// The version of the prompts that are made of questions.

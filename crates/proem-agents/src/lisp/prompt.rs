@@ -15,7 +15,7 @@ use proem_engine::budget::AnswerLength;
 use proem_engine::call::Arrival;
 use proem_engine::input::{DeclaredTrust, Inputs};
 use proem_engine::profile::Profile;
-use proem_engine::prompt::loaded::Prompt;
+use proem_engine::prompt::compiled_prompt::Prompt;
 use proem_engine::providers::Model;
 use proem_engine::run::AnswerRequirement;
 use proem_engine::tokens::{CachingCounter, TokenCounter};
@@ -28,7 +28,7 @@ use self::inventory::Inventory;
 use self::mission::Mission;
 use self::turns::history_input;
 use super::definition::{AgentDefinition, PromptLimits};
-use crate::prompted::{LabelledCall, PreparedRequest, prepare_labelled};
+use crate::prompt_call::{LabelledCall, PreparedRequest, prepare_labelled};
 use crate::screen::{PromptPlace, Screen, Screening, ScreeningNote};
 
 pub use self::preview::{PreviewPart, preview_parts};

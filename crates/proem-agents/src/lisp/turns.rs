@@ -31,7 +31,7 @@ use super::definition::AgentDefinition;
 pub use super::program::SharedTurns;
 use super::program::{ProgramMachine, labelled_inputs, labelled_memory};
 use super::prompt::{MissionPrompt, TurnText};
-use crate::prompted::PreparedRequest;
+use crate::prompt_call::PreparedRequest;
 
 /// Makes the requests of a mission: what is shown was chosen once, so that no turn changes a byte of the first request.
 pub trait TurnPrompt: core::fmt::Debug + Send + Sync {

@@ -7,13 +7,13 @@
 //!
 //! Reasons are people's words and from outside: they are counted and shown, and never instruct.
 
-mod asked;
+mod analysis;
 mod meter;
 mod suggest;
 mod tally;
 mod verdict;
 
-pub use self::asked::{ChosenAdjustment, ComplaintPattern, FeedbackAnalysis, feedback_inputs};
+pub use self::analysis::{ChosenAdjustment, ComplaintPattern, FeedbackAnalysis, feedback_inputs};
 pub use self::meter::Meter;
 pub use self::suggest::{FEWEST, Suggestion, apply_suggestions, suggest};
 pub use self::tally::{FeedbackTally, MetricTally, ReasonTally, tally_verdicts};

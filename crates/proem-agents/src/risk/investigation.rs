@@ -9,16 +9,16 @@
 //! model was given. No call has more tokens than the limits. The end of the time, a cancellation and a failed call all
 //! end with what is known.
 
-mod asking;
 mod case;
 mod choice;
-mod ended;
 mod offer;
+mod outcome;
+mod requests;
 mod terms;
 mod verdict;
 
 pub use self::case::{CasePrompt, pose_case};
-pub use self::ended::{ExchangeRecord, InvestigationEnd, Synthesis};
+pub use self::outcome::{ExchangeRecord, InvestigationEnd, Synthesis};
 pub use self::terms::{EXPAND, InvestigationLimits, InvestigationPrompt, InvestigationTerms, MEASURE, Subject};
 pub use super::hop::{Hop, HopAction, HopChooser, NeighbourFiles};
 
@@ -136,8 +136,10 @@ impl<'t> Investigation<'t> {
         let read = |key: &str| state.get(key).ok_or_else(|| wrong(&format!("`{key}` is missing")));
         let inner = InvestigationState::deserialize(read("investigation")?).map_err(|e| wrong(&e))?;
         let asked = match &inner.phase {
-            InvestigationPhase::Deciding { asked, attempts } => Some(asking::decision_terms(&terms, *asked, *attempts)),
-            InvestigationPhase::Synthesising { asked, .. } => Some(asking::synthesis(&terms, *asked)),
+            InvestigationPhase::Deciding { asked, attempts } => {
+                Some(requests::decision_terms(&terms, *asked, *attempts))
+            }
+            InvestigationPhase::Synthesising { asked, .. } => Some(requests::synthesis(&terms, *asked)),
             InvestigationPhase::New | InvestigationPhase::Measuring { .. } | InvestigationPhase::Over => None,
         };
         let exchange = asked.map(|terms| Exchange::restore(terms, read("exchange")?)).transpose()?;
@@ -158,7 +160,7 @@ impl<'t> Investigation<'t> {
 
     /// Whether a request that failed for this reason is made once more, for the window that the server named.
     fn permits_shorter(&self, because: FallbackReason) -> bool {
-        matches!(because, FallbackReason::Failed(kind) if asking::server(&self.state).permits_shorter(kind))
+        matches!(because, FallbackReason::Failed(kind) if requests::server(&self.state).permits_shorter(kind))
     }
 
     /// The next hop's number.
@@ -226,7 +228,7 @@ impl<'t> Investigation<'t> {
 
     /// Asks for the next step. `wrong` is what was wrong with the last answer.
     fn decide(&mut self, offer: &Offer, wrong: Option<&str>) -> InvestigationStep {
-        let asked = asking::ask_decision(&self.terms, &mut self.state, offer, wrong);
+        let asked = requests::ask_decision(&self.terms, &mut self.state, offer, wrong);
         let asked = match asked {
             Ok(asked) => asked,
             Err(why) => {
@@ -235,7 +237,7 @@ impl<'t> Investigation<'t> {
             }
         };
         let attempts = if wrong.is_some() { Attempts::Used } else { Attempts::Left };
-        let terms = asking::decision_terms(&self.terms, asked.asking, attempts);
+        let terms = requests::decision_terms(&self.terms, asked.asking, attempts);
         self.state.phase = InvestigationPhase::Deciding { asked: asked.asking, attempts };
         self.ask(Exchange::new(terms, asked.request), asked.asking, &asked.report)
     }
@@ -414,14 +416,14 @@ impl<'t> Investigation<'t> {
             self.note("there was no time for a summary by the model; the level comes from the rules alone");
             return self.over(None);
         }
-        let asked = match asking::ask_synthesis(&self.terms, &mut self.state) {
+        let asked = match requests::ask_synthesis(&self.terms, &mut self.state) {
             Ok(asked) => asked,
             Err(why) => {
                 self.note(format!("no summary by the model: no model could be asked: {why}"));
                 return self.over(None);
             }
         };
-        let terms = asking::synthesis(&self.terms, asked.asking);
+        let terms = requests::synthesis(&self.terms, asked.asking);
         self.state.phase = InvestigationPhase::Synthesising { asked: asked.asking, given: asked.given };
         self.ask(Exchange::new(terms, asked.request), asked.asking, &asked.report)
     }

@@ -3,12 +3,12 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare_prompt_call};
+use proem_agents::prompt_call::{InputAuthor, PreparedRequest, PromptCall, prepare_prompt_call};
 use proem_engine::assembly::PromptId;
 use proem_engine::call::Arrival;
-use proem_engine::ordered::OrderedJson;
+use proem_engine::ordered_json::OrderedJson;
 use proem_engine::profile::Profiles;
-use proem_engine::prompt::loaded::Prompt;
+use proem_engine::prompt::compiled_prompt::Prompt;
 use proem_engine::run::{Attempt, ExchangeLimits, ExchangeTerms};
 use proem_engine::tokens::CachingCounter;
 use proem_engine::versions::Versions;

@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 
 use proem_agents::assemble::Task;
 use proem_agents::assemble::code::{CodeRenderings, Definition, FileQuestion, code_renderings};
-use proem_agents::assemble::found::{FoundFile, TaskContext};
-use proem_agents::assemble::gathered::Gap;
 use proem_agents::assemble::outline::language_by_ending;
+use proem_agents::assemble::place_facts::Gap;
+use proem_agents::assemble::task_context::{FoundFile, TaskContext};
 use proem_guard::{LanguageFamily, Untrusted, credential};
 use proem_runtime::{GatherOptions, folder_rules, map_on_all};
 use proem_select::context::{CodeSymbol, FilePurpose, LineSpan};

@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use proem_agents::assemble::change_wanted::{ChangeWanted, IsDirty, change_wanted};
-use proem_agents::assemble::found::TaskContext;
-use proem_agents::assemble::gathered::PlaceFacts;
+use proem_agents::assemble::place_facts::PlaceFacts;
 use proem_agents::assemble::settings::ContextDepth;
+use proem_agents::assemble::task_context::TaskContext;
 use proem_agents::assemble::{Task, mode_keywords, phrases};
 use proem_runtime::{GatherOptions, gather_facts, task_change};
 use proem_select::mode::{Wording, infer};

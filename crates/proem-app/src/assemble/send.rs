@@ -5,18 +5,18 @@
 
 use std::num::NonZeroU32;
 
-use proem_agents::prompted::PreparedRequest;
+use proem_agents::prompt_call::PreparedRequest;
 use proem_engine::assembly::Appendix;
 use proem_engine::cache::plan_request;
 use proem_engine::call::{AnswerForm, NanoDollars, Request};
-use proem_engine::ordered::OrderedJson;
+use proem_engine::ordered_json::OrderedJson;
 use proem_select::mode::Mode;
 use serde_json::json;
 
 use super::{AssembleOptions, KIND, MadeAssembly, PROMPT};
 use crate::error::Error;
 use crate::project::OpenProject;
-use crate::run::asking::TimedRequest;
+use crate::run::course::TimedRequest;
 use crate::run::options::RunOptions;
 use crate::run::setting::RunSetting;
 

@@ -8,7 +8,7 @@ use std::num::NonZeroU32;
 
 use proem_engine::call::NanoDollars;
 use proem_engine::ledger::bound_of_attempt;
-use proem_engine::ordered::OrderedJson;
+use proem_engine::ordered_json::OrderedJson;
 use proem_llm::codec::encode_request;
 use proem_score::interval::{Interval, Z95, wilson};
 

@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proem_engine::prompt::book::Book;
+use proem_engine::prompt::compiled_prompt::Prompt;
 use proem_engine::prompt::file::Section;
-use proem_engine::prompt::loaded::Prompt;
 use proem_engine::tokens::{OpenAi, TokenCounter};
 
 use crate::error::Error;

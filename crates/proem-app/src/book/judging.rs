@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use proem_agents::prompted::InputAuthor;
-use proem_engine::ordered::OrderedJson;
+use proem_agents::prompt_call::InputAuthor;
+use proem_engine::ordered_json::OrderedJson;
 use proem_engine::prompt::cases::JudgeExpectation;
 use proem_engine::run::ExchangeEnd;
 use proem_guard::show;
@@ -18,7 +18,7 @@ use super::test::Suite;
 use crate::error::Error;
 use crate::message::Note;
 use crate::project::OpenProject;
-use crate::run::asking::FinishedRun;
+use crate::run::course::FinishedRun;
 use crate::run::options::RunOptions;
 use crate::run::setting::{OpenRun, RunSetting};
 

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use proem_engine::call::NanoDollars;
-use proem_engine::ordered::OrderedJson;
+use proem_engine::ordered_json::OrderedJson;
 use proem_engine::prompt::cases::{AnswerCheck, AnswerExpectation, Case};
 use proem_engine::run::{Attempt, ExchangeEnd};
 use proem_guard::show;
@@ -23,7 +23,7 @@ use crate::places::Places;
 use crate::project::{BookReading, OpenProject};
 use crate::records::learning::Adapting;
 use crate::records::writing::RecordChoice;
-use crate::run::asking::FinishedRun;
+use crate::run::course::FinishedRun;
 use crate::run::options::{Carriage, RunOptions};
 use crate::run::setting::{OpenRun, RunSetting};
 

@@ -5,16 +5,16 @@
 
 use std::collections::BTreeMap;
 
-use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare_prompt_call};
+use proem_agents::prompt_call::{InputAuthor, PreparedRequest, PromptCall, prepare_prompt_call};
 use proem_agents::risk::investigation;
 use proem_agents::screen::Screening;
 use proem_engine::ErrorKind;
 use proem_engine::call::Arrival;
 use proem_engine::contract::AnswerContract;
-use proem_engine::ordered::OrderedJson;
+use proem_engine::ordered_json::OrderedJson;
 use proem_engine::prompt::book::Book;
 use proem_engine::prompt::cases::{Case, Cases};
-use proem_engine::prompt::loaded::Prompt;
+use proem_engine::prompt::compiled_prompt::Prompt;
 use proem_engine::providers::{EnforcementSource, Model, Provider, Providers, SchemaEnforcement};
 use proem_engine::tokens::{CachingCounter, OpenAi};
 use proem_guard::{Guard, InstallationKey, Policy};

@@ -35,7 +35,7 @@ use crate::records;
 use crate::records::learning::Adapting;
 use crate::records::writing::RecordChoice;
 use crate::run::options::Carriage;
-use crate::shipped;
+use crate::shipped_agents;
 
 /// Questions of agents that were called, to the person who started the first one.
 #[derive(Debug)]
@@ -207,7 +207,7 @@ impl ChildOrder {
     /// The run that an earlier process began.
     async fn go_on(self, project: &OpenProject, detail: RunDetail) -> Result<ToolOutcome, Error> {
         let store = records::look_at_records(project).await?.value;
-        let agents = shipped::agents();
+        let agents = shipped_agents::agents();
         let read = agents.read_back(&RunRecord { store: &store, detail: &detail, places: &project.places }).await;
         store.close().await;
         let read = read.map_err(|why| Error::invalid(format!("its run can't be read back: {}", why.text)))?;

@@ -19,7 +19,7 @@ use proem_agents::lisp::{AgentDefinition, TurnLimits, policy_hash};
 use proem_engine::call::{Arrival, NanoDollars};
 use proem_engine::contract::AnswerContract;
 use proem_engine::effect::PolicyHash;
-use proem_engine::ordered::OrderedJson;
+use proem_engine::ordered_json::OrderedJson;
 use proem_engine::policy::CallRecords;
 use proem_engine::run::{CallLabel, CancelReason, ExchangeEnd, FallbackReason, Outcome};
 use proem_engine::versions::Versions;

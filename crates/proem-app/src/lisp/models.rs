@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use proem_agents::lisp::{AgentDefinition, ModelPrompt, ModelQuestion, ToolDefinition, ToolKind, question_prompt};
 use proem_engine::prompt::book::Book;
-use proem_engine::prompt::loaded::Prompt;
+use proem_engine::prompt::compiled_prompt::Prompt;
 use proem_runtime::records::Recording;
 use proem_runtime::tools::ToolModels;
 

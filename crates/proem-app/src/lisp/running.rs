@@ -14,7 +14,7 @@ use proem_agents::lisp::{
 use proem_engine::assembly::PromptId;
 use proem_engine::call::NanoDollars;
 use proem_engine::ledger::Pricing;
-use proem_engine::ordered::OrderedJson;
+use proem_engine::ordered_json::OrderedJson;
 use proem_engine::policy::CallRecords;
 use proem_engine::run::{EventKind, ExchangeEnd, FallbackReason, Outcome as RunEndOutcome, Question, QuestionAnswer};
 use proem_engine::versions::Versions;

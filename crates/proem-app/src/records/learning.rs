@@ -10,7 +10,7 @@ use proem_engine::profile::{
     Adaptation, Ageing, Format, Profile, Profiles, Registry, ResultRecord, SignalDerivation, Signals, Wishes,
     adapt_with_grounds, contract_parts, derive,
 };
-use proem_engine::prompt::loaded::Prompt;
+use proem_engine::prompt::compiled_prompt::Prompt;
 use proem_engine::run::Time;
 use proem_store::query::RunDetail;
 use proem_store::{Store, StoreAccess};

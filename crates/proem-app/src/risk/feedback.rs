@@ -3,7 +3,7 @@
 //! Only this changes thresholds, and it reads none of the assessed repository's files: a change can't configure
 //! its own review.
 
-pub mod asking;
+pub mod question;
 mod thresholds;
 
 use std::collections::BTreeMap;

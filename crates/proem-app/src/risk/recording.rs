@@ -7,7 +7,7 @@ use proem_agents::risk::feedback::{self, Meter};
 use proem_agents::risk::investigation::{InvestigationEnd, InvestigationLimits, Subject};
 use proem_agents::risk::report::{HistoryRead, InvestigationUsage, Rate, ReportContext, RiskReport};
 use proem_engine::call::FailureKind;
-use proem_engine::ordered::OrderedJson;
+use proem_engine::ordered_json::OrderedJson;
 use proem_engine::profile::{self, Issue, Judgement};
 use proem_engine::run::{Attempt, CancelReason, ExchangeEnd, FallbackReason, Outcome};
 use proem_engine::versions::Versions;
@@ -19,7 +19,7 @@ use serde_json::{Value as Json, json};
 use tokio::time::Instant;
 
 use super::assessing::{AssessedRepository, ChangeAssessment};
-use super::made;
+use super::investigation_settings;
 use super::prompts::InvestigationPrompts;
 use crate::agents::EarlierAttempts;
 use crate::agents::access::ModelAccess;
@@ -108,7 +108,7 @@ impl<'k> ReportSubject<'k> {
         let Some(assessed) = self.assessing.assessed(self.looked.change) else {
             return Err(Error::bug("a change is missing", self.looked.change));
         };
-        let investigation = made::InvestigationSettings {
+        let investigation = investigation_settings::InvestigationSettings {
             basis: access.basis.clone(),
             decision: self.prompts.decision.prompt.id.clone(),
             limits,
@@ -116,14 +116,14 @@ impl<'k> ReportSubject<'k> {
         };
         let mut settings = self.settings();
         if let Json::Object(fields) = &mut settings {
-            fields.insert(made::SETTINGS.to_owned(), investigation.written()?);
+            fields.insert(investigation_settings::SETTINGS.to_owned(), investigation.written()?);
         }
         Ok(InvestigationOpening {
             id,
             prompts: self.prompts,
             access,
             inputs: subject_inputs(subject)?,
-            policy: made::investigation_policy_hash(&access.guarding.rules, &settings),
+            policy: investigation_settings::investigation_policy_hash(&access.guarding.rules, &settings),
             settings,
         })
     }

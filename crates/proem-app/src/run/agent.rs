@@ -3,18 +3,18 @@
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use proem_agents::prompted::PreparedRequest;
+use proem_agents::prompt_call::PreparedRequest;
 use proem_engine::call::NanoDollars;
-use proem_engine::ordered::OrderedJson;
+use proem_engine::ordered_json::OrderedJson;
 use proem_engine::run::{Exchange, Outcome};
 use proem_runtime::records::{Recording, Start};
 use proem_store::record::RunId;
 use serde_json::Value as Json;
 use tokio::time::Instant;
 
-use super::asking::{FinishedRun, outcome_evaluation};
-use super::made::{KIND, RunStart};
+use super::course::{FinishedRun, outcome_evaluation};
 use super::setting::RunSetting;
+use super::settings_record::{KIND, RunStart};
 use crate::agents::access::ModelAccess;
 use crate::agents::record::RunRecord;
 use crate::agents::{Agent, AgentEnd, AgentMachine, AgentRun, EndedRun, OutcomeAdapter, ReadBack, RunResult};

@@ -10,12 +10,12 @@ use std::path::Path;
 
 use futures_util::{Stream, StreamExt as _, stream};
 use proem_engine::call::{FailureKind, NanoDollars};
-use proem_engine::ordered::OrderedJson;
+use proem_engine::ordered_json::OrderedJson;
 use proem_engine::run::{CancelReason, ExchangeEnd, FallbackReason};
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
-use super::asking::FinishedRun;
+use super::course::FinishedRun;
 use super::input::{InputForm, Source};
 use super::journal::{BatchJournal, BatchKey};
 use super::output::{BatchLine, RunOutput};

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use proem_engine::history;
 use proem_engine::media::{MediaFacts, data_address};
-use proem_engine::ordered::OrderedJson;
-use proem_engine::prompt::loaded::Prompt;
+use proem_engine::ordered_json::OrderedJson;
+use proem_engine::prompt::compiled_prompt::Prompt;
 use proem_guard::show;
 use proem_runtime::files;
 use proem_text::OrderedMap;

@@ -3,7 +3,7 @@
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
-use proem_agents::prompted::InputAuthor;
+use proem_agents::prompt_call::InputAuthor;
 use proem_engine::call::NanoDollars;
 use proem_engine::contract::CallChoice;
 use proem_engine::run::ExchangeLimits;

@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use super::asking::FinishedRun;
+use super::course::FinishedRun;
 use super::setting::RunSetting;
 use crate::records::learning::PromptLessons;
 

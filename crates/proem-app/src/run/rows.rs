@@ -3,7 +3,7 @@
 use std::io::{BufRead, Read as _};
 use std::path::Path;
 
-use proem_engine::ordered::OrderedJson;
+use proem_engine::ordered_json::OrderedJson;
 use proem_engine::prompt::rows::{check_column_names, row_inputs};
 use proem_text::{BareQuotes, CsvError, CsvRow, json, read_csv};
 use sha2::{Digest as _, Sha256};

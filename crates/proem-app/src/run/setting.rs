@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare_prompt_call};
+use proem_agents::prompt_call::{InputAuthor, PreparedRequest, PromptCall, prepare_prompt_call};
 use proem_engine::ErrorKind;
 use proem_engine::call::{CacheInquiry, NanoDollars};
 use proem_engine::contract::{AnswerContract, CallChoice, Contract, schema_from_line};
 use proem_engine::ledger::bound_of_attempt;
-use proem_engine::ordered::OrderedJson;
+use proem_engine::ordered_json::OrderedJson;
 use proem_engine::prompt::book::Book;
-use proem_engine::prompt::loaded::Prompt;
+use proem_engine::prompt::compiled_prompt::Prompt;
 use proem_engine::providers::{Model, Providers};
 use proem_engine::report::Report;
 use proem_engine::run::{ExchangeLimits, ExchangeTerms};
@@ -19,9 +19,9 @@ use proem_llm::projection::Omission;
 use proem_store::query::{RunDetail, RunsWanted};
 use serde_json::{Value as Json, json};
 
-use super::made::{INQUIRY, KIND, RunRecipe, RunStart, WAY, WINDOW};
-use super::named::{ChosenPrompt, chosen_prompt};
 use super::options::{Carriage, RunOptions};
+use super::prompt_choice::{ChosenPrompt, chosen_prompt};
+use super::settings_record::{INQUIRY, KIND, RunRecipe, RunStart, WAY, WINDOW};
 use crate::agents::access::{AccessOptions, ModelAccess, lessons_shown};
 use crate::calling;
 use crate::error::Error;

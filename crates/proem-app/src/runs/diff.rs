@@ -3,10 +3,10 @@
 //! Two requests are two runs' first calls, any two calls by their numbers, or each call of one run with the
 //! one before it that its cache could have been written by.
 
-mod named;
-pub mod seen;
+pub mod provider_diagnosis;
+mod references;
+pub mod run_call;
 pub mod texts;
-pub mod theirs;
 
 use std::collections::BTreeSet;
 
@@ -15,10 +15,10 @@ use proem_engine::providers::Providers;
 use proem_store::Store;
 use proem_store::query::{RunDetail, RunScope};
 
-use self::named::CallReference;
-use self::seen::RunCall;
+use self::provider_diagnosis::ProviderDiagnosis;
+use self::references::CallReference;
+use self::run_call::RunCall;
 use self::texts::{AnswerDifference, FirstDifference};
-use self::theirs::ProviderDiagnosis;
 use super::find_run;
 use crate::error::Error;
 use crate::message::Note;
@@ -101,12 +101,12 @@ impl<'w> Runs<'w> {
         let calls = match (&self.second, &self.latter, first.call) {
             (Some(second), Some(latter), _) => {
                 vec![(
-                    named::numbered_call(former, first.call.unwrap_or(0))?,
-                    named::numbered_call(latter, second.call.unwrap_or(0))?,
+                    references::numbered_call(former, first.call.unwrap_or(0))?,
+                    references::numbered_call(latter, second.call.unwrap_or(0))?,
                 )]
             }
-            (_, _, Some(number)) => vec![named::with_the_one_before(former, number)?],
-            (_, _, None) => named::consecutive_calls(former)?,
+            (_, _, Some(number)) => vec![references::with_the_one_before(former, number)?],
+            (_, _, None) => references::consecutive_calls(former)?,
         };
         let providers = prices(&self.store, self.latter.as_ref().unwrap_or(former), notes).await?;
         let mut pairs = Vec::with_capacity(calls.len());
@@ -140,7 +140,7 @@ pub async fn compare_cache_findings(
     run: &RunDetail,
     notes: &mut Vec<Note>,
 ) -> Result<Vec<Option<CacheFinding>>, Error> {
-    if run.calls.iter().all(|row| theirs::asked_about(row).is_none()) {
+    if run.calls.iter().all(|row| provider_diagnosis::asked_about(row).is_none()) {
         return Ok(run.calls.iter().map(|_| None).collect());
     }
     let before = match store.before(&run.row.id).await? {
@@ -151,7 +151,8 @@ pub async fn compare_cache_findings(
     let mut found = Vec::with_capacity(run.calls.len());
     for (number, row) in run.calls.iter().enumerate() {
         let earlier = before.iter().flat_map(numbered_calls).chain(numbered_calls(run).take(number));
-        let first = theirs::asked_about(row).and_then(|asked| earlier.into_iter().find(|call| call.answered_as(asked)));
+        let first = provider_diagnosis::asked_about(row)
+            .and_then(|asked| earlier.into_iter().find(|call| call.answered_as(asked)));
         let Some(first) = first else {
             found.push(None);
             continue;

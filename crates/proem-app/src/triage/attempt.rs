@@ -11,10 +11,10 @@ use proem_store::query::SignalRow;
 use proem_store::record::SignalStanding;
 use proem_store::{Error as StoreError, Unusable};
 
-use super::asking::{AskedCycle, CycleModels};
 use super::cycle::CycleReport;
 use super::desk::TriageDesk;
-use super::judged::ReadSignal;
+use super::model_calls::{AskedCycle, CycleModels};
+use super::open_signals::ReadSignal;
 use super::set_aside::OpenSignals;
 use crate::error::{Error, ErrorKind};
 

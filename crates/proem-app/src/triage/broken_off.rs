@@ -14,8 +14,8 @@ use proem_store::query::{RunDetail, RunScope, RunState, RunsWanted};
 use proem_store::record::Replayable;
 use proem_triage::pipeline::PipelineEnd;
 
-use super::asking::{AskedCycle, AskingTerms, nobody};
 use super::desk::TriageDesk;
+use super::model_calls::{AskedCycle, AskingTerms, nobody};
 use super::models::{KIND, TriageRun};
 use crate::agents::record::RunRecord;
 use crate::agents::running::Resumption;

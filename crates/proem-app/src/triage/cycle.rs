@@ -25,11 +25,11 @@ use proem_triage::{contract::RecommendedAction, contract::SignalImportance, orig
 use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
 
-use super::asking::AskedCycle;
 use super::desk::{BySender, TriageDesk};
-use super::judged::ReadSignal;
 use super::links::SignalLinks;
 use super::matters::{EarlierCase, are_named};
+use super::model_calls::AskedCycle;
+use super::open_signals::ReadSignal;
 use super::signals::LeftSignal;
 use super::unreadable::StandingArtefacts;
 use crate::effects::escalations::{self, ABOUT, BECAUSE, CAUSES, HEADING, MATTER};

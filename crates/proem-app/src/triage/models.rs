@@ -9,13 +9,13 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use proem_agents::prompted::PreparedRequest;
+use proem_agents::prompt_call::PreparedRequest;
 use proem_engine::assembly::PromptId;
 use proem_engine::call::{Arrival, NanoDollars};
 use proem_engine::ledger::ModelMix;
-use proem_engine::ordered::OrderedJson;
+use proem_engine::ordered_json::OrderedJson;
 use proem_engine::profile::Profiles;
-use proem_engine::prompt::loaded::Prompt;
+use proem_engine::prompt::compiled_prompt::Prompt;
 use proem_engine::run::{
     AnswerRequirement, Attempt, CancelReason, ExchangeEnd, ExchangeLimits, ExchangeTerms, FallbackReason, Outcome,
 };
@@ -52,7 +52,7 @@ use crate::project::{BookReading, OpenProject};
 use crate::records::booking::Booking;
 use crate::records::learning::{Adapting, profiles, taught_profile};
 use crate::records::writing::RecordChoice;
-use crate::run::asking::outcome_evaluation;
+use crate::run::course::outcome_evaluation;
 use crate::run::options::Carriage;
 use crate::when;
 

@@ -13,7 +13,7 @@ use proem_triage::pipeline::{PastSituation, SituationQuery, most_alike};
 use proem_triage::{ProjectSignal, SanitisedSignal, sanitise_signal};
 
 use super::desk::TriageDesk;
-use super::judged::ReadSignal;
+use super::open_signals::ReadSignal;
 use super::set_aside::LATE;
 use crate::effects::escalations;
 use crate::error::Error;

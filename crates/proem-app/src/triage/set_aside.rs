@@ -23,7 +23,7 @@ use sha2::{Digest as _, Sha256};
 use super::attempt::overtaken_attempt;
 use super::cycle::{AskedQuestion, CycleReport, MOST_CAUSES, cause_tree};
 use super::desk::{MAX_MALFORMED, TriageDesk};
-use super::judged::ReadSignal;
+use super::open_signals::ReadSignal;
 use super::time_limit::{in_time, late_reason};
 use crate::effects::escalations::{ABOUT, BECAUSE, CAUSES};
 use crate::error::Error;

@@ -20,8 +20,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::desk::TriageDesk;
 use super::judge::{LEARNED, PERSON};
-use super::judged::ReadSignal;
 use super::links::{ACTIONS, JUDGE, QUESTIONS, REFUSED};
+use super::open_signals::ReadSignal;
 use super::set_aside::{LATE, UNREADABLE, UNWRITABLE};
 use crate::effects::escalations;
 use crate::error::Error;

@@ -23,9 +23,9 @@ use proem_triage::{AnswerEnd, MalformedSignal};
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use super::asking::AskingTerms;
 use super::cycle::CycleReport;
 use super::desk::{IntakeCounts, TriageDesk};
+use super::model_calls::AskingTerms;
 use super::models::{TriageModelOptions, open_triage_run};
 use super::normalise::NormaliseOptions;
 use crate::error::Error;

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use proem_app::records::Whose;
-use proem_app::run::asking::FinishedRun;
+use proem_app::run::course::FinishedRun;
 use proem_app::run::options::RunOptions;
 use proem_app::run::setting::RunSetting;
 use proem_app::runs::replay::replay_run;
 use proem_app::runs::resume::StoppedRun;
-use proem_app::shipped;
+use proem_app::shipped_agents;
 use proem_engine::run::ExchangeEnd;
 use proem_llm::scripted::{Reply, ScriptedServer, ServerScript};
 use serde_json::json;
@@ -64,7 +64,7 @@ async fn runs_are_asked_recorded_and_replayed_by_tasks() {
     // A task can do everything with recorded runs as well.
     let id = runs[0].run.clone().unwrap().0;
     let replayed = tokio::spawn(async move {
-        let agents = shipped::agents();
+        let agents = shipped_agents::agents();
         let replayed = replay_run(&agents, &project, &id, Whose::Project, &mut Vec::new()).await.unwrap();
         let stopped = StoppedRun::find(&agents, &project, &id, Whose::Project, &mut Vec::new()).await.unwrap();
         assert!(stopped.read_back().is_ok());

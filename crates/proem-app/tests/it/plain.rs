@@ -5,7 +5,7 @@ use proem_app::records::Whose;
 use proem_app::run::options::{Carriage, RunOptions};
 use proem_app::run::setting::RunSetting;
 use proem_app::runs::feedback::{RunFeedback, write_feedback};
-use proem_app::shipped;
+use proem_app::shipped_agents;
 use proem_app::{ErrorKind, Hint};
 use proem_engine::profile::Judgement;
 use serde_json::json;
@@ -36,7 +36,7 @@ fn an_error_says_its_kind_and_what_could_be_done() {
     assert!(!error.to_string().contains("--"), "{error}");
 
     let opinion = RunFeedback { run: "last", whose: Whose::Project, judgement: Judgement::Good, note: "" };
-    let error = records::blocking(write_feedback(&shipped::agents(), &project, opinion)).unwrap_err();
+    let error = records::blocking(write_feedback(&shipped_agents::agents(), &project, opinion)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     assert!(std::error::Error::source(&error).is_some(), "what it came from is kept");
 }

@@ -22,7 +22,7 @@ use self::args::{BookCommand, BookPlace};
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, GREEN, LEAD, RED, YELLOW, style_text};
 use proem_app::project::{BOOK, BookReading, OpenProject, read_book};
-use proem_app::run::named::book_of;
+use proem_app::run::prompt_choice::book_of;
 
 pub(super) fn run_book(command: &BookCommand) -> Result<ExitCode, CommandFailure> {
     match command {

@@ -1,11 +1,11 @@
 //! The account of an assembly, for a person's eyes.
 
-mod found;
+mod file_table;
 
 use anstyle::Style;
 use proem_agents::assemble::AssemblyAccount;
-use proem_agents::assemble::gathered::PlaceFacts;
 use proem_agents::assemble::output::{UntrustedFile, capability_tokens, degraded_reasons};
+use proem_agents::assemble::place_facts::PlaceFacts;
 use proem_agents::assemble::selecting::CapabilityCandidate;
 use proem_engine::assembly::Assembly;
 use proem_engine::cache::CachePlan;
@@ -58,7 +58,7 @@ pub(super) fn explain_assembly(account: &Account<'_>) -> String {
     push_totals(account, &mut out);
     push_selection(account, &mut out);
     if let Some(finding) = account.finding {
-        found::push_found_table(&account.assembled.found, finding, &mut out);
+        file_table::push_found_table(&account.assembled.found, finding, &mut out);
     }
     if let Some(adapted) = account.adapted {
         out.push('\n');

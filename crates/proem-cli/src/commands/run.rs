@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
-use proem_agents::prompted::InputAuthor;
+use proem_agents::prompt_call::InputAuthor;
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::records::writing::RecordChoice;
 use proem_app::run::batch::Batch;
@@ -26,7 +26,7 @@ use proem_app::run::options::{Carriage, RunOptions};
 use proem_app::run::setting::{OpenRun, RunSetting};
 use proem_engine::contract::CallChoice;
 use proem_engine::history;
-use proem_engine::ordered::OrderedJson;
+use proem_engine::ordered_json::OrderedJson;
 use proem_engine::run::ExchangeLimits;
 use proem_text::json;
 use serde_json::json;

@@ -21,7 +21,7 @@ use proem_app::records::writing::RecordChoice;
 use proem_app::run::options::Carriage;
 use proem_app::runs::replay::replay_run;
 use proem_app::runs::resume::StoppedRun;
-use proem_app::shipped;
+use proem_app::shipped_agents;
 use proem_engine::run::{ExchangeEnd, Outcome, Question, QuestionAnswer};
 use proem_guard::show;
 use proem_llm::scripted::{Delivery, Reply, ScriptedServer};
@@ -190,14 +190,14 @@ fn an_agent_of_somebody_elses_is_recorded_killed_resumed_replayed_and_shown() {
 #[test]
 fn in_a_process_of_its_own() {
     let Ok(what) = std::env::var(PHASE) else {
-        let agents = shipped::agents().with(DraftAgent);
+        let agents = shipped_agents::agents().with(DraftAgent);
         let known = ["draft", "prompt", "assemble", "risk", "other"].map(|kind| agents.of(kind).is_some());
         assert_eq!(known, [true, true, true, true, false]);
         return;
     };
     let places = Places::find(Channel::Pipe).unwrap();
     let mut project = OpenProject::open(Path::new("."), &places, BookReading::Trusted).unwrap();
-    let agents = shipped::agents().with(DraftAgent);
+    let agents = shipped_agents::agents().with(DraftAgent);
     let said = match what.as_str() {
         "start" => value(begin(&mut project, "What is a proem?", nobody)),
         "asked-live" => value(begin(&mut project, "Ask me", somebody)),

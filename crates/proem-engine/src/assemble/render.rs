@@ -15,11 +15,11 @@ use crate::input::{Checker, DeclaredTrust, InputTrust, Inputs, RenderPiece, Slot
 use crate::ladder::{ShrunkValue, items, shrink_value};
 use crate::media::{AddressAuthor, FoundMedia, MediaSource, MediaSupport, find_media};
 use crate::message::Role;
-use crate::ordered::OrderedJson;
+use crate::ordered_json::OrderedJson;
 use crate::prompt::analyse::OUTPUT_FORMAT;
+use crate::prompt::compiled_prompt::Prompt;
 use crate::prompt::file::{MarkerSource, MediaMarker, Section};
 use crate::prompt::layout::Layout;
-use crate::prompt::loaded::Prompt;
 use crate::providers::Model;
 use crate::report::MediaReport;
 use crate::section::{Ladder, Rung, SectionContainment, Trust};

@@ -2,7 +2,7 @@
 
 use core::num::NonZeroUsize;
 
-use crate::prompt::loaded::Prompt;
+use crate::prompt::compiled_prompt::Prompt;
 use crate::providers::Model;
 
 /// The tokens of an answer where neither a person nor the prompt file says.

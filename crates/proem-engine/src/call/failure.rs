@@ -5,7 +5,7 @@ use core::num::NonZeroUsize;
 use proem_guard::Untrusted;
 use serde::{Deserialize, Serialize};
 
-use super::stored::maybe_outside;
+use super::state_form::maybe_outside;
 
 /// A call that brought no answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use proem_text::OrderedMap;
 use serde_json::{Value as Json, json};
 
-use crate::ordered::OrderedJson;
+use crate::ordered_json::OrderedJson;
 use crate::schema::property_names;
 
 /// How deep a form goes. Deeper places are left as `null`.

@@ -5,8 +5,8 @@ use serde_json::Value as Json;
 use proem_text::Span;
 
 use super::DecodeFailure;
+use super::answer_standing::{Standing, is_replaced, is_taken_back, standing_in_text};
 use super::repairs::Repairs;
-use super::standing::{Standing, is_replaced, is_taken_back, standing_in_text};
 use crate::contract::Contract;
 
 /// A value and what the contract says to it.

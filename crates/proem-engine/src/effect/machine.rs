@@ -4,9 +4,9 @@ use core::fmt;
 
 use super::{
     ActionVersion, PerformerEpoch,
+    action_standing::{ActionStanding, Surroundings},
     event::{ActionEvent, ActionEventKind, Authority, EpochRule},
     requirement::{TransitionRequirement, approval},
-    standing::{ActionStanding, Surroundings},
     state::ActionState,
     table::{ApprovalChange, TransitionRule, transition},
 };

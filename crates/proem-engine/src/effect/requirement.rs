@@ -1,9 +1,9 @@
 //! The requirements of transitions, one rule at a time.
 
 use super::{
+    action_standing::{ActionStanding, Surroundings},
     clock::ClockCourse,
     event::{ActionEvent, GateRuling, StandingApproval, TakeUp},
-    standing::{ActionStanding, Surroundings},
 };
 
 /// One rule that a transition has to keep.

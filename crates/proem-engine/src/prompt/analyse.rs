@@ -20,7 +20,7 @@ use super::template::{
     TemplateNode,
 };
 use crate::input::InputTrust;
-use crate::ordered::OrderedJson;
+use crate::ordered_json::OrderedJson;
 use crate::schema::{ValueKind, kind_of_schema};
 use crate::section::SectionSpec;
 

@@ -6,7 +6,7 @@
 //! written with. A version's *closure* is its file with all partials and schemas it uses. Its hash is what `book.lock`
 //! holds and what every run records.
 
-mod locked;
+mod lock;
 mod loose;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,12 +14,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use self::locked::BookLock;
-pub use self::locked::pinned_files;
+use self::lock::BookLock;
+pub use self::lock::pinned_files;
 pub use self::loose::{LoosePrompt, loose_prompt};
+use super::compiled_prompt::Prompt;
 use super::file::{MAX_FILE_BYTES, PartialText, PromptFile};
 use super::header::is_version;
-use super::loaded::Prompt;
 use super::origin::Origin;
 use super::walk::partial_names;
 use super::yaml::{YamlNode, YamlValue};

@@ -6,7 +6,7 @@
 
 mod check;
 mod check_read;
-mod read;
+mod reader;
 mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ use serde_json::Value as Json;
 
 use crate::call::Request;
 use crate::error::Error;
-use crate::ordered::OrderedJson;
+use crate::ordered_json::OrderedJson;
 use crate::report::{Report, SectionState};
 
 pub use self::check::{

@@ -8,8 +8,8 @@ use serde_json::Value as Json;
 
 use super::book::Book;
 use super::cases::Cases;
+use super::compiled_prompt::{Prompt, missing_schema};
 use super::file::Section;
-use super::loaded::{Prompt, missing_schema};
 use crate::error::{Error, ErrorKind};
 use crate::section::{CacheClass, SectionPriority};
 use crate::tokens::TokenCounter;

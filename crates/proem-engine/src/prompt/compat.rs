@@ -20,7 +20,7 @@ use super::{expansion, yaml};
 use crate::error::{Error, ErrorKind, error_at};
 use crate::input::{collect_ordered, unused_character};
 use crate::message::{Message, Part};
-use crate::ordered::OrderedJson;
+use crate::ordered_json::OrderedJson;
 
 const RESERVED: [&str; 12] = [
     "config",

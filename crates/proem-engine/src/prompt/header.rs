@@ -17,7 +17,7 @@ use crate::call::Sampling;
 use crate::contract::CallChoice;
 use crate::error::error_at;
 use crate::input::InputTrust;
-use crate::ordered::OrderedJson;
+use crate::ordered_json::OrderedJson;
 use crate::profile::Baseline;
 use crate::section::{
     CacheClass, Climber, Ladder, Layer, Rung, SectionContainment, SectionPriority, SectionSpec, Trust,

@@ -27,7 +27,7 @@ use proem_text::OrderedMap;
 use self::source::{ImportReader, SourceFile};
 use crate::error::{Error, ErrorKind};
 use crate::message::Role;
-use crate::ordered::OrderedJson;
+use crate::ordered_json::OrderedJson;
 
 pub use self::recognise::recognise_source;
 pub use self::write::{WrittenPrompt, write_prompt};

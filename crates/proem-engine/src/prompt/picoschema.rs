@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use proem_text::OrderedMap;
 use serde_json::{Map, Value as Json, json};
 
-use crate::ordered::OrderedJson;
+use crate::ordered_json::OrderedJson;
 use crate::schema::{set_order, with_order};
 
 const SCALARS: [&str; 7] = ["string", "boolean", "null", "number", "integer", "any", "object"];

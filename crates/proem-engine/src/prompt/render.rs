@@ -2,13 +2,13 @@
 
 use proem_text::OrderedMap;
 
+use super::compiled_prompt::Prompt;
 use super::file::Section;
 use super::layout::Layout;
-use super::loaded::Prompt;
 use super::template::evaluate::{Dialect, evaluate_template};
 use super::template::scope::TemplateBindings;
 use crate::error::{Error, ErrorKind};
-use crate::ordered::OrderedJson;
+use crate::ordered_json::OrderedJson;
 
 /// The version of how templates and inputs become text.
 ///

@@ -6,7 +6,7 @@ use proem_guard::show;
 use proem_text::OrderedMap;
 use serde_json::Value as Json;
 
-use crate::ordered::OrderedJson;
+use crate::ordered_json::OrderedJson;
 
 /// Looks whether the first row can name inputs.
 ///

@@ -5,7 +5,7 @@
 //!
 //! Source: handlebars.js 4.7, <https://handlebarsjs.com/guide/>. Its grammar is `src/handlebars.yy`.
 
-mod bounded;
+mod bounded_text;
 mod error;
 pub(super) mod evaluate;
 mod functions;
@@ -15,7 +15,7 @@ pub(super) mod scope;
 mod space;
 
 pub(crate) use self::parse::parse_template;
-use crate::ordered::OrderedJson;
+use crate::ordered_json::OrderedJson;
 
 /// A template, or one branch of a block.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::template::{Expression, HelperCall, PartialName, Statement, Template};
-use crate::ordered::OrderedJson;
+use crate::ordered_json::OrderedJson;
 
 /// Every text that a template holds, those in its tags too.
 pub(crate) fn collect_literals(template: &Template, text: &mut String) {

@@ -12,7 +12,7 @@ use saphyr_parser::{Event, Parser};
 use serde_json::{Map, Number, Value as Json};
 
 use crate::error::error_at;
-use crate::ordered::OrderedJson;
+use crate::ordered_json::OrderedJson;
 
 const MAX_DEPTH: usize = 64;
 const MAX_NODES: usize = 20_000;

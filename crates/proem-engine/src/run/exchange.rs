@@ -18,7 +18,7 @@ use serde_json::Value as Json;
 use self::answer::{AnswerReading, read_answer};
 pub use self::ways::{TriedWay, WayResult};
 use super::{CancelReason, Effect, EffectId, EffectResult, Event, EventKind, Machine, Step, Time};
-use crate::call::stored::outside_json;
+use crate::call::state_form::outside_json;
 use crate::call::{CallFailure, FailureKind, FinishReason, NanoDollars, Request, Response, Usage};
 use crate::contract::{Contract, ToolContracts};
 use crate::decode::PlacedRepair;

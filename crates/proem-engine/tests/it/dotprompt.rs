@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use proem_engine::message::{Message, Part};
-use proem_engine::ordered::OrderedJson;
+use proem_engine::ordered_json::OrderedJson;
 use proem_engine::prompt::compat::{Dotprompt, RenderData};
 use proem_text::OrderedMap;
 use saphyr::{LoadableYamlNode, Yaml};

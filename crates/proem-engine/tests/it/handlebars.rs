@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use proem_engine::ErrorKind;
 use proem_engine::message::Part;
-use proem_engine::ordered::OrderedJson;
+use proem_engine::ordered_json::OrderedJson;
 use proem_engine::prompt::compat::{Dotprompt, RenderData};
 use proem_text::OrderedMap;
 use proptest::prelude::*;

@@ -2,7 +2,7 @@
 
 use super::{
     ContainmentMode, ContainmentPart, Neutralisation, SourceRange,
-    found::{Match, Remedy},
+    matches::{Match, Remedy},
     mode::{base64_view, datamark_view, free_mark},
 };
 use crate::{finding::FindingKind, view::clean_view};

@@ -5,8 +5,8 @@
 //! it doesn't.
 
 use super::{
-    found::{Match, Remedy},
     marker::is_listed,
+    matches::{Match, Remedy},
     reader::{FoldedReader, is_inline_blank},
 };
 use crate::finding::FindingKind;

@@ -2,7 +2,7 @@
 
 use super::{
     Tag,
-    found::{Match, Remedy},
+    matches::{Match, Remedy},
     reader::FoldedReader,
 };
 use crate::finding::FindingKind;

@@ -5,9 +5,9 @@
 
 use super::{
     Tag,
-    found::{Match, Remedy},
     line::LineProgress,
     marker,
+    matches::{Match, Remedy},
     reader::FoldedReader,
 };
 use alloc::vec::Vec;

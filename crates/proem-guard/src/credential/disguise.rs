@@ -7,7 +7,7 @@ use alloc::{string::String, vec::Vec};
 use proem_text::{OffsetMap, Span, character};
 use unicode_normalization::char::decompose_compatible;
 
-use super::{Credential, is_boundary, is_start, packed, shapes};
+use super::{Credential, encodings, is_boundary, is_start, shapes};
 use crate::view::reference;
 
 /// How many disguises may be worn one over the other.
@@ -28,7 +28,7 @@ pub(super) fn find_disguised(text: &str) -> Vec<Credential> {
 pub(super) fn unmask(text: &str, rounds: usize) -> Vec<Credential> {
     let mut found = find_parted_credentials(text);
     if let Some(rounds) = rounds.checked_sub(1) {
-        found.extend(packed::find_packed(text, rounds));
+        found.extend(encodings::find_packed(text, rounds));
         if let Some(reading) = plain_disguise(text) {
             let mut inner = shapes(&reading.text);
             inner.extend(unmask(&reading.text, rounds));

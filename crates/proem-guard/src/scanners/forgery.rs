@@ -1,7 +1,7 @@
 //! Forged structure: roles, system messages, delimiters, chat tokens and borders.
 
 use crate::{
-    contain::{Tag, found::Match, scan::find_patterns},
+    contain::{Tag, matches::Match, scan::find_patterns},
     finding::{FindingKind, Severity},
     lexicon::Lexicon,
     scan::{Hit, ScanError, Scanner, Sight},

@@ -7,7 +7,7 @@
 use super::{
     CleanView, Reading, ReadingStep, base64, clean_view,
     draft::{DerivedReading, ReadingSource},
-    entities, escapes, hex, html, leet, parted, percent, skeleton, smuggled, spaced, turned,
+    entities, escapes, hex, html, invisible_text, leet, letter_spacing, percent, reversals, skeleton, word_splits,
 };
 use alloc::{collections::BTreeMap, vec, vec::Vec};
 use core::mem;
@@ -128,15 +128,15 @@ fn child_readings(node: &ReadingNode, hidden: Option<&HiddenText>) -> Children {
     let last = node.reading.steps.last().copied();
     let guess = last.and_then(|last| GUESSES.iter().position(|step| *step == last));
     if let Some(hidden) = hidden {
-        children.push(ReadingStep::Parted, parted::read_parted(&hidden.clean));
-        children.push(ReadingStep::Tags, smuggled::read_tags(&hidden.raw.text));
-        children.push(ReadingStep::VariationSelectors, smuggled::variation_selectors(&hidden.raw.text));
+        children.push(ReadingStep::Parted, word_splits::read_parted(&hidden.clean));
+        children.push(ReadingStep::Tags, invisible_text::read_tags(&hidden.raw.text));
+        children.push(ReadingStep::VariationSelectors, invisible_text::variation_selectors(&hidden.raw.text));
     }
     if bytes.beyond_ascii && guess.is_none_or(|guess| guess < 1) {
         children.push(ReadingStep::Skeleton, skeleton::read_skeleton(source));
     }
     if guess.is_none_or(|guess| guess < 2) {
-        children.push(ReadingStep::Spaced, spaced::read_spaced(source));
+        children.push(ReadingStep::Spaced, letter_spacing::read_spaced(source));
     }
     if bytes.has(b"013457890") && guess.is_none_or(|guess| guess < 3) {
         children.push(ReadingStep::Leet, leet::read_leet(source));
@@ -148,7 +148,7 @@ fn child_readings(node: &ReadingNode, hidden: Option<&HiddenText>) -> Children {
     }
     // Turned twice it is the text itself, or the other way of turning it, which is made from its parent.
     if !matches!(last, Some(ReadingStep::Reversed | ReadingStep::Rot13)) {
-        let (reversed, rot13) = turned::read_turned(source);
+        let (reversed, rot13) = reversals::read_turned(source);
         children.push(ReadingStep::Reversed, reversed);
         children.push(ReadingStep::Rot13, rot13);
     }

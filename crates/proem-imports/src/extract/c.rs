@@ -7,7 +7,7 @@
 
 use crate::{
     extract::{ExtractError, NODES, facts::FactsBuilder},
-    extracted::ImportKind,
+    source_facts::ImportKind,
 };
 
 /// The longest delimiter of a raw string, in characters (ISO/IEC 14882:2020, 5.4 and 5.13.5).

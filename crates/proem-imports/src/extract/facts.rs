@@ -7,7 +7,7 @@ use tree_sitter::Node;
 use crate::{
     SourceFacts, SourceLanguage,
     extract::SourceLimits,
-    extracted::{Binding, Import, ImportKind, Module, Use},
+    source_facts::{Binding, Import, ImportKind, Module, Use},
 };
 
 /// The facts of a source as they are found.

@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use crate::{
     extract::{Visitor, WalkStep, chain, facts::FactsBuilder, field_child, named_children},
-    extracted::{Binding, ImportKind},
+    source_facts::{Binding, ImportKind},
 };
 
 /// Go's declarations are at the top of its files. Nothing needs to be remembered.

@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use crate::{
     extract::{Visitor, WalkStep, chain, facts::FactsBuilder, field_child},
-    extracted::{Binding, ImportKind},
+    source_facts::{Binding, ImportKind},
 };
 
 /// The state of the walk.

@@ -8,7 +8,7 @@ use crate::{
         facts::{FactsBuilder, filled_lines},
         field_child, named_children,
     },
-    extracted::{Binding, Import, ImportKind, Module},
+    source_facts::{Binding, Import, ImportKind, Module},
 };
 
 /// The state of the walk.

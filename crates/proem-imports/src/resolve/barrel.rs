@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::{
     SourceFacts, SourceLanguage,
-    extracted::{Binding, Import, ImportKind},
     resolve::{FileImports, ImportTarget, NamedTarget, index::defines},
+    source_facts::{Binding, Import, ImportKind},
 };
 
 /// The most files that are looked at for one name. A longer chain is left where it is.

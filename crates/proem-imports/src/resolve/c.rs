@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use crate::{
     SourceLanguage,
-    extracted::Import,
     resolve::{ImportTarget, NamedTarget, index::PathIndex, place},
+    source_facts::Import,
 };
 
 /// The headers of the C library (ISO/IEC 9899:2024, 7.1.2) and those of POSIX.1-2017, sorted: a path of theirs

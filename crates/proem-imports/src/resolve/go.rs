@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::{
     SourceLanguage,
-    extracted::Import,
     resolve::{ImportTarget, Manifests, NamedTarget, index::PathIndex, place},
+    source_facts::Import,
 };
 
 /// The known packages of the repository.

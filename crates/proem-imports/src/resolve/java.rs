@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     SourceFacts, SourceLanguage,
-    extracted::{Binding, Import},
     resolve::{FileImports, ImportEdgeKind, ImportTarget, NamedTarget, index::PathIndex},
+    source_facts::{Binding, Import},
 };
 
 /// The types of the repository.

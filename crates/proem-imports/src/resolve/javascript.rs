@@ -7,13 +7,13 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    extracted::{Binding, Import},
     resolve::{
         ImportTarget, Manifests, NamedTarget,
         index::PathIndex,
         manifest::{NodePackage, TsConfig, fill_star},
         place,
     },
+    source_facts::{Binding, Import},
 };
 
 /// The endings added to a path that names no file, in this order.

@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     SourceLanguage,
-    extracted::{Binding, Import},
     resolve::{ImportTarget, NamedTarget, index::PathIndex, place},
+    source_facts::{Binding, Import},
 };
 
 /// The modules of the standard library: `sys.stdlib_module_names` of Python 3.11, without those that

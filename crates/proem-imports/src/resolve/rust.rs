@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use crate::{
     SourceFacts, SourceLanguage,
-    extracted::Module,
     resolve::{
         FileImports, ImportEdgeKind, ImportTarget, Manifests, NamedTarget, index::PathIndex, manifest::Cargo, place,
     },
+    source_facts::Module,
 };
 
 /// The most parts of a path that are looked at.

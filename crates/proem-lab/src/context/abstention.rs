@@ -20,7 +20,7 @@ use super::cases::{Asker, Case, Clone, ShortForm};
 use super::eval::by_proem;
 use super::software::SoftwareTexts;
 use super::train::{eprint_line, workspace_weights, write_weights};
-use crate::selection::data::{Dice, read_data_file};
+use crate::selection::public_sets::{Dice, read_data_file};
 
 /// Learns which tasks are about no code.
 #[derive(Debug, Args)]

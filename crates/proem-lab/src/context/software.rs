@@ -13,7 +13,7 @@ use super::abstention::{TrainAbstention, WrittenTask, read_json_lines};
 use super::assistant::AssistantRequests;
 use super::cases::{clone_name, git_stdout};
 use super::train::eprint_line;
-use crate::selection::data::read_requests;
+use crate::selection::public_sets::read_requests;
 
 /// Requests with these words may be about software.
 const TECHNICAL: &str =

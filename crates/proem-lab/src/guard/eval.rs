@@ -11,10 +11,10 @@ use clap::Args;
 use proem_guard::score::TextScorer;
 use proem_guard::{Guard, Policy, Verdict};
 
-use super::data::{DOCUMENTS, LabelledText, OWN, folds, read_labelled_texts, read_own_texts, splice};
+use super::labelled_texts::{DOCUMENTS, LabelledText, OWN, folds, read_labelled_texts, read_own_texts, splice};
 use super::stage::{guard_with, scan_lab_text};
 use super::train;
-use crate::selection::data::Dice;
+use crate::selection::public_sets::Dice;
 use crate::stopwatch::Stopwatch;
 
 /// Measures the guard.

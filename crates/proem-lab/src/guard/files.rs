@@ -12,8 +12,8 @@ use clap::Args;
 use proem_guard::{Bar, Guard, LanguageFamily, Policy, Untrusted, Verdict};
 use proem_text::{Label, Source};
 
-use super::data::read_labelled_texts;
-use crate::selection::data::Dice;
+use super::labelled_texts::read_labelled_texts;
+use crate::selection::public_sets::Dice;
 
 /// Measures the guard on files of source and documentation.
 #[derive(Debug, Args)]

@@ -8,15 +8,15 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use proem_guard::learned::SentenceScorer;
 use proem_guard::score::{InjectionFeatures, NAMES, TextScorer};
+use proem_guard::sentence_scorer::SentenceScorer;
 use proem_guard::{FindingKind, Guard, Scan, Severity, Untrusted};
 use proem_score::linear::{Logistic, TrainingOptions, fit_logistic};
 use proem_text::{Label, Source};
 use serde_json::json;
 
-use super::data::{LabelledText, OWN, splice};
-use crate::selection::data::Dice;
+use super::labelled_texts::{LabelledText, OWN, splice};
+use crate::selection::public_sets::Dice;
 
 /// The share of benign texts that may be flagged.
 const RATE: f64 = 0.01;

@@ -4,7 +4,7 @@
 //! SVM*, 2008, algorithm 1 without shrinking): one example after the other in an order that is dealt
 //! anew each round. Everything is done in one fixed order, so the same examples give the same bits.
 
-use crate::selection::data::Dice;
+use crate::selection::public_sets::Dice;
 
 /// One example.
 #[derive(Debug, Clone)]

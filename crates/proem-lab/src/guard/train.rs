@@ -10,13 +10,13 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use proem_guard::learned::{ScorerWeights, SentenceScorer, buckets, pack_scorer_file, scored_sentences};
+use proem_guard::sentence_scorer::{ScorerWeights, SentenceScorer, buckets, pack_scorer_file, scored_sentences};
 use proem_score::calibrate::Platt;
 
-use super::data::{DOCUMENTS, LabelledText, folds, read_labelled_texts, read_own_texts, splice};
+use super::labelled_texts::{DOCUMENTS, LabelledText, folds, read_labelled_texts, read_own_texts, splice};
 use super::stage;
 use super::svm::{self, SvmExample};
-use crate::selection::data::Dice;
+use crate::selection::public_sets::Dice;
 
 /// Learns the guard's model.
 #[derive(Debug, Args)]

@@ -153,7 +153,7 @@ fn handlebars_report(
 mod tests {
     use super::*;
     use crate::skipped::skip;
-    use proem_engine::ordered::OrderedJson;
+    use proem_engine::ordered_json::OrderedJson;
     use proem_text::OrderedMap;
 
     #[track_caller]

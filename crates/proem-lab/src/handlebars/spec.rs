@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use proem_engine::ordered::OrderedJson;
+use proem_engine::ordered_json::OrderedJson;
 use proem_text::OrderedMap;
 use serde_json::Number;
 use tree_sitter::{Node, Parser, Tree};

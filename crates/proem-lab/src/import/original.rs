@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use proem_engine::message::Role;
-use proem_engine::ordered::OrderedJson;
+use proem_engine::ordered_json::OrderedJson;
 use proem_engine::prompt::compat::{Dotprompt, RenderData};
 use proem_engine::prompt::import::ImportKind;
 use proem_engine::prompt::picoschema::NamedSchemas;

@@ -11,7 +11,7 @@ use proem_engine::call::{AnswerForm, Arrival, Request};
 use proem_engine::contract::Contract;
 use proem_engine::decode::decode_value;
 use proem_engine::input::Inputs;
-use proem_engine::ordered::OrderedJson;
+use proem_engine::ordered_json::OrderedJson;
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::compat::{Dotprompt, RenderData};
 use proem_engine::prompt::file::PartialText;

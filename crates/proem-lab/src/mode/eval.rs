@@ -12,7 +12,7 @@ use proem_select::mode::{Hints, Keywords, Mode, ModeBasis, ModeExamples, ModeInf
 use proem_select::select::Selector;
 use serde::Deserialize;
 
-use crate::selection::data::read_data_file;
+use crate::selection::public_sets::read_data_file;
 
 /// Measures the choice of modes.
 #[derive(Debug, Args)]

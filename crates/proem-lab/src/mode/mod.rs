@@ -2,4 +2,4 @@
 
 pub(crate) mod eval;
 #[cfg(test)]
-mod shipped;
+mod score_table;

@@ -8,7 +8,7 @@
 use proem_risk::score::{DecisionTree, Forest, Input, Test};
 use proem_score::linear::logistic;
 
-use crate::selection::data::Dice;
+use crate::selection::public_sets::Dice;
 
 /// A commit to learn from.
 #[derive(Debug, Clone)]

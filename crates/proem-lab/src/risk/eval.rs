@@ -13,7 +13,7 @@ use proem_risk::score::{ChangeFeatures, Feature, RiskModel};
 use proem_score::linear::logistic;
 use proem_score::measure as measures;
 
-use super::data::{LabelledCommit, LabelledProject, check_label_counts, projects, scale};
+use super::labelled_commits::{LabelledCommit, LabelledProject, check_label_counts, projects, scale};
 use super::learn::{ProjectSlice, learn_own_model, learn_pooled_model, single_precision};
 use super::measure::{ScoredCommit, area_under_curve, area_within_size, recall_by_lines, recall_of_riskiest};
 use super::peers::Regression;

@@ -10,7 +10,7 @@ use proem_score::linear::{self, logistic};
 use proem_score::measure;
 
 use super::boost::{BoostOptions, Lesson, fit_forest, round_to_five};
-use super::data::{LabelledCommit, check_label_counts, enough, scale};
+use super::labelled_commits::{LabelledCommit, check_label_counts, enough, scale};
 
 /// The inputs that are nothing but size.
 const SIZE: [&str; 5] = ["nf", "la", "ld", "la + ld", "la / (nf + 1)"];

@@ -2,8 +2,8 @@
 
 mod blame;
 mod boost;
-pub(crate) mod data;
 pub(crate) mod eval;
+pub(crate) mod labelled_commits;
 mod learn;
 pub(crate) mod levels;
 mod measure;

@@ -3,7 +3,7 @@
 use proem_risk::score::{ChangeFeatures, Feature};
 use proem_score::linear::{self, Logistic};
 
-use super::data::LabelledCommit;
+use super::labelled_commits::LabelledCommit;
 
 /// A logistic regression over the logarithms of the fourteen metrics.
 #[derive(Debug)]

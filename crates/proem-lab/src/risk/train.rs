@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use proem_risk::score::{Feature, RiskModel};
 
-use super::data::{LabelledCommit, LabelledProject, check_label_counts, projects};
+use super::labelled_commits::{LabelledCommit, LabelledProject, check_label_counts, projects};
 use super::learn::{ProjectSlice, learn_own_model, learn_pooled_model};
 
 /// Learns the score of a change.

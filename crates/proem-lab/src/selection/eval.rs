@@ -14,9 +14,9 @@ use proem_select::select::{
     CapabilityUsage, CatalogueIndex, Ranking, Selector, TaskEmbedding, UsageHistory, usage_key,
 };
 
-use super::data::{Dice, SelectionRequest, ToolCatalogue, read_requests};
 use super::peers::Peers;
 use super::project::{self, TaskOutcome, TaskPart};
+use super::public_sets::{Dice, SelectionRequest, ToolCatalogue, read_requests};
 
 /// Measures the selection of tools.
 #[derive(Debug, Args)]

@@ -9,8 +9,8 @@ use proem_select::mode::Mode;
 use proem_select::select::{BaseNames, Selector, choose_capabilities};
 use serde::Deserialize;
 
-use super::data::{ToolCatalogue, read_data_file};
 use super::eval::{EvalKnowledge, SelectionBench};
+use super::public_sets::{ToolCatalogue, read_data_file};
 
 const FOLDER: &str = "evals/selection/project";
 

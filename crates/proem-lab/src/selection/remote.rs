@@ -17,7 +17,7 @@ use proem_runtime::remote_embedder::{EmbedderLimits, RemoteEmbedder};
 use proem_select::embedding::Embedder;
 use proem_select::select::{SelectionWeightSet, Selector};
 
-use super::data::{SelectionRequest, ToolCatalogue, read_requests};
+use super::public_sets::{SelectionRequest, ToolCatalogue, read_requests};
 use super::trainer::{EpisodeKnowledge, Trainer, shorten_numbers, untrained_weights};
 
 /// How long embedding all requests may take.

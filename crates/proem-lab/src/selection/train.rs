@@ -12,7 +12,7 @@ use proem_embed::StaticModel;
 use proem_select::embedding::Embedder as _;
 use proem_select::select::{FEATURES, SelectionWeightSet, Selector, TranslationLexicon, WordWeights};
 
-use super::data::{SelectionRequest, ToolCatalogue, read_data_file, read_requests};
+use super::public_sets::{SelectionRequest, ToolCatalogue, read_data_file, read_requests};
 use super::remote::{self, RemoteModel};
 use super::trainer::{EpisodeKnowledge, Trainer, shorten_numbers, untrained_weights};
 use crate::pack;

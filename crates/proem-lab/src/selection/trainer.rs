@@ -11,8 +11,8 @@ use proem_select::select::{
     UsageHistory, usage_key,
 };
 
-use super::data::{Dice, SelectionRequest, ToolCatalogue};
 use super::fit::{ChoiceExample, fit_evidence_weights};
+use super::public_sets::{Dice, SelectionRequest, ToolCatalogue};
 
 /// How many times tools lose their usage at random.
 const EPISODES: u64 = 15;

@@ -3,7 +3,7 @@
 use proem_triage::contract::{RecommendedAction, SignalCategory, SignalImportance, TimeSensitivity};
 use serde_json::Value as Json;
 
-use super::labelled::{LabelledSignal, SignalLabels};
+use super::labelled_signals::{LabelledSignal, SignalLabels};
 
 /// Each dimension's most frequent label, whatever the signal says.
 pub(super) fn majority(of: &[LabelledSignal]) -> SignalLabels {

@@ -16,10 +16,10 @@ use proem_triage::plan::{ArtefactGate, ArtefactSet};
 use proem_triage::{ProjectSignal, SourceContext, normalise_value};
 use serde_json::Value as Json;
 
-use super::asked::{StageBench, StageRequest};
-use super::modelled::{Planned, by_rules};
+use super::model_report::{Planned, by_rules};
 use super::scenarios::SignalMeaning;
 use super::scripts::ScriptedModel;
+use super::stage_bench::{StageBench, StageRequest};
 
 /// The project of the evenings, and the signals of each, one a line.
 const EVENINGS: &str = "evals/triage/evenings";

@@ -11,7 +11,7 @@ use proem_triage::plan::{ArtefactGate, ArtefactSet, CycleContext, CycleMember, C
 use proem_triage::{ClassificationBasis, TriageLexicon};
 
 use super::eval::TriagedHalf;
-use super::labelled::LabelledKind;
+use super::labelled_signals::LabelledKind;
 
 /// 2026-11-23, shortly after the last of them.
 const NOW: Time = Time(1_795_392_000_000);

@@ -15,11 +15,11 @@ use proem_triage::{
 use super::baseline::{keyword_labels, majority};
 use super::effects::{ForbiddenEffects, count_forbidden_effects};
 use super::floors::{FLOORS, floor_mistakes, floor_scores};
-use super::labelled::{LabelledKind, LabelledSignal, SignalLabels, labelled_project, read_half};
+use super::labelled_signals::{LabelledKind, LabelledSignal, SignalLabels, labelled_project, read_half};
 use super::left_out::{self, LEFT_OUT};
-use super::modelled::models_report;
+use super::model_report::models_report;
 use super::tempers::tempers;
-use crate::selection::data::read_data_file;
+use crate::selection::public_sets::read_data_file;
 
 /// Measures the triage of signals without a model, and what becomes of a model's answers.
 #[derive(Debug, Args)]

@@ -7,8 +7,8 @@ use proem_triage::contract::{RecommendedAction, SignalCategory, SignalImportance
 use proem_triage::{ProjectSignal, SourceContext, normalise_value};
 use serde_json::{Value as Json, json};
 
-use super::labelled::{FOLDER, LabelledKind, LabelledSignal, SignalLabels};
-use crate::selection::data::read_data_file;
+use super::labelled_signals::{FOLDER, LabelledKind, LabelledSignal, SignalLabels};
+use crate::selection::public_sets::read_data_file;
 
 /// Each of so many examples is there a second time with an attack behind it, so that attacks say nothing.
 const ATTACKED: u32 = 3;

@@ -16,8 +16,8 @@ use sha2::{Digest, Sha256};
 
 use super::eval::{TriagedHalf, share_of_signals};
 use super::examples::example_document;
-use super::labelled::{LabelledKind, LabelledSignal, SignalLabels, labelled_project};
-use crate::selection::data::read_data_file;
+use super::labelled_signals::{LabelledKind, LabelledSignal, SignalLabels, labelled_project};
+use crate::selection::public_sets::read_data_file;
 
 /// The signals.
 const SIGNALS: &str = "evals/triage/floors.psv";

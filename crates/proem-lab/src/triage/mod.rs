@@ -1,18 +1,18 @@
 //! Measuring how signals are classified and sanitised without a model, and what becomes of a model's answers.
 
-mod asked;
 mod baseline;
 mod daily;
 mod effects;
 pub(crate) mod eval;
 mod examples;
 mod floors;
-mod labelled;
+mod labelled_signals;
 mod left_out;
-mod modelled;
+mod model_report;
 mod scenarios;
-mod scripts;
 #[cfg(test)]
-mod shipped;
+mod score_table;
+mod scripts;
+mod stage_bench;
 mod tempers;
 pub(crate) mod train;

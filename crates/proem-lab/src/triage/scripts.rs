@@ -6,8 +6,8 @@ use proem_triage::contract::RecommendedAction;
 use proem_triage::pipeline::PipelineStage;
 use serde_json::{Value as Json, json};
 
-use super::asked::{ScriptedCall, StageQuestion};
 use super::scenarios::{SPONSOR, SignalMeaning};
+use super::stage_bench::{ScriptedCall, StageQuestion};
 
 /// The project of the scenarios.
 pub(super) const PROJECT: &str = "0192f0c1-7a2b-4c3d-8e4f-5a6b7c8d9e0f";

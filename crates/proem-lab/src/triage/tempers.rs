@@ -14,10 +14,10 @@ use proem_engine::policy::AutonomyLevel;
 use self::answers::Temper;
 use self::bench::TemperBench;
 use self::verdict::{CellTerms, CellVerdict, Examined};
-use super::asked::StageBench;
 use super::daily::{self, ProjectDays};
-use super::modelled::MILESTONE;
+use super::model_report::MILESTONE;
 use super::scenarios::{SPONSOR, Scenario, SignalMeaning, golden_scenarios};
+use super::stage_bench::StageBench;
 
 /// The whole of `tempers.md`.
 pub(super) fn tempers(workspace: &std::path::Path) -> Result<String, String> {

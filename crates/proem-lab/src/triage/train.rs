@@ -21,9 +21,9 @@ use proem_triage::{
 
 use super::eval::{TriagedHalf, counts};
 use super::examples::{WRITERS, plain_examples, read_examples};
-use super::labelled::{LabelledSignal, SignalLabels, labelled_project, read_half};
+use super::labelled_signals::{LabelledSignal, SignalLabels, labelled_project, read_half};
 use super::left_out::{self, LEFT_OUT, WriterLeftOut};
-use crate::selection::data::read_data_file;
+use crate::selection::public_sets::read_data_file;
 
 /// Learns what the words of signals say, from the labelled ones that may be learned from.
 #[derive(Debug, Args)]

@@ -8,7 +8,7 @@ use proem_engine::call::{AnswerForm, Request, Tool, ToolChoice};
 use proem_engine::providers::{Model, Quirk, SchemaEnforcement};
 use serde_json::{Value, json};
 
-use super::enforced::enforced_schema;
+use super::output_schema::enforced_schema;
 use crate::codec::body::{BodyBuilder, EndpointPath, SamplingNames, tools_by_name};
 use crate::projection::SchemaDialect;
 

@@ -4,7 +4,7 @@ use proem_guard::show;
 use serde_json::Value as Json;
 use similar::{Algorithm, TextDiff};
 
-use super::stored::{CassetteFile, TapedRequest};
+use super::contents::{CassetteFile, TapedRequest};
 use crate::wire::WireRequest;
 
 /// The most lines of a difference.

@@ -8,7 +8,7 @@ use proem_guard::Untrusted;
 use serde_json::Value;
 
 use super::draft::{AnswerDraft, StreamContinuation};
-use super::refused::provider_failed;
+use super::refusal::provider_failed;
 use crate::sse::{Events, SseEvent};
 use crate::wire::Flow;
 use crate::{anthropic, openai};

@@ -5,7 +5,7 @@
 use serde_json::{Value as Json, json};
 
 use super::openai;
-use super::rendered::{self, AnswerRequest, Framing, RenderedAnswer, header_pair};
+use super::rendered_answer::{self, AnswerRequest, Framing, RenderedAnswer, header_pair};
 use super::reply::{AnswerBlock, ModelAnswer, ScriptedFinish, ScriptedUsage};
 
 /// The answer, whole or streamed as was asked.
@@ -78,11 +78,11 @@ impl<'a> AnthropicBlock<'a> {
         match self {
             Self::Text(text) => {
                 let delta = |text| json!({ "type": "text_delta", "text": text });
-                rendered::token_pieces(text).map(delta).collect()
+                rendered_answer::token_pieces(text).map(delta).collect()
             }
             Self::Call { arguments, .. } => {
                 let delta = |text| json!({ "type": "input_json_delta", "partial_json": text });
-                core::iter::once(String::new()).chain(rendered::token_pieces(arguments)).map(delta).collect()
+                core::iter::once(String::new()).chain(rendered_answer::token_pieces(arguments)).map(delta).collect()
             }
         }
     }
@@ -190,7 +190,7 @@ fn render_anthropic_stream(
     let used = answer.usage.map(|counts| json!({ "output_tokens": counts.output }));
     pieces.push(anthropic_event(&with_member(last, "usage", used)));
     pieces.push(anthropic_event(&json!({ "type": "message_stop" })));
-    RenderedAnswer { status: 200, headers: rendered::events(), pieces, framing: Framing::Chunks, again }
+    RenderedAnswer { status: 200, headers: rendered_answer::events(), pieces, framing: Framing::Chunks, again }
 }
 
 fn anthropic_event(data: &Json) -> Vec<u8> {

@@ -9,7 +9,7 @@ mod schema;
 use serde_json::Value as Json;
 
 use super::http::HttpRequest;
-use super::rendered::{AnswerRequest, PathProtocol, RenderedAnswer};
+use super::rendered_answer::{AnswerRequest, PathProtocol, RenderedAnswer};
 use super::{Checks, ServerScript};
 
 /// Why a request is refused.

@@ -5,7 +5,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
 
-use super::rendered::{AnswerRequest, RenderedAnswer, header_pair};
+use super::rendered_answer::{AnswerRequest, RenderedAnswer, header_pair};
 use super::reply::{VectorFault, Vectors};
 
 /// The vectors of all texts of the request, with what is to be wrong with them.

@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::rendered::{self, AnswerRequest, Framing, RenderedAnswer, header_pair};
+use super::rendered_answer::{self, AnswerRequest, Framing, RenderedAnswer, header_pair};
 use super::reply::{AnswerBlock, ModelAnswer, ScriptedFinish, ScriptedUsage};
 
 /// The answer, whole or streamed as was asked.
@@ -89,7 +89,9 @@ impl AssistantMessage {
     fn deltas(&self) -> Vec<Json> {
         let mut deltas = vec![json!({ "role": "assistant", "content": "", "refusal": null })];
         let said = |key: &'static str, text: &Option<String>| -> Vec<Json> {
-            rendered::token_pieces(text.as_deref().unwrap_or_default()).map(|text| json!({ key: text })).collect()
+            rendered_answer::token_pieces(text.as_deref().unwrap_or_default())
+                .map(|text| json!({ key: text }))
+                .collect()
         };
         deltas.extend(said("content", &self.text));
         deltas.extend(said("refusal", &self.refusal));
@@ -97,7 +99,7 @@ impl AssistantMessage {
             let function = json!({ "name": call.name, "arguments": "" });
             let start = json!({ "index": index, "id": call.id, "type": "function", "function": function });
             deltas.push(json!({ "tool_calls": [start] }));
-            for text in rendered::token_pieces(&call.arguments) {
+            for text in rendered_answer::token_pieces(&call.arguments) {
                 let more = json!({ "index": index, "function": { "arguments": text } });
                 deltas.push(json!({ "tool_calls": [more] }));
             }
@@ -177,7 +179,7 @@ fn render_openai_stream(answer: &ModelAnswer, message: &AssistantMessage, asked:
         pieces.push(chunk(&[], Some(openai_usage(counts))));
     }
     pieces.push(openai_event("[DONE]"));
-    RenderedAnswer { status: 200, headers: rendered::events(), pieces, framing: Framing::Chunks, again }
+    RenderedAnswer { status: 200, headers: rendered_answer::events(), pieces, framing: Framing::Chunks, again }
 }
 
 fn openai_event(data: &str) -> Vec<u8> {

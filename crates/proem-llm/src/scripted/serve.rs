@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::http::{self, HttpRequest, Manner, Requests};
-use super::rendered::{AnswerRequest, Framing, PathProtocol, RenderedAnswer, header_pair};
+use super::rendered_answer::{AnswerRequest, Framing, PathProtocol, RenderedAnswer, header_pair};
 use super::reply::{Connection, Delivery, DeliveryEnd, Reply, ReplyContent};
 use super::{ReceivedRequest, ScriptEnd, ScriptRule, ServerScript, anthropic, check, embeddings, openai};
 

@@ -11,7 +11,7 @@ use proem_imports::SourceLimits;
 use proem_risk::path::PathRules;
 use proem_select::context::words::Term;
 
-use super::kept::KeptRecords;
+use super::kept_records::KeptRecords;
 use super::on_disk::from_disk;
 use super::{
     ContextLimits, ContextTree, FileReading, IGNORE_FILE, IgnorePatterns, ReadingBound, RecordWant, TreeFile, record,

@@ -3,7 +3,7 @@
 //! They go before anything else is done with a text, so that one and the same text is sent, counted, shown and kept. A
 //! caller's own text is not gathered and stays.
 
-use proem_agents::assemble::gathered::{CommandFact, Gap, GitHead, PlaceFacts, RememberedEntry, RuleText};
+use proem_agents::assemble::place_facts::{CommandFact, Gap, GitHead, PlaceFacts, RememberedEntry, RuleText};
 use proem_guard::{Untrusted, credential};
 
 use crate::gaps::gap;

@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use jiff::Timestamp;
-use proem_agents::assemble::gathered::{Gap, RememberedEntry};
+use proem_agents::assemble::place_facts::{Gap, RememberedEntry};
 use proem_guard::Untrusted;
 use proem_text::{Label, Source};
 use serde_json::{Map, Value};

@@ -11,9 +11,9 @@ use std::{
 };
 
 use proem_agents::assemble::{
-    gathered::{CommandFact, Gap},
     manifest::{BESIDE, CommandPurpose, MANIFESTS, ManifestKind, WORKFLOWS, commands},
     outline::folder_outline,
+    place_facts::{CommandFact, Gap},
 };
 use proem_guard::Untrusted;
 use proem_text::{Label, Source};

@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use proem_agents::assemble::gathered::{Gap, RuleFile, RuleText};
+use proem_agents::assemble::place_facts::{Gap, RuleFile, RuleText};
 use proem_guard::Untrusted;
 use proem_text::{Label, Source, hex};
 use sha2::{Digest, Sha256};

@@ -8,8 +8,8 @@ use std::path::Path;
 
 use proem_agents::assemble::{
     change_wanted::ChangeWanted,
-    found::{ChangedFile, FoundChange},
-    gathered::Gap,
+    place_facts::Gap,
+    task_context::{ChangedFile, FoundChange},
 };
 use proem_guard::{Untrusted, credential};
 use proem_text::{Label, Source, legacy_text};

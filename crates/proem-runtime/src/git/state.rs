@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use proem_agents::assemble::gathered::{Divergence, Gap, Git, GitHead, WorkTree};
+use proem_agents::assemble::place_facts::{Divergence, Gap, Git, GitHead, WorkTree};
 use proem_guard::Untrusted;
 use proem_text::{Label, Source};
 

@@ -12,7 +12,7 @@ use proem_risk::identity::Mailmap;
 use proem_risk::path::{PathRules, RepoPath};
 use proem_text::legacy_text;
 
-use super::mends::{is_described, mends};
+use super::fix_claims::{is_described, mends};
 use crate::Error;
 
 /// The command and its options; who, when and what touches what, without looking into any file.

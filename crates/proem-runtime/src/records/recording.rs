@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use proem_engine::ErrorKind;
 use proem_engine::ledger::{Cap, Pricing};
-use proem_engine::ordered::OrderedJson;
+use proem_engine::ordered_json::OrderedJson;
 use proem_engine::profile::Profiles;
 use proem_engine::report::Report;
 use proem_engine::run::{Effect, EffectId, EffectResult, Event, EventKind, Question, QuestionAnswer, Time};
@@ -33,7 +33,7 @@ use self::rows::{CallContext, SendState};
 pub use self::tools::ToolReport;
 pub(super) use self::tools::known_outcomes;
 use super::resume::{FoldedState, Waits, part_policy};
-use super::sealed::{SealBinding, SealKey, seal};
+use super::sealed_states::{SealBinding, SealKey, seal};
 use crate::driver::{Journal, PauseReason};
 
 /// How much of a run is kept.

@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Recording;
 use super::recording::known_outcomes;
-use super::sealed::{SealBinding, SealKey, SealedState, open_sealed_state};
+use super::sealed_states::{SealBinding, SealKey, SealedState, open_sealed_state};
 use crate::Error;
 use crate::driver::{DriveEnd, DriveStart, Journal as _, PauseReason, Perform, RunBounds, go_on};
 

@@ -8,7 +8,7 @@ use proem_agents::lisp::{AgentDefinition, CommandTool, HttpTool, ToolDefinition,
 use proem_llm::secret::{Secret, SecretFinder};
 
 use super::http::check_http;
-use super::recorded::RecordedResults;
+use super::recorded_results::RecordedResults;
 use crate::Environment;
 
 /// The place where tools run, and their environment.

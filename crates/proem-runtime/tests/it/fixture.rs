@@ -15,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-use proem_agents::assemble::gathered::{Gap, Git, PlaceFacts};
+use proem_agents::assemble::place_facts::{Gap, Git, PlaceFacts};
 use proem_guard::Untrusted;
 use proem_runtime::{
     Environment, GatherOptions, gather_facts,

@@ -182,7 +182,7 @@ fn noticed_in(text: &Untrusted<String>) -> Vec<Noticed> {
 
 /// Every text of a schema, keys included, one on each line.
 fn schema_texts(schema: &Json) -> String {
-    let schema = proem_engine::ordered::OrderedJson::from(schema.clone());
+    let schema = proem_engine::ordered_json::OrderedJson::from(schema.clone());
     let mut texts = Vec::new();
     proem_engine::input::collect_ordered(&schema, &mut texts);
     texts.join("\n")

@@ -15,7 +15,7 @@ use super::late::LateInteraction;
 use super::query::Query;
 use super::terms::{bare_words, gram_ids, stem_id};
 use super::usage::{CapabilityUsage, UsageHistory};
-use super::used::UsageIndex;
+use super::usage_index::UsageIndex;
 use crate::catalogue::manifest::QuantisedVector;
 use crate::catalogue::{Capability, Sha256Hash, embedded_texts, text_hash};
 use crate::embedding::{Embedder, ModelId, PieceVocabulary, Vector, embed_texts};

@@ -13,7 +13,7 @@ use proem_guard::check::{ActionField, FieldRole, Referent};
 use proem_text::Label;
 use serde_json::json;
 
-use super::given::LawSamples;
+use super::samples::LawSamples;
 use crate::query::{EvidenceWanted, StoredEvidence};
 use crate::record::{
     Actor, ActorKind, ApprovalBreadth, CreditScope, DecisionEffect, EffectsPower, EffectsSwitch, EscalationId,

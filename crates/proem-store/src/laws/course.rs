@@ -6,7 +6,7 @@ use proem_engine::effect::{ActionEvent, ActionEventKind, ActionState, PerformerE
 use proem_engine::run::Time;
 
 use super::actions::LawActions;
-use super::given::{Backend, query_number};
+use super::samples::{Backend, query_number};
 use crate::record::NewAction;
 use crate::{ProposalAnswer, Store};
 

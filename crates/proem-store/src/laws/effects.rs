@@ -12,7 +12,7 @@ use proem_engine::run::Time;
 use proem_guard::Verdict;
 
 use super::actions::LawActions;
-use super::given::{Backend, LawSamples, query_number};
+use super::samples::{Backend, LawSamples, query_number};
 use crate::query::{ActionDetail, EvidenceWanted};
 use crate::record::{
     ArtefactEdit, DecisionEffect, EffectsPower, EscalationId, EscalationState, EscalationWithdrawal, HashedContent,

@@ -7,7 +7,7 @@ use proem_engine::profile::Quality;
 use proem_engine::run::Time;
 
 use super::actions::LawActions;
-use super::given::{Backend, LawSamples, query_number};
+use super::samples::{Backend, LawSamples, query_number};
 use crate::query::{ActionsWanted, EvidenceWanted};
 use crate::record::{ActionCorrection, ApprovalBreadth, NewAction, QuarantineReview, QuarantineState, TransitionLoad};
 use crate::{ActionPurge, Error, ProposalAnswer, Purge, Store};

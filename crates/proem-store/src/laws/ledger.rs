@@ -5,7 +5,7 @@ use proem_engine::ledger::{Cap, CapBalance, CapPeriod, CapScope, CapUnit, Refusa
 use proem_engine::profile::Quality;
 use proem_engine::run::Time;
 
-use super::given::{Backend, LawSamples, query_number};
+use super::samples::{Backend, LawSamples, query_number};
 use crate::query::Spender;
 use crate::record::{AttemptId, AttemptUsage};
 use crate::{BookingOutcome, Correction, Store};

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use proem_engine::profile::{Completeness, Issue, Quality};
 use proem_engine::run::Time;
 
-use super::given::{Backend, LawSamples, query_number};
+use super::samples::{Backend, LawSamples, query_number};
 use crate::record::{AttemptUsage, Evaluation, NewApproval, NewFeedback, RunFinish};
 use crate::{Clearing, ClearingWay, Correction, Purge, Store};
 

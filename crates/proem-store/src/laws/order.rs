@@ -4,7 +4,7 @@ use proem_engine::call::NanoDollars;
 use proem_engine::profile::Quality;
 use proem_engine::run::Time;
 
-use super::given::{Backend, LawSamples, query_number};
+use super::samples::{Backend, LawSamples, query_number};
 use crate::record::{AttemptUsage, Snapshot};
 use crate::{BookingOutcome, Correction, Error, Pause};
 

@@ -8,7 +8,7 @@ use proem_engine::run::Time;
 use serde_json::json;
 
 use super::actions::LawActions;
-use super::given::{Backend, LawSamples};
+use super::samples::{Backend, LawSamples};
 use crate::Store;
 use crate::query::{ActionRow, ActionsWanted, LineDepth, QueueLine};
 use crate::record::{NewAction, Project};

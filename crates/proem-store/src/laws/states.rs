@@ -9,7 +9,7 @@ use proem_engine::ledger::{Cap, CapPeriod};
 use proem_engine::profile::Quality;
 use proem_engine::run::{EffectId, Time};
 
-use super::given::{Backend, LawSamples, query_number};
+use super::samples::{Backend, LawSamples, query_number};
 use crate::record::{NewRun, RunCaller, Snapshot, StatePart};
 use crate::{BookingOutcome, Correction, Pause, Purge};
 

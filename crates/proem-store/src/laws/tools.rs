@@ -4,7 +4,7 @@
 
 use proem_engine::run::{EffectId, Time, ToolLabels, ToolPower};
 
-use super::given::{Backend, LawSamples, query_number};
+use super::samples::{Backend, LawSamples, query_number};
 use crate::record::{HashedContent, NewToolCall, ToolCallState, ToolEnd, ToolIntent};
 use crate::{Error, Purge, Store};
 

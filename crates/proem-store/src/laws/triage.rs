@@ -8,7 +8,7 @@ use proem_engine::run::Time;
 use proem_guard::Verdict;
 use serde_json::json;
 
-use super::given::{Backend, LawSamples, query_number};
+use super::samples::{Backend, LawSamples, query_number};
 use crate::record::{
     Actor, ActorKind, ArtefactEdit, CycleFinish, HandledSignal, HashedContent, NewArtefactVersion, NewQuarantine,
     NewSignal, NewTriageProject, QuarantineId, QuarantineReview, QuarantineState, SignalIntake, SignalJudgement,

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::actions::{ActionDetail, limit, read_action_detail};
 use super::effects::CreditRow;
-use super::quarantined::read_verdict;
+use super::quarantine::read_verdict;
 use super::values::{ReadFault, all_rows, column_count, column_value, first_row};
 use crate::Store;
 use crate::error::Error;

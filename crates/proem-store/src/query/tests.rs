@@ -6,7 +6,7 @@ use rusqlite::Connection;
 
 use super::values::ReadFault;
 use super::{
-    CostsWanted, CountedFigure, RunScope, RunState, RunsWanted, StatisticsWanted, costs, detail, learned, runs,
+    CostsWanted, CountedFigure, RunScope, RunState, RunsWanted, StatisticsWanted, costs, detail, learning, runs,
     statistics,
 };
 use crate::record::{CallState, Project, RunId, RunOutcome};
@@ -215,11 +215,11 @@ fn the_run_before_is_one_that_called() {
 #[test]
 fn what_was_cleared_counts_no_more() {
     let memory = memory(ROWS);
-    let failures = learned::failures(&memory, &project(), Some("reviews/triage")).unwrap();
+    let failures = learning::failures(&memory, &project(), Some("reviews/triage")).unwrap();
     let seen: Vec<(i64, bool)> = failures.iter().map(|row| (row.recorded.at.0, row.cleared.is_some())).collect();
     assert_eq!(seen, [(5000, false), (4000, true)]);
-    assert!(learned::failures(&memory, &project(), Some("other")).unwrap().is_empty());
-    let history = learned::read_history(&memory, &project(), "reviews/triage", Time(3000)).unwrap();
+    assert!(learning::failures(&memory, &project(), Some("other")).unwrap().is_empty());
+    let history = learning::read_history(&memory, &project(), "reviews/triage", Time(3000)).unwrap();
     let seen: Vec<(i64, bool)> = history.iter().map(|recorded| (recorded.at.0, recorded.issue.is_none())).collect();
     assert_eq!(seen, [(3000, true), (5000, false)]);
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::credit::{self, CreditChange, ProjectScope};
 use super::event::StoreEvent;
-use super::{person, standing};
+use super::{action_standing, person};
 use crate::error::Error;
 use crate::record::ActionCorrection;
 use crate::sqlite::{Transaction, Write};
@@ -29,7 +29,7 @@ impl Write for ActionCorrection {
 
     fn write(&self, to: &mut Transaction<'_>) -> Result<(), Error> {
         person::must_be(&self.actor, "corrects an action")?;
-        let found = standing::find_action(to.tables, &self.project, &self.key)?;
+        let found = action_standing::find_action(to.tables, &self.project, &self.key)?;
         let state = found.standing.state;
         if state != ActionState::Executed {
             let why = format!("the action `{}` is `{}`; only an executed one is corrected", self.key, state.as_str());

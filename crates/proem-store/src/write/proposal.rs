@@ -6,8 +6,8 @@ use proem_text::hex;
 use proem_text::json::compact;
 use rusqlite::params;
 
+use super::action_standing;
 use super::content::write_contents;
-use super::standing;
 use crate::error::{Error, Unusable};
 use crate::failpoint;
 use crate::record::{HashedContent, NewAction, digest_of, digest_text};
@@ -58,7 +58,7 @@ impl Write for NewAction {
             return Err(Error::Conflict(why));
         }
         if is_known_action(to.tables, &self.key)? {
-            let found = standing::find_action(to.tables, &self.project, &self.key)?.standing;
+            let found = action_standing::find_action(to.tables, &self.project, &self.key)?.standing;
             return Ok(ProposalAnswer::Known { state: found.state, version: found.version });
         }
         if let Some(of) = witnessed_action(to.tables, self)? {

@@ -12,13 +12,13 @@ use proem_guard::credential;
 use proem_text::json::compact;
 use rusqlite::params;
 
+use super::action_standing::{self, FoundAction};
 use super::amount::stored_number;
 use super::content::write_contents;
 use super::credit::{self, CreditChange};
 use super::effects_switch;
 use super::parking;
 use super::performer;
-use super::standing::{self, FoundAction};
 use crate::error::{Error, Unusable};
 use crate::failpoint;
 use crate::record::{
@@ -93,7 +93,7 @@ impl Write for NewTransition {
     const NAME: &'static str = "transition";
 
     fn write(&self, to: &mut Transaction<'_>) -> Result<TransitionAnswer, Error> {
-        let found = standing::find_action(to.tables, &self.project, &self.key)?;
+        let found = action_standing::find_action(to.tables, &self.project, &self.key)?;
         let refused = |rule| {
             let event = self.request.event.kind();
             TransitionAnswer::Refused(TransitionRefused { rule, state: found.standing.state, event })

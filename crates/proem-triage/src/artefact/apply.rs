@@ -12,8 +12,8 @@ use super::{
     item::{Artefact, ArtefactItem, ArtefactValue},
     kind::{ArtefactItemId, ArtefactItemKind, ArtefactKind, ItemStatus},
     operation::{ArtefactActor, ArtefactContext, ArtefactLogEntry, ArtefactOperation, ItemChange, ItemChangeKind},
+    relations,
     rule::{ArtefactRule, RuleViolation},
-    standing,
     statement::{ArtefactStatement, StatementOrigin},
 };
 
@@ -64,7 +64,7 @@ pub fn apply_operations(
         change.say(ArtefactRule::NothingChanges, None, None);
     }
     let ArtefactChange { next, changes, mut violations, .. } = change;
-    standing::check_standing(artefact, &next, context, &mut violations);
+    relations::check_standing(artefact, &next, context, &mut violations);
     if !violations.is_empty() {
         violations.sort_by_key(|violation| (violation.operation, violation.item, violation.field, violation.rule));
         violations.dedup();
@@ -82,7 +82,7 @@ pub fn apply_operations(
         causes,
         changes,
     };
-    Ok(AppliedChange { asks: standing::asks(&next), artefact: next, entry })
+    Ok(AppliedChange { asks: relations::asks(&next), artefact: next, entry })
 }
 
 /// The version that is being made.

@@ -14,7 +14,7 @@ use super::{
     item::{Artefact, ArtefactItem, ArtefactValue},
     kind::{ArtefactItemId, ItemStatus},
     operation::{ArtefactActor, ArtefactLogEntry, ItemChangeKind},
-    standing,
+    relations,
     statement::ArtefactStatement,
 };
 
@@ -59,7 +59,7 @@ pub fn restored_version(
         causes: Vec::new(),
         changes: Vec::new(),
     };
-    AppliedChange { asks: standing::asks(&next), artefact: next, entry }
+    AppliedChange { asks: relations::asks(&next), artefact: next, entry }
 }
 
 /// An item of the RAID log of which only the id and the status are known. It counts as severe until somebody says less.

@@ -6,7 +6,7 @@ use super::{
     field::ArtefactField,
     kind::{ArtefactItemId, ArtefactKind, ItemStatus},
     operation::{ArtefactActor, ArtefactLogEntry, ItemChange, ItemChangeKind},
-    written::{
+    stored_form::{
         ARTEFACT_FORM, ArtefactFormError, WrittenMap, read_signal, read_statement, read_value, signal_tree,
         statement_tree, stored_value_tree, time_tree,
     },

@@ -4,7 +4,7 @@ use proem_engine::{
     Error, ErrorKind,
     effect::ActionState,
     ledger::ModelMix,
-    ordered::OrderedJson,
+    ordered_json::OrderedJson,
     policy::{ActionConfidence, AutonomyLevel, Policy, ProjectAllowances},
     run::{ExchangeTerms, ServerFindings, Time},
 };
@@ -22,7 +22,7 @@ use crate::{
     charter::ProjectCharter,
     plan::{ArtefactGate, ArtefactSet},
 };
-use proem_agents::{prompted::PreparedRequest, screen::Screening};
+use proem_agents::{prompt_call::PreparedRequest, screen::Screening};
 
 /// The inputs of a run, from which all of it can be made anew.
 #[derive(Debug, Clone, PartialEq)]

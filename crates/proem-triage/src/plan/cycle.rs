@@ -16,10 +16,9 @@ use super::{
     milestones::EndangeredMilestones,
     outcome::{SignalOutcome, SignalOutcomeKind},
     principals::agreement,
-    proposed::{self, OpenProposals},
-    questions,
-    suspected::SuspectedGroup,
-    told,
+    proposals::{self, OpenProposals},
+    questions, settlement,
+    suspicions::SuspectedGroup,
     withheld::Questioner,
 };
 use crate::{
@@ -221,7 +220,7 @@ pub fn plan_cycle<'r>(batch: &[CycleMember<'r>], context: &CycleContext<'r>) -> 
             outcome.kind = SignalOutcomeKind::Escalated;
         }
     }
-    told::settle_outcomes(&mut outcomes, &groups, context, &mut plan);
+    settlement::settle_outcomes(&mut outcomes, &groups, context, &mut plan);
     // The most pressing question is first.
     plan.questions.sort_by_key(|question| question.time);
     plan.outcomes = batch.iter().filter_map(|member| outcomes.remove(&SignalRevision::from(member.signal))).collect();
@@ -333,11 +332,11 @@ impl<'c, 'r> Cycle<'c, 'r> {
         let is_drafted = !is_out && action == RecommendedAction::DraftCommunication;
         if let Some(draft) = is_drafted.then(|| self.proposals.draft(&group.causes())).flatten() {
             if fate == RecommendationFate::Onward {
-                plan.drafts.push(proposed::planned_draft(group, draft, self.context.charter));
+                plan.drafts.push(proposals::planned_draft(group, draft, self.context.charter));
                 return (SignalOutcomeKind::Drafted, items);
             }
             // A level that sends no mail loses none: the person who is asked has its words.
-            plan.questions.push(proposed::question_of_draft(group, draft));
+            plan.questions.push(proposals::question_of_draft(group, draft));
             return (SignalOutcomeKind::Escalated, items);
         }
         let asks = match action {
@@ -347,7 +346,7 @@ impl<'c, 'r> Cycle<'c, 'r> {
             RecommendedAction::AddJiraComment if fate == RecommendationFate::Onward => {
                 // The model's words before those of the rules, and never for a text that is out: they would carry it on.
                 let proposed = if is_out { None } else { self.proposals.comment(&group.causes()) };
-                let worded = proposed.map(|comment| proposed::planned_comment(group, comment, self.context.charter));
+                let worded = proposed.map(|comment| proposals::planned_comment(group, comment, self.context.charter));
                 if let Some(comment) = worded.or_else(|| template_comment(group, self.context.charter)) {
                     plan.comments.push(comment);
                     return (SignalOutcomeKind::Commented, items);
@@ -362,7 +361,7 @@ impl<'c, 'r> Cycle<'c, 'r> {
         };
         let worded = if asks && !is_out { self.proposals.escalation(&group.causes()) } else { None };
         if let Some(escalation) = worded {
-            plan.questions.push(proposed::model_question(group, escalation));
+            plan.questions.push(proposals::model_question(group, escalation));
             return (SignalOutcomeKind::Escalated, items);
         }
         let is_rescoped = answer.category == SignalCategory::Scope && action == RecommendedAction::Escalate;
@@ -379,7 +378,7 @@ impl<'c, 'r> Cycle<'c, 'r> {
         if asks {
             let mut question = questions::of_group(group, self.context.charter);
             if let Some(draft) = self.proposals.draft(&group.causes()).filter(|_| !is_out) {
-                proposed::offer_draft(&mut question, draft, group);
+                proposals::offer_draft(&mut question, draft, group);
             }
             plan.questions.push(question);
             return (SignalOutcomeKind::Escalated, items);

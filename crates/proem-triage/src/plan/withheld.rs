@@ -12,7 +12,7 @@ use super::{
     PlannedOption, PlannedQuestion,
     cycle::{ArtefactGate, ArtefactSet, CycleContext, CycleMember, CyclePlan},
     questions,
-    suspected::SuspectedGroup,
+    suspicions::SuspectedGroup,
 };
 use crate::{
     answer::ModelUpdate,

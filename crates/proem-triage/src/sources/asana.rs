@@ -7,8 +7,8 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::{
+    fields::{take_text, take_value, text_at, text_or_digits},
     recognise::is_identifier,
-    taking::{take_text, take_value, text_at, text_or_digits},
 };
 use crate::{
     date,

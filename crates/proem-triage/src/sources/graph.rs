@@ -10,8 +10,8 @@ use serde_json::{Map, Value as Json};
 use super::{
     SourceContext,
     authentication::authentication,
+    fields::{take_object, take_text, take_value, text_or_digits},
     recognise::is_identifier,
-    taking::{take_object, take_text, take_value, text_or_digits},
 };
 use crate::{
     draft::{DraftKind, DraftSender, IdPart, SignalDraft},

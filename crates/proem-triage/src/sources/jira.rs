@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::taking::{take_object, take_text, take_value, text_at, text_or_digits};
+use super::fields::{take_object, take_text, take_value, text_at, text_or_digits};
 use crate::{
     draft::{DraftKind, DraftSender, IdPart, SignalDraft},
     rich_text,

@@ -8,8 +8,8 @@
 use serde_json::{Map, Value as Json};
 
 use super::{
+    fields::{take_object, take_text, take_value},
     recognise::is_identifier,
-    taking::{take_object, take_text, take_value},
 };
 use crate::{
     draft::{DraftKind, DraftSender, IdPart, SignalDraft},

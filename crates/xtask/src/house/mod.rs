@@ -24,7 +24,7 @@ const LIMITS: &[(&str, usize)] = &[
     ("participles", 5),
     ("single-words", 175),
     ("bare-verbs", 10),
-    ("vague-files", 98),
+    ("vague-files", 2),
     ("shared-types", 110),
     ("repeating-docs", 563),
     ("circles", 21),

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use toml::Table;
 
 use super::{
-    allowed::{self, line_of_entry},
+    allowed_dependencies::{self, line_of_entry},
     finding::TidyFinding,
     graph::CrateGraph,
     tree::SourceTree,
@@ -19,7 +19,7 @@ const TABLE: &str = "two-versions";
 /// Looks for direct dependencies that resolve to more than one version.
 pub(crate) fn check_duplicates(tree: &SourceTree, graph: &CrateGraph) -> Vec<TidyFinding> {
     // A list that can't be read is the allow-list rule's finding.
-    let list = allowed::read_allowed(tree).unwrap_or_default();
+    let list = allowed_dependencies::read_allowed(tree).unwrap_or_default();
     let none = Table::new();
     let excused = list.get(TABLE).and_then(toml::Value::as_table).unwrap_or(&none);
     let direct: BTreeSet<&str> = graph
@@ -43,8 +43,12 @@ pub(crate) fn check_duplicates(tree: &SourceTree, graph: &CrateGraph) -> Vec<Tid
         .at(line_of_package(tree, name))
     });
     let stale = excused.keys().filter(|name| !versions.contains_key(name.as_str())).map(|name| {
-        TidyFinding::in_file(allowed::PATH, format!("`{name}` exists in one version only"), "remove the entry")
-            .at(line_of_entry(tree, "[two-versions]", name))
+        TidyFinding::in_file(
+            allowed_dependencies::PATH,
+            format!("`{name}` exists in one version only"),
+            "remove the entry",
+        )
+        .at(line_of_entry(tree, "[two-versions]", name))
     });
     found.chain(stale).collect()
 }
@@ -61,7 +65,8 @@ mod tests {
     use crate::tidy::{finding::finding_lines, graph::sketch};
 
     fn problems(list: &str, packages: &[(&str, &str, &str)]) -> Vec<String> {
-        let tree = SourceTree::from([(allowed::PATH, list), ("Cargo.lock", "[[package]]\nname = \"rand\"\n")]);
+        let tree =
+            SourceTree::from([(allowed_dependencies::PATH, list), ("Cargo.lock", "[[package]]\nname = \"rand\"\n")]);
         finding_lines(&check_duplicates(&tree, &sketch(&["a: rand", "b: dev:log"], packages)))
     }
 

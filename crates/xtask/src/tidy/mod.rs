@@ -3,7 +3,7 @@
 //! Each rule is a module with one pure function from texts to findings. Reading files and asking
 //! cargo happen here and in [`tree`], nowhere else.
 
-mod allowed;
+mod allowed_dependencies;
 mod code_map;
 mod credentials;
 mod drawing;
@@ -57,7 +57,7 @@ pub(crate) fn run_tidy(root: &Path) -> Result<(), TaskFailure> {
 /// Applies every rule. Findings are in the order of path and line.
 fn check_rules(tree: &SourceTree, graph: &CrateGraph) -> Vec<TidyFinding> {
     let mut findings: Vec<TidyFinding> = [
-        allowed::check_allowed_dependencies(tree, graph),
+        allowed_dependencies::check_allowed_dependencies(tree, graph),
         code_map::check_code_maps(tree),
         credentials::check_credential_reads(tree),
         drawing::check_drawing(tree, graph),

@@ -12,7 +12,7 @@ const CRATES: &[&str] =
 /// The files that may.
 const DOORS: &[&str] = &[
     "crates/proem-llm/src/cassette/file.rs",
-    "crates/proem-runtime/src/files/read.rs",
+    "crates/proem-runtime/src/files/regular_file.rs",
     "crates/proem-runtime/src/files/write.rs",
     "crates/proem-store/src/file.rs",
 ];

@@ -15,7 +15,7 @@ use serde_json::{Value as Json, json};
 use super::offer::offer_hops;
 use super::{
     Aliases, Hop, HopAction, HopChooser, InvestigationLimits, InvestigationPhase, InvestigationState, Subject, Time,
-    asking,
+    requests,
 };
 use crate::risk::evidence::came_of;
 
@@ -89,7 +89,7 @@ pub fn pose_case(prompt: &str, given: &Json) -> Result<CasePrompt, Error> {
     match prompt {
         super::SYNTHESIS => {
             rules.insert("asked".to_owned(), json!(!is_closed));
-            let inputs = (!is_closed).then(|| asking::synthesis_inputs(&mut state).0);
+            let inputs = (!is_closed).then(|| requests::synthesis_inputs(&mut state).0);
             Ok(CasePrompt { rules, inputs })
         }
         super::DECISION => {
@@ -103,7 +103,7 @@ pub fn pose_case(prompt: &str, given: &Json) -> Result<CasePrompt, Error> {
                 rules.insert("action".to_owned(), json!(HopAction::Finalize));
                 rules.insert("because".to_owned(), json!(why));
             }
-            let inputs = closed.is_none().then(|| asking::decision_inputs(&mut state, &offer, limits.hops).0);
+            let inputs = closed.is_none().then(|| requests::decision_inputs(&mut state, &offer, limits.hops).0);
             Ok(CasePrompt { rules, inputs })
         }
         other => Err(invalid(format!("`{other}` is not a prompt of an investigation"))),

@@ -2,7 +2,7 @@
 
 use proem_engine::contract::AnswerContract;
 use proem_engine::profile::Profile;
-use proem_engine::prompt::loaded::Prompt;
+use proem_engine::prompt::compiled_prompt::Prompt;
 use proem_engine::providers::Model;
 use proem_engine::tokens::TokenCounter;
 use proem_guard::InstallationKey;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proem_agents::assemble::Task;
-use proem_agents::assemble::gathered::{ChangedPath, PathStatus};
+use proem_agents::assemble::place_facts::{ChangedPath, PathStatus};
 use proem_agents::assemble::settings::{AssembleSettings, LayerName, ModeSettings};
 use proem_engine::ErrorKind;
 use proem_engine::report::SectionState;

@@ -1,9 +1,9 @@
 //! Files found for a task go in as far as the budget, the depth and the guard allow.
 
 use proem_agents::assemble::Task;
-use proem_agents::assemble::found::{ChangedFile, FoundChange, FoundFile, TaskContext};
-use proem_agents::assemble::gathered::{RuleFile, RuleText};
+use proem_agents::assemble::place_facts::{RuleFile, RuleText};
 use proem_agents::assemble::settings::ContextDepth;
+use proem_agents::assemble::task_context::{ChangedFile, FoundChange, FoundFile, TaskContext};
 use proem_engine::prompt::book::Book;
 use proem_engine::section::{Layer, Rung};
 use proem_guard::LanguageFamily;

@@ -1,6 +1,6 @@
 //! The limits of tasks and outside texts.
 
-use proem_agents::assemble::gathered::{GitHead, RuleText};
+use proem_agents::assemble::place_facts::{GitHead, RuleText};
 use proem_agents::assemble::{AssemblyAccount, Task, text};
 use proem_engine::ErrorKind;
 use proem_engine::section::Trust;

@@ -2,22 +2,22 @@
 
 use std::sync::LazyLock;
 
-use proem_agents::assemble::found::TaskContext;
-use proem_agents::assemble::gathered::{
+use proem_agents::assemble::manifest::CommandPurpose;
+use proem_agents::assemble::place_facts::{
     ChangedPath, CommandFact, DiffStat, Env, Gap, Git, GitHead, PathStatus, PlaceFacts, RememberedEntry, RuleFile,
     RuleText, WorkTree,
 };
-use proem_agents::assemble::manifest::CommandPurpose;
 use proem_agents::assemble::selecting::SelectionTask;
 use proem_agents::assemble::settings::AssembleSettings;
+use proem_agents::assemble::task_context::TaskContext;
 use proem_agents::assemble::{AssemblyAccount, AssemblyRequest, PROMPT, Task, assemble_task_prompt, embedded_book};
 use proem_agents::screen::Screening;
 use proem_engine::Error;
 use proem_engine::budget::AnswerLength;
 use proem_engine::profile::Profile;
 use proem_engine::prompt::book::{Book, BookLayer};
+use proem_engine::prompt::compiled_prompt::Prompt;
 use proem_engine::prompt::file::PartialText;
-use proem_engine::prompt::loaded::Prompt;
 use proem_engine::prompt::origin::Origin;
 use proem_engine::tokens::{CachingCounter, OpenAi};
 use proem_engine::workers::Sequential;

@@ -1,6 +1,6 @@
 //! The guard's effect on a prompt.
 
-use proem_agents::assemble::gathered::{GitHead, RememberedEntry, RuleText};
+use proem_agents::assemble::place_facts::{GitHead, RememberedEntry, RuleText};
 use proem_agents::assemble::{AssemblyAccount, Task};
 use proem_engine::ErrorKind;
 use proem_guard::Verdict;

@@ -4,18 +4,19 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-use proem_agents::lisp::prompt::{FeedbackPart, TurnText};
+use proem_agents::assemble::embedded_book;
+use proem_agents::lisp::prompt::{ChosenPrompt, FeedbackPart, MissionPrompt, PromptFacts, PromptForm, TurnText, choose};
 use proem_agents::lisp::turns::record::{MissionEnd, MissionOutcome};
 use proem_agents::lisp::turns::{MissionTerms, SharedTurns, TurnPrompt, TurnsMachine};
 use proem_agents::lisp::{AgentDefinition, parse_agent, policy_hash};
-use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare_prompt_call};
+use proem_agents::prompt_call::{InputAuthor, PreparedRequest, PromptCall, prepare_prompt_call};
 use proem_agents::screen::Screening;
 use proem_engine::Error;
 use proem_engine::call::{Arrival, CallFailure, FailureKind, FinishReason, Response, ResponsePart, Usage};
 use proem_engine::policy::CallRecords;
 use proem_engine::prompt::book::{Book, BookLayer};
+use proem_engine::prompt::compiled_prompt::Prompt;
 use proem_engine::prompt::file::PartialText;
-use proem_engine::prompt::loaded::Prompt;
 use proem_engine::prompt::origin::Origin;
 use proem_engine::providers::{Model, Provider, Providers};
 use proem_engine::run::{
@@ -121,6 +122,20 @@ struct BookTurns {
 
 static BOOK: LazyLock<Prompt> =
     LazyLock::new(|| Book::new(vec![embedded_book()]).unwrap().prompt(PromptForm::Agent.prompt(), None).unwrap());
+
+fn mission_prompt(chosen: &ChosenPrompt) -> MissionPrompt<'_> {
+    MissionPrompt {
+        chosen,
+        prompt: &BOOK,
+        model: &PLAIN.model,
+        key: &KEY,
+        screening: Screening { guard: &GUARD, policy: &POLICY },
+        input_tokens: None,
+        output_tokens: None,
+        profile: None,
+        counter: &OpenAi::O200k,
+    }
+}
 
 impl TurnPrompt for BookTurns {
     fn request(&self, turns: &[TurnText]) -> Result<PreparedRequest, Error> {

@@ -12,7 +12,7 @@ use proem_engine::assembly::Assembly;
 use proem_engine::call::{CallFailure, FinishReason, Request, Response, ResponsePart, Usage};
 use proem_engine::contract::AnswerContract;
 use proem_engine::prompt::book::Book;
-use proem_engine::prompt::loaded::Prompt;
+use proem_engine::prompt::compiled_prompt::Prompt;
 use proem_engine::providers::{Model, Provider, Providers, SchemaEnforcement};
 use proem_engine::run::{CancelReason, Effect, EffectId, EffectResult, Event, EventKind, Machine, Step, Time};
 use proem_engine::section::Trust;

@@ -36,7 +36,7 @@ use crate::lisp::running::{INPUT, MEMORY};
 use crate::message::Message;
 use crate::records::booking::Booking;
 use crate::records::learning::profiles;
-use crate::run::asking::outcome_evaluation;
+use crate::run::course::outcome_evaluation;
 
 /// Agents whose model writes programs.
 #[derive(Debug, Clone, Copy)]

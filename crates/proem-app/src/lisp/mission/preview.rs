@@ -1,7 +1,7 @@
 //! What the first turn of a mission asks, without asking it.
 
 use proem_agents::lisp::prompt::{PreviewPart, preview_parts};
-use proem_agents::prompted::PreparedRequest;
+use proem_agents::prompt_call::PreparedRequest;
 
 use super::Mission;
 use crate::error::Error;

@@ -5,7 +5,7 @@ use proem_store::Store;
 use proem_text::json;
 use serde_json::{Map, Value as Json};
 
-use super::seen::{BEFORE, RunCall, call_prompt_name};
+use super::run_call::{BEFORE, RunCall, call_prompt_name};
 use crate::error::Error;
 use crate::runs::body::exact_body;
 

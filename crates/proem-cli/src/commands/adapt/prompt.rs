@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use proem_agents::adapt::{Lessons, TaughtBy};
 use proem_engine::profile::{Baseline, ProfileRule};
-use proem_engine::prompt::loaded::Prompt;
+use proem_engine::prompt::compiled_prompt::Prompt;
 use proem_guard::show;
 use proem_text::json;
 use serde_json::{Value as Json, json};

@@ -7,7 +7,7 @@ use proem_app::assemble::send::{SendOptions, assembly_inputs, send_setting};
 use proem_app::assemble::{AssembleOptions, AssemblyChoice, AssemblyRecord, MadeAssembly};
 use proem_app::places::Places;
 use proem_app::project::OpenProject;
-use proem_app::run::asking::AfterRefusal;
+use proem_app::run::course::AfterRefusal;
 
 use super::args::Assemble;
 use super::{assembly_account, assembly_task, gather_with_progress};

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use proem_app::book::live::Asking;
 use proem_app::book::test::{AssemblyState, BookCaseResult, Suite, suites};
 use proem_app::project::{BookReading, OpenProject};
-use proem_app::run::named::book_of;
+use proem_app::run::prompt_choice::book_of;
 use proem_engine::prompt::book::Book;
 
 use super::args::BookTest;

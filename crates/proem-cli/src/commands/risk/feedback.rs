@@ -1,7 +1,7 @@
 //! `proem risk feedback`: what persons say of assessments, counted. Thresholds that follow from it, taken over and
 //! taken back.
 
-mod asking;
+mod question;
 mod report;
 
 use std::process::ExitCode;
@@ -29,7 +29,7 @@ pub(super) fn run_risk_feedback(args: &Feedback) -> Result<ExitCode, CommandFail
     if args.apply {
         return take_over_thresholds(&project, &judged.suggestions);
     }
-    let heard = asking::ask_feedback_model(args, &mut project, &judged)?;
+    let heard = question::ask_feedback_model(args, &mut project, &judged)?;
     if args.json {
         ui::print_json_document(&json::pretty(&report::feedback_json(&judged, heard.as_ref())?))?;
     } else {

@@ -1,6 +1,6 @@
 //! The account of a run's use, for people.
 
-use proem_agents::prompted::PreparedRequest;
+use proem_agents::prompt_call::PreparedRequest;
 use proem_engine::call::{Arrival, FailureSpeaker, NanoDollars, ResponsePart, Usage, UsageEstimate};
 use proem_engine::decode::{PlacedRepair, RepairKind};
 use proem_engine::profile::{Adaptation, ProfileRule, Signals};
@@ -11,7 +11,7 @@ use crate::commands::explain::push_sections;
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, group_thousands, style_text};
 use proem_app::records::writing::BookedCost;
-use proem_app::run::asking::FinishedRun;
+use proem_app::run::course::FinishedRun;
 use proem_app::run::setting::{OpenRun, RunSetting, setting_notes};
 
 /// The most characters that are shown of what a provider said.

@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use proem_app::agents::access::{self, ModelAccess};
-use proem_app::run::asking::{AfterRefusal, FinishedRun, RunCourse, TimedRequest};
+use proem_app::run::course::{AfterRefusal, FinishedRun, RunCourse, TimedRequest};
 use proem_app::run::output::RunOutput;
 use proem_app::run::setting::{OpenRun, RunSetting, cut_notes};
 use proem_app::secrets;
-use proem_engine::ordered::OrderedJson;
+use proem_engine::ordered_json::OrderedJson;
 use proem_engine::run::{ExchangeEnd, Outcome};
 use proem_guard::show;
 use proem_llm::caller::listener::TextListener;

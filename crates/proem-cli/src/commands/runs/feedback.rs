@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use proem_app::runs::feedback::{FeedbackReceipt, RunFeedback, judgement_word, write_feedback};
-use proem_app::shipped;
+use proem_app::shipped_agents;
 use proem_app::{records, when};
 use proem_engine::profile::Judgement;
 
@@ -18,7 +18,7 @@ pub(super) async fn run_runs_feedback(
     place: &RecordsPlace,
 ) -> Result<ExitCode, CommandFailure> {
     let opinion = RunFeedback { run, whose: place.whose(), judgement, note };
-    let said = write_feedback(&shipped::agents(), project, opinion).await?;
+    let said = write_feedback(&shipped_agents::agents(), project, opinion).await?;
     if place.json {
         let counts = said.prompt.as_ref().map(|prompt| {
             let what = if judgement == Judgement::Good { "success" } else { "failure" };

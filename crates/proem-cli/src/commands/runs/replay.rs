@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use proem_app::records::blocking;
 use proem_app::runs::replay::{ReplayedRun, replay_run};
-use proem_app::shipped;
+use proem_app::shipped_agents;
 use proem_guard::show::terminal_str;
 use proem_runtime::records::{Difference, ReplayReport};
 use proem_store::record::RunId;
@@ -21,7 +21,7 @@ pub(super) fn run_runs_replay(
 ) -> Result<ExitCode, CommandFailure> {
     ui::print_notes(&project.all_notes());
     let mut notes = Vec::new();
-    let replayed = blocking(replay_run(&shipped::agents(), project, run, place.whose(), &mut notes));
+    let replayed = blocking(replay_run(&shipped_agents::agents(), project, run, place.whose(), &mut notes));
     ui::print_notes(&notes);
     print_replay(&replayed?, place)
 }

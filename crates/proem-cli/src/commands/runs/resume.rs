@@ -13,9 +13,9 @@ use proem_app::lisp::mission::{MissionReport, as_mission};
 use proem_app::lisp::running::{self, RecordedProgram, ResumedProgram};
 use proem_app::records::blocking;
 use proem_app::run::agent::PromptRun;
-use proem_app::run::asking::FinishedRun;
+use proem_app::run::course::FinishedRun;
 use proem_app::runs::resume::StoppedRun;
-use proem_app::shipped;
+use proem_app::shipped_agents;
 use proem_app::triage::models::TriageRun;
 use proem_app::triage::{AskedCycle, TriageDesk};
 use proem_engine::run::{Outcome, Question};
@@ -40,7 +40,7 @@ pub(super) fn run_runs_resume(
 ) -> Result<ExitCode, CommandFailure> {
     ui::print_notes(&project.all_notes());
     let mut notes = Vec::new();
-    let found = blocking(StoppedRun::find(&shipped::agents(), project, run, place.whose(), &mut notes));
+    let found = blocking(StoppedRun::find(&shipped_agents::agents(), project, run, place.whose(), &mut notes));
     ui::print_notes(&notes);
     let found = found?;
     if let Some(caller) = &found.detail.row.caller {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use proem_agents::prompted::InputAuthor;
+use proem_agents::prompt_call::InputAuthor;
 use proem_app::agents::access::{ContractedPrompt, ModelAccess};
 use proem_app::agents::base::RunBase;
 use proem_app::agents::{Agent, AgentEnd, AgentMachine, AgentRun};

@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 
 use super::check::compile_pattern;
-use super::read::{given_value, push_case_error};
+use super::reader::{given_value, push_case_error};
 use super::{ANSWER_CHECKS, AnswerCheck, AnswerRule, LetterCase, RuleSense, SIMILAR_PERCENT};
 use crate::prompt::header::{Diagnostics, expect_map, expect_string, known_keys};
 use crate::prompt::yaml::{YamlNode, YamlValue};

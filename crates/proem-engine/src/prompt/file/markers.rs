@@ -1,7 +1,7 @@
 //! What a `{{media …}}` marker says: a file that is in the request as a part of its own.
 
 use crate::media::MediaKind;
-use crate::ordered::OrderedJson;
+use crate::ordered_json::OrderedJson;
 use crate::prompt::template::{BlockStatement, Expression, HelperCall, LineColumn, PathExpression, Statement};
 
 /// A file that a section brings along.

@@ -7,7 +7,7 @@ use super::{Section, StrictFileReader};
 use crate::error::error_at;
 use crate::input::InputTrust;
 use crate::message::Role;
-use crate::ordered::OrderedJson;
+use crate::ordered_json::OrderedJson;
 use crate::prompt::header::{Header, StrictHeader};
 use crate::prompt::layout::{Layout, trim_marker_breaks, turn_fault};
 use crate::prompt::template::{Expression, HelperCall, LineColumn, Statement, TemplateNode};

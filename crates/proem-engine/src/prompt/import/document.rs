@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 
 use super::source::SourceFile;
 use crate::error::error_at;
-use crate::ordered::OrderedJson;
+use crate::ordered_json::OrderedJson;
 use crate::prompt::split::split_front_matter;
 use crate::prompt::yaml::{self, MappingKey, YamlNode, YamlValue};
 

@@ -10,7 +10,7 @@ use super::placeholder::is_placeholder_name;
 use super::source::{ImportReader, SourceFile, input_name, text_input};
 use super::{ImportedInput, ImportedPrompt, ImportedTurn, TextPiece};
 use crate::message::Role;
-use crate::ordered::OrderedJson;
+use crate::ordered_json::OrderedJson;
 use crate::prompt::picoschema::{self, NamedSchemas};
 use crate::prompt::yaml::YamlNode;
 

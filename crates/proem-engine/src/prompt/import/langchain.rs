@@ -14,7 +14,7 @@ use super::source::{Fragment, ImportReader, SourceFile, text_as_prompt_name};
 use super::{ImportedPrompt, ImportedTurn, TextPiece};
 use crate::error::{Error, ErrorKind};
 use crate::message::Role;
-use crate::ordered::OrderedJson;
+use crate::ordered_json::OrderedJson;
 use crate::prompt::yaml::YamlNode;
 
 /// The file that `template_path` names.

@@ -12,7 +12,7 @@ use super::source::{Fragment, ImportReader, SourceFile, input_name, is_secret_ke
 use super::{ImportedCase, ImportedInput, ImportedPrompt, ImportedTurn};
 use crate::error::Error;
 use crate::message::Role;
-use crate::ordered::OrderedJson;
+use crate::ordered_json::OrderedJson;
 use crate::prompt::yaml::{YamlNode, YamlValue};
 
 /// Which form a file has.

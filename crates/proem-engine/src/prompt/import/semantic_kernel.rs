@@ -11,7 +11,7 @@ use super::placeholder::{PlaceholderStyle, scan_placeholders};
 use super::source::{Fragment, ImportReader, SourceFile, input_name, text_input};
 use super::{ImportedPrompt, ImportedTurn};
 use crate::message::Role;
-use crate::ordered::OrderedJson;
+use crate::ordered_json::OrderedJson;
 use crate::prompt::yaml::YamlNode;
 
 /// Reads a function: its text is the user's message.

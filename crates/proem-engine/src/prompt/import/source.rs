@@ -17,7 +17,7 @@ use super::{
 use crate::error::{Error, ErrorKind};
 use crate::input::collect_ordered;
 use crate::message::Role;
-use crate::ordered::OrderedJson;
+use crate::ordered_json::OrderedJson;
 use crate::prompt::analyse::{HELPERS, MARKERS, RAW};
 use crate::prompt::config::{config_key, is_config_value};
 use crate::prompt::yaml::{MappingKey, YamlNode};

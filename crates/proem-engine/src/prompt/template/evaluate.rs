@@ -1,6 +1,6 @@
 //! Puts values into a template.
 //!
-//! Invariants: same template and values, same text. The text has at most [`MAX_BYTES`](super::bounded::MAX_BYTES),
+//! Invariants: same template and values, same text. The text has at most [`MAX_BYTES`](super::bounded_text::MAX_BYTES),
 //! evaluation takes at most [`MAX_STEPS`] and goes at most [`MAX_DEPTH`] deep, whatever blocks and partials multiply
 //! to. Nothing is escaped, for a prompt is no HTML. One rule differs from handlebars.js: whether a block is one level
 //! down, for `..`, is read off the template (`{{#with .}}` doesn't, any other `{{#with}}` does) and not off the
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use proem_text::OrderedMap;
 
-use super::bounded::BoundedText;
+use super::bounded_text::BoundedText;
 use super::error::{RenderFailure, render_problem};
 use super::functions::{self, compute, counts_as_nothing, is_true};
 use super::scope::{
@@ -18,7 +18,7 @@ use super::scope::{
     is_same_value, with_fields,
 };
 use super::{BlockStatement, Expression, HelperCall, Partial, PartialName, Statement, Template};
-use crate::ordered::OrderedJson;
+use crate::ordered_json::OrderedJson;
 
 /// The most pieces of templates that are evaluated for one text.
 const MAX_STEPS: usize = 10_000_000;

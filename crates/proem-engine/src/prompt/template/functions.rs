@@ -4,10 +4,10 @@ use core::cmp::Ordering;
 
 use serde_json::{Number, Value as Json};
 
-use super::bounded::BoundedText;
+use super::bounded_text::BoundedText;
 use super::error::RenderFailure;
 use super::scope::value_property;
-use crate::ordered::{OrderedJson, print_number};
+use crate::ordered_json::{OrderedJson, print_number};
 
 /// The most spaces that `json` indents by, as `JSON.stringify` has it.
 const MAX_INDENT: usize = 10;

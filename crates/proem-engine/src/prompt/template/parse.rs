@@ -12,7 +12,7 @@ use super::{
     BlockStatement, ContentStatement, Expression, HelperCall, Inline, LineColumn, Partial, PartialName, PathExpression,
     Statement, Strip, Template, TemplateNode,
 };
-use crate::ordered::{OrderedJson, print_number};
+use crate::ordered_json::{OrderedJson, print_number};
 
 /// How deep blocks, else-chains and parentheses may nest.
 const MAX_NESTING: usize = 48;

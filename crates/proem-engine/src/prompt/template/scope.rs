@@ -6,7 +6,7 @@ use std::sync::Arc;
 use proem_text::OrderedMap;
 
 use super::{PathExpression, Statement, Template};
-use crate::ordered::OrderedJson;
+use crate::ordered_json::OrderedJson;
 
 /// The data for evaluating a template.
 #[derive(Debug)]

@@ -6,11 +6,11 @@ use proem_llm::scripted::{AnswerBlock, ReceivedRequest, Reply};
 use proem_triage::pipeline::PipelineStage;
 use serde_json::{Value as Json, json};
 
-use crate::triage::asked::{ScriptedCall, StageQuestion};
 use crate::triage::scenarios::{SPONSOR, SignalMeaning};
 use crate::triage::scripts::{
     PROJECT, classify_call, compromised_calls, draft_call, good, question, raid, with_argument,
 };
+use crate::triage::stage_bench::{ScriptedCall, StageQuestion};
 
 /// A signal that no project has.
 const ABSENT: &str = "jira:unknown:comment:999";

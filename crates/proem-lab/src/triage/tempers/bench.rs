@@ -31,9 +31,9 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use super::answers::{KnownSignals, Temper, temper_answer};
-use crate::triage::asked::StageBench;
-use crate::triage::modelled::{NOW, read_scenario_signal, scenario_charter};
+use crate::triage::model_report::{NOW, read_scenario_signal, scenario_charter};
 use crate::triage::scenarios::{Scenario, SignalMeaning, standing_blocker};
+use crate::triage::stage_bench::StageBench;
 
 /// The most signals that are read back.
 const ALL: u64 = 1_000;

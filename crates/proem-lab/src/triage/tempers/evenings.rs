@@ -10,9 +10,9 @@ use serde_json::Value as Json;
 use super::answers::{KnownSignals, Temper};
 use super::bench::{ArrivedSignals, TemperBench};
 use super::verdict::{CellTerms, CellVerdict, Examined};
-use crate::triage::asked::StageBench;
 use crate::triage::daily::{ProjectDays, meaning_by_rules};
-use crate::triage::modelled::by_rules;
+use crate::triage::model_report::by_rules;
+use crate::triage::stage_bench::StageBench;
 
 /// The actions that go out at the highest level without a person: mails to the project's people, and comments on its
 /// tickets.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use proem_agents::assemble::gathered::{ChangedPath, DiffStat, Gap, PathStatus};
+use proem_agents::assemble::place_facts::{ChangedPath, DiffStat, Gap, PathStatus};
 use proem_guard::Untrusted;
 use proem_text::{Label, Source};
 

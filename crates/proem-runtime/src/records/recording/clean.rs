@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering as MemoryOrder};
 use std::sync::{Mutex, PoisonError};
 
-use proem_engine::ordered::OrderedJson;
+use proem_engine::ordered_json::OrderedJson;
 use proem_guard::credential;
 use proem_llm::secret::{Secret, SecretFinder};
 use proem_store::record::HashedContent;

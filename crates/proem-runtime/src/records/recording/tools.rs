@@ -13,7 +13,7 @@ use proem_store::record::{HashedContent, NewToolCall, RunId, ToolCallState, Tool
 use proem_store::{Store, failpoint};
 
 use super::{RecordDepth, Recording, SendState};
-use crate::records::sealed::{SealBinding, SealKey, SealedState, open_sealed_state, seal};
+use crate::records::sealed_states::{SealBinding, SealKey, SealedState, open_sealed_state, seal};
 
 /// The outcome of a call, as its performer knows it.
 #[derive(Debug, Clone)]

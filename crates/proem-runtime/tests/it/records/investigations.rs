@@ -11,9 +11,9 @@ use proem_agents::risk::investigation::{
 };
 use proem_agents::screen::Screening;
 use proem_engine::contract::AnswerContract;
-use proem_engine::ordered::OrderedJson;
+use proem_engine::ordered_json::OrderedJson;
 use proem_engine::prompt::book::Book;
-use proem_engine::prompt::loaded::Prompt;
+use proem_engine::prompt::compiled_prompt::Prompt;
 use proem_engine::providers::Model;
 use proem_engine::run::{Effect, EffectId, EffectResult, EventKind, Outcome};
 use proem_engine::tokens::OpenAi;

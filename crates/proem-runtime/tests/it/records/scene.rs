@@ -7,7 +7,7 @@ use std::time::Duration;
 use proem_engine::assembly::{Appendix, Assembly, PromptId};
 use proem_engine::call::{AnswerForm, Arrival, NanoDollars, Request};
 use proem_engine::ledger::{Cap, CapPeriod, CapScope, CapUnit, Pricing};
-use proem_engine::ordered::OrderedJson;
+use proem_engine::ordered_json::OrderedJson;
 use proem_engine::providers::{Model, Provider, Providers};
 use proem_engine::report::{CounterReport, FitReport, PromptReport, Report, Totals};
 use proem_engine::run::{AnswerRequirement, EventKind, Exchange, ExchangeLimits, ExchangeTerms, Outcome};

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use proem_agents::assemble::gathered::PlaceFacts;
+use proem_agents::assemble::place_facts::PlaceFacts;
 use proem_runtime::gather_facts;
 
 use crate::fixture::{Fixture, assert_text, link, said};

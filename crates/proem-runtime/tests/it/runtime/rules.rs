@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, process::Command};
 
-use proem_agents::assemble::gathered::{PlaceFacts, RuleText};
+use proem_agents::assemble::place_facts::{PlaceFacts, RuleText};
 use proem_runtime::{TrustedFile, gather_facts};
 
 use crate::fixture::{Fixture, assert_text, is_root, link, said};

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fs, time::Duration};
 
-use proem_agents::assemble::gathered::{Divergence, Git, GitHead};
+use proem_agents::assemble::place_facts::{Divergence, Git, GitHead};
 use proem_runtime::{
     Error, gather_facts,
     git::{Repository, RepositoryKind, discover_repository_around},

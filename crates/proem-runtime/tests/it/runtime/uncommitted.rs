@@ -2,7 +2,7 @@
 
 use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt, time::Duration};
 
-use proem_agents::assemble::gathered::{ChangedPath, DiffStat, PathStatus, PlaceFacts, WorkTree};
+use proem_agents::assemble::place_facts::{ChangedPath, DiffStat, PathStatus, PlaceFacts, WorkTree};
 use proem_runtime::{TrustedFile, gather_facts};
 use sha2::{Digest as _, Sha256};
 

@@ -5,14 +5,14 @@ use std::fs;
 use std::path::Path;
 
 use proem_agents::assemble::embedded_book;
-use proem_agents::prompted::{LabelledCall, prepare_labelled};
+use proem_agents::prompt_call::{LabelledCall, prepare_labelled};
 use proem_engine::budget::AnswerLength;
 use proem_engine::call::{Arrival, Request};
 use proem_engine::contract::AnswerContract;
 use proem_engine::input::Inputs;
 use proem_engine::policy::{ActionConfidence, AutonomyLevel, Policy};
 use proem_engine::prompt::book::Book;
-use proem_engine::prompt::loaded::Prompt;
+use proem_engine::prompt::compiled_prompt::Prompt;
 use proem_engine::providers::Providers;
 use proem_engine::run::Time;
 use proem_engine::section::Trust;

@@ -2,7 +2,7 @@
 
 use std::sync::{LazyLock, Mutex};
 
-use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare_prompt_call};
+use proem_agents::prompt_call::{InputAuthor, PreparedRequest, PromptCall, prepare_prompt_call};
 use proem_agents::screen::Screening;
 use proem_engine::Error;
 use proem_engine::call::{Arrival, CallFailure, FinishReason, Response, ResponsePart, ToolCall, Usage};
@@ -11,8 +11,8 @@ use proem_engine::effect::ActionState;
 use proem_engine::ledger::ModelMix;
 use proem_engine::policy::AutonomyLevel;
 use proem_engine::prompt::book::{Book, BookLayer};
+use proem_engine::prompt::compiled_prompt::Prompt;
 use proem_engine::prompt::file::PartialText;
-use proem_engine::prompt::loaded::Prompt;
 use proem_engine::prompt::origin::Origin;
 use proem_engine::providers::{CallEnforcement, Model, Provider, Providers};
 use proem_engine::run::{

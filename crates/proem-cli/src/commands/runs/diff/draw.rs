@@ -10,7 +10,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 use crate::commands::trust::review::{Inside, unified_difference};
 use crate::ui::{BOLD, DIM, GREEN, RED, YELLOW, cut_to_width, group_thousands, style_text, table_cell};
 use proem_app::runs::diff::Pair;
-use proem_app::runs::diff::seen::{RunCall, call_prompt_name};
+use proem_app::runs::diff::run_call::{RunCall, call_prompt_name};
 use proem_app::runs::diff::texts::{AnswerDifference, FirstDifference, Whole};
 use proem_app::when;
 

@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use super::draw::{SectionPair, section_pairs, tools_state};
 use crate::failure::CommandFailure;
 use proem_app::runs::diff::Pair;
-use proem_app::runs::diff::seen::{RunCall, call_prompt_name};
+use proem_app::runs::diff::run_call::{RunCall, call_prompt_name};
 use proem_app::when;
 
 /// Two requests.

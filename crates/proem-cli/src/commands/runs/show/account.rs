@@ -22,7 +22,7 @@ use crate::ui::{
     self, BLUE, BOLD, CYAN, DIM, GOES_ON, GREEN, RED, YELLOW, bar, cut_to_width, group_thousands, style_text,
     table_cell, width,
 };
-use proem_app::runs::diff::theirs::{self, DiagnosisAgreement};
+use proem_app::runs::diff::provider_diagnosis::{self, DiagnosisAgreement};
 use proem_app::when;
 
 /// The cells of a line. Eighty is the narrowest terminal in common use.
@@ -348,7 +348,11 @@ impl RunPage<'_> {
             self.wrapped((DIM, "    because: "), &doubt.in_words(), 4);
         }
         if let Some(found) = attempt.usage.as_ref().and_then(|usage| usage.diagnosis.as_ref()) {
-            self.wrapped((DIM, "    the cache, in the provider's words: "), &theirs::provider_diagnosis(found), 4);
+            self.wrapped(
+                (DIM, "    the cache, in the provider's words: "),
+                &provider_diagnosis::provider_diagnosis(found),
+                4,
+            );
         }
         if let Some(why) = &attempt.corrected {
             self.wrapped((DIM, "    because: "), &show::terminal_str(why).into_string(), 4);

@@ -9,7 +9,7 @@ use super::super::placeholder::scan_placeholders;
 use super::super::source::{Fragment, ImportReader, SourceFile};
 use super::super::{ImportedTurn, TextPiece};
 use super::{class_of, fix_value, read_langchain_template, read_message, read_style};
-use crate::ordered::OrderedJson;
+use crate::ordered_json::OrderedJson;
 use crate::prompt::yaml::YamlNode;
 
 /// What is between examples where a file doesn't say.

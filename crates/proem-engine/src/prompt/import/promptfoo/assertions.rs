@@ -8,7 +8,7 @@ use super::super::document::{items, mapping_entries};
 use super::super::source::{ImportReader, SourceFile};
 use super::super::{ImportedExpectation, ImportedJudgement};
 use super::PROGRAMS;
-use crate::ordered::OrderedJson;
+use crate::ordered_json::OrderedJson;
 use crate::prompt::cases::{ANSWER_CHECKS, SIMILAR_PERCENT};
 use crate::prompt::yaml::YamlNode;
 

@@ -6,7 +6,7 @@ use super::super::document::{items, mapping_entries, parse_document, scalar_text
 use super::super::source::{ImportReader, SourceFile, declare, input_name};
 use super::super::{ImportedCase, ImportedExpectation, ImportedPrompt, TextPiece};
 use super::assertions::{add_field, read_assertions};
-use crate::ordered::OrderedJson;
+use crate::ordered_json::OrderedJson;
 use crate::prompt::yaml::{YamlNode, YamlValue};
 
 /// The most cases of one configuration. Lists of values multiply.

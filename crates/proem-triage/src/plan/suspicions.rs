@@ -11,7 +11,7 @@ use super::{
     group::GroupedSignals,
     items,
     outcome::SignalOutcomeKind,
-    proposed, questions,
+    proposals, questions,
 };
 use crate::{
     answer::{DraftApproval, ModelComment, ModelDraft, ModelEscalation, ModelUpdate},
@@ -105,14 +105,15 @@ impl SuspectedGroup<'_, '_> {
             about.push(("would change", LabelTree::list(shown)));
         }
         if let Some(draft) = self.draft {
-            let action = Some(draft.action(&proposed::shared_causes(group, &draft.signals), DraftApproval::Needed));
+            let action = Some(draft.action(&proposals::shared_causes(group, &draft.signals), DraftApproval::Needed));
             let reasons = ["whoever asked has an answer", "it answers a text that the guard suspects"];
             let option = questions::rule_option("E", "the mail goes out as it is shown", reasons);
             offered.push(PlannedOption { action, ..option });
-            about.push(("draft", proposed::draft_tree(draft)));
+            about.push(("draft", proposals::draft_tree(draft)));
         }
         if let Some(comment) = self.comment {
-            let action = Some(comment.action(&proposed::shared_causes(group, &comment.signals), DraftApproval::Needed));
+            let action =
+                Some(comment.action(&proposals::shared_causes(group, &comment.signals), DraftApproval::Needed));
             let reasons = ["the ticket has an answer", "it answers a text that the guard suspects"];
             let option = questions::rule_option("E", "the comment is made as it is shown", reasons);
             offered.push(PlannedOption { action, ..option });

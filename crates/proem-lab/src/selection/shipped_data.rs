@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use proem_select::select::WordWeights;
 
-use super::data::{SelectionRequest, read_requests};
+use super::public_sets::{SelectionRequest, read_requests};
 use super::train::{MODEL, WORDS, weighted_static_model};
 use crate::skipped::skip;
 

@@ -8,7 +8,7 @@ use proem_triage::{ProjectSignal, SourceContext, TriageProject, normalise_value}
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-use crate::selection::data::read_data_file;
+use crate::selection::public_sets::read_data_file;
 
 pub(super) const FOLDER: &str = "crates/proem-triage/tests/it/labelled";
 /// 2026-11-23, shortly after the last of them.

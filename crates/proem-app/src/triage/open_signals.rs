@@ -11,10 +11,10 @@ use proem_triage::{
     ClassificationContext, ProjectSignal, SanitisedSignal, SignalClassification, SignalInBatch, classify_each,
 };
 
-use super::asking::AskedCycle;
 use super::desk::TriageDesk;
 use super::judge::PersonJudgements;
 use super::links::SignalLinks;
+use super::model_calls::AskedCycle;
 use crate::error::Error;
 
 /// A signal with what of it may go on.

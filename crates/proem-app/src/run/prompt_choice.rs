@@ -7,8 +7,8 @@
 use std::path::Path;
 
 use proem_engine::prompt::book::{Book, LoosePrompt, loose_prompt};
+use proem_engine::prompt::compiled_prompt::Prompt;
 use proem_engine::prompt::file::{MAX_FILE_BYTES, PartialText};
-use proem_engine::prompt::loaded::Prompt;
 use proem_engine::prompt::origin::Origin;
 use proem_guard::show;
 use proem_runtime::files::{self, FileContent};

@@ -13,7 +13,7 @@ use proem_engine::workers;
 use proem_guard::{LabelTree, LanguageFamily, Untrusted, Verdict};
 
 use super::AssemblyRequest;
-use super::gathered::{Gap, RuleFile, RuleText};
+use super::place_facts::{Gap, RuleFile, RuleText};
 use super::places::TaskPlace;
 use super::rule_text;
 use super::settings::ContextDepth;

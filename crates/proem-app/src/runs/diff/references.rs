@@ -2,7 +2,7 @@
 
 use proem_store::query::{CallRow, RunDetail};
 
-use super::seen::{RunCall, call_prompt_name};
+use super::run_call::{RunCall, call_prompt_name};
 use crate::error::Error;
 use crate::message::Hint;
 use crate::words::cut_to_width;

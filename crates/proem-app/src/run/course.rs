@@ -3,11 +3,11 @@
 use std::fmt;
 use std::time::Duration;
 
-use proem_agents::prompted::PreparedRequest;
+use proem_agents::prompt_call::PreparedRequest;
 use proem_engine::assembly::PromptId;
 use proem_engine::call::{FailureKind, NanoDollars};
 use proem_engine::ledger::Pricing;
-use proem_engine::ordered::OrderedJson;
+use proem_engine::ordered_json::OrderedJson;
 use proem_engine::profile::{self, Profiles};
 use proem_engine::run::{CancelReason, Exchange, ExchangeEnd, FallbackReason, Outcome};
 use proem_guard::Verdict;

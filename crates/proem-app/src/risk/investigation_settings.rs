@@ -3,7 +3,7 @@
 use proem_agents::risk::investigation::{InvestigationLimits, Subject};
 use proem_engine::assembly::PromptId;
 use proem_engine::call::Arrival;
-use proem_engine::ordered::OrderedJson;
+use proem_engine::ordered_json::OrderedJson;
 use proem_store::query::RunState;
 use proem_store::record::RunOutcome;
 use proem_text::json;

@@ -4,14 +4,14 @@ use std::num::NonZeroU64;
 use std::sync::Mutex;
 
 use proem_agents::assemble::embedded_book;
-use proem_agents::prompted::PreparedRequest;
+use proem_agents::prompt_call::PreparedRequest;
 use proem_agents::screen::Screening;
 use proem_engine::Error;
 use proem_engine::cache::CachePrediction;
 use proem_engine::call::{Arrival, FinishReason, Response, ResponsePart, ToolCall, Usage};
 use proem_engine::contract::AnswerContract;
 use proem_engine::prompt::book::Book;
-use proem_engine::prompt::loaded::Prompt;
+use proem_engine::prompt::compiled_prompt::Prompt;
 use proem_engine::providers::{Model, Providers};
 use proem_engine::run::{
     AnswerRequirement, Effect, EffectResult, Event, EventKind, ExchangeLimits, ExchangeTerms, Machine as _, Step, Time,

@@ -9,8 +9,8 @@
 
 use crate::{
     guard::Guard,
-    learned::Window,
     scan::Scan,
+    sentence_scorer::Window,
     untrusted::Untrusted,
     verdict::{Bar, Verdict},
     view::clean_view,

@@ -6,7 +6,7 @@ use proem_store::query::CallRow;
 use serde::Serialize;
 
 use super::Pair;
-use super::seen::RunCall;
+use super::run_call::RunCall;
 use crate::words::group_thousands;
 
 /// How what a provider says stands to what was found here.

@@ -17,7 +17,7 @@ use crate::contract::{AnswerContract, Contract, MissingMaxima, ToolContracts};
 use crate::error::{Error, ErrorKind};
 use crate::input::Checker;
 use crate::message::Role;
-use crate::ordered::OrderedJson;
+use crate::ordered_json::OrderedJson;
 use crate::schema::with_order;
 use crate::section::Trust;
 

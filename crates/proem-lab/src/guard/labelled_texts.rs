@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use proem_guard::learned::scored_sentences;
+use proem_guard::sentence_scorer::scored_sentences;
 use serde::Deserialize;
 
-use crate::selection::data::{Dice, read_data_file};
+use crate::selection::public_sets::{Dice, read_data_file};
 
 /// The source of texts that were written for Proem.
 pub(crate) const OWN: &str = "own";

@@ -2,11 +2,11 @@
 
 use std::num::NonZeroU32;
 
-use proem_agents::prompted::InputAuthor;
+use proem_agents::prompt_call::InputAuthor;
 use proem_engine::call::{Arrival, CacheInquiry, NanoDollars};
 use proem_engine::contract::CallChoice;
-use proem_engine::ordered::OrderedJson;
-use proem_engine::prompt::loaded::Prompt;
+use proem_engine::ordered_json::OrderedJson;
+use proem_engine::prompt::compiled_prompt::Prompt;
 use proem_engine::run::ExchangeLimits;
 use proem_engine::versions::Versions;
 use serde::{Deserialize, Serialize};

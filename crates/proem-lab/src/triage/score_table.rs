@@ -5,7 +5,7 @@ use std::path::Path;
 use super::eval::{MODELS, SCORES, TEMPERS, TriagedHalf, calibration, triage_scores};
 use super::floors::{FLOORS, floor_scores, languages_of_halves};
 use super::left_out::{LEFT_OUT, weights_digest};
-use super::modelled::models_report;
+use super::model_report::models_report;
 use super::tempers::tempers;
 use super::train::{WORDS, learn_word_weights};
 

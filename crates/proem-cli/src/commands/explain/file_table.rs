@@ -1,7 +1,7 @@
 //! The files found for a task: each with its evidence, the part of it that is in the prompt, and the reason that there
 //! is no more.
 
-use proem_agents::assemble::found::{FoundAccount, OVER_BUDGET};
+use proem_agents::assemble::task_context::{FoundAccount, OVER_BUDGET};
 use proem_app::assemble::TaskFinding;
 use proem_engine::section::Rung;
 use proem_guard::show;

@@ -4,7 +4,7 @@ use proem_agents::risk::feedback::FeedbackAnalysis;
 use proem_app::project::OpenProject;
 use proem_app::records::writing::RecordChoice;
 use proem_app::risk::feedback::FeedbackSummary;
-use proem_app::risk::feedback::asking::{self, PROMPT};
+use proem_app::risk::feedback::question::{self, PROMPT};
 use proem_app::run::options::{Carriage, RunOptions};
 use proem_app::run::setting::RunSetting;
 
@@ -23,7 +23,7 @@ pub(super) fn ask_feedback_model(
         return Ok(None);
     }
     let options = options(args);
-    if let Some(why) = asking::unasked_reason(&options, project)? {
+    if let Some(why) = question::unasked_reason(&options, project)? {
         ui::print_note(&why);
         return Ok(None);
     }
@@ -33,7 +33,7 @@ pub(super) fn ask_feedback_model(
     calling(async |stop| {
         let run = open_run(setting, &options, project).await?;
         let mut notes = Vec::new();
-        let heard = asking::ask_about_feedback(&run, judged, &stop, &mut notes).await;
+        let heard = question::ask_about_feedback(&run, judged, &stop, &mut notes).await;
         ui::print_notes(&run.end().await);
         ui::print_notes(&notes);
         Ok(heard?)

@@ -25,9 +25,9 @@ use proem_triage::{
 };
 use serde_json::Value as Json;
 
-use super::asked::{StageBench, StageRequest};
 use super::scenarios::{SPONSOR, Scenario, SignalMeaning, attack_scenarios, golden_scenarios};
 use super::scripts::{PROJECT, ScriptedModel};
+use super::stage_bench::{StageBench, StageRequest};
 
 /// 2026-11-23, after all signals of the scenarios.
 pub(super) const NOW: Time = Time(1_795_392_000_000);

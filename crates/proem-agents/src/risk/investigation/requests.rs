@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 
 use super::offer::Offer;
 use super::{Attempts, CitableEvidence, InvestigationPrompt, InvestigationState, InvestigationTerms, OpenCall};
-use crate::prompted::{InputAuthor as By, PromptCall, prepare_prompt_call};
+use crate::prompt_call::{InputAuthor as By, PromptCall, prepare_prompt_call};
 use crate::risk::evidence::{KnownFacts, PromptEvidence, gather_evidence};
 
 /// The section of both prompts that numbers the evidence.

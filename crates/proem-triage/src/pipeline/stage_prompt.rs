@@ -2,8 +2,8 @@
 
 use proem_engine::budget::AnswerLength;
 use proem_engine::{
-    Error, call::Arrival, contract::AnswerContract, profile::Profile, prompt::loaded::Prompt, providers::Model,
-    tokens::CachingCounter,
+    Error, call::Arrival, contract::AnswerContract, profile::Profile, prompt::compiled_prompt::Prompt,
+    providers::Model, tokens::CachingCounter,
 };
 use proem_guard::InstallationKey;
 
@@ -16,7 +16,7 @@ use crate::{
     blocks::{self, PromptBatch, PromptSignal, StageContext},
     classify::ReasoningNeed,
 };
-use proem_agents::prompted::{LabelledCall, PreparedRequest, prepare_labelled};
+use proem_agents::prompt_call::{LabelledCall, PreparedRequest, prepare_labelled};
 
 /// A stage's prompt and whom it is for.
 #[derive(Debug, Clone, Copy)]
