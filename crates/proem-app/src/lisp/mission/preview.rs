@@ -1,7 +1,6 @@
 //! What the first turn of a mission asks, without asking it.
 
 use proem_agents::lisp::prompt::{PreviewPart, preview_parts};
-use proem_agents::lisp::turns::TurnPrompt as _;
 use proem_agents::prompt_call::PreparedRequest;
 
 use super::Mission;

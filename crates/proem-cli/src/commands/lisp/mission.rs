@@ -21,6 +21,7 @@ use proem_lisp::Value;
 use proem_llm::endpoint::EndpointKey;
 
 use super::agent::answers;
+use super::preview::print_preview;
 use super::step::{LispAgentOutput, step_json, value_text};
 use crate::args::wishes::AnswerWishes;
 use crate::commands::run::calling;
@@ -63,6 +64,9 @@ pub(crate) struct MissionArgs {
     /// Take answers from a folder made with --record, if the requests are the same; tools with effects are not called
     #[arg(long, value_name = "DIR", conflicts_with = "record")]
     replay: Option<PathBuf>,
+    /// Print what the model would be asked, with the tokens of each part, and ask nobody
+    #[arg(long)]
+    preview: bool,
     #[command(flatten)]
     wishes: AnswerWishes,
     /// Keep no record of it; only tools without effects are called then
@@ -84,7 +88,7 @@ impl MissionArgs {
             carriage: Carriage::taped(self.record.clone(), self.replay.clone()),
             most: self.max_cost,
             fuel: self.fuel,
-            shared: None,
+            ..MissionOptions::default()
         }
     }
 
@@ -115,6 +119,7 @@ pub(super) fn run_mission(args: &MissionArgs) -> Result<ExitCode, CommandFailure
     });
     ui::print_notes(&project.all_notes());
     match begun {
+        Ok((mission, _)) if args.preview => print_preview(&mission, args.json),
         Ok((mission, memory)) => match missing_key(&mission, args) {
             Some(variable) => tell_degraded(args, &variable),
             None => run_ready(args, &project, mission, memory),

@@ -32,7 +32,8 @@ pub(super) fn print_preview(mission: &Mission, as_json: bool) -> Result<ExitCode
         return Ok(ExitCode::SUCCESS);
     }
     let text: String = parts.iter().map(|part| part.text.as_str()).collect();
-    ui::print_listing(&format!("{}\n", ui::terminal_safe(text.trim_end())))?;
+    let lines: String = text.trim_end().lines().map(|line| format!("{}\n", ui::terminal_safe(line))).collect();
+    ui::print_listing(&lines)?;
     let widest = parts.iter().map(|part| part.heading.len()).max().unwrap_or(0);
     let mut lines = String::from("\n");
     for PreviewPart { heading, tokens, figure, .. } in &parts {
