@@ -4,7 +4,9 @@
 //! with an agent's tools ([`running`]). One that fails or is stopped leaves the memory as it was.
 
 pub mod agent;
+pub mod chain;
 pub mod children;
+pub mod compiled;
 mod files;
 mod history;
 pub mod mission;

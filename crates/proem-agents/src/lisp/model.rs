@@ -174,19 +174,27 @@ fn texts_of_arguments(arguments: &serde_json::Map<String, Json>) -> OrderedJson 
 /// The file of a prompt that asks a question. The question is the user's, and the arguments within it are not.
 fn prompt_file(text: &str, tool: &ToolDefinition) -> String {
     let names: Vec<&str> = tool.signature.parameters().collect();
-    let declared: String = names.iter().map(|name| format!("    {}?: string\n", input_name(name))).collect();
+    let is_optional = |name: &str| tool.signature.parameter_type(name).is_some_and(|of| of.ends_with('?'));
+    let declare =
+        |name: &&str| format!("    {}{}: string\n", input_name(name), if is_optional(name) { "?" } else { "" });
+    let declared: String = names.iter().map(declare).collect();
+    // A template prints an input that may be missing only where it is there.
+    let slot = |name: &str, before: &str| {
+        let input = input_name(name);
+        match is_optional(name) {
+            true => format!("{{{{#if {input}}}}}{before}{{{{{input}}}}}{{{{/if}}}}"),
+            false => format!("{before}{{{{{input}}}}}"),
+        }
+    };
     let mut question = String::new();
     for (place, piece) in text.split("{{").enumerate() {
         match piece.split_once("}}") {
-            Some((inner, after)) if place > 0 => {
-                question.push_str(&format!("{{{{{}}}}}{after}", input_name(inner.trim())));
-            }
+            Some((inner, after)) if place > 0 => question.push_str(&format!("{}{after}", slot(inner.trim(), ""))),
             _ => question.push_str(piece),
         }
     }
     let unnamed = names.iter().filter(|name| !question_slots(text).any(|slot| slot == **name));
-    let rest: String =
-        unnamed.map(|name| format!("{{{{#if {0}}}}}\n{name}:\n{{{{{0}}}}}\n{{{{/if}}}}\n", input_name(name))).collect();
+    let rest: String = unnamed.map(|name| format!("{}\n", slot(name, &format!("{name}:\n")))).collect();
     let schema = if declared.is_empty() { String::new() } else { format!("input:\n  schema:\n{declared}") };
     format!(
         "---\n{schema}proem:\n  version: {VERSION}\n  changes: made of an agent's file\n  purpose: answers a \

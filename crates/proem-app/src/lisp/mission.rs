@@ -277,6 +277,12 @@ impl Mission {
         Self { called: Some((id, caller)), ..self }
     }
 
+    /// The call of another run that started it.
+    #[must_use]
+    pub fn caller(&self) -> Option<&RunCaller> {
+        self.called.as_ref().map(|(_, caller)| caller)
+    }
+
     /// The agent.
     #[must_use]
     pub fn definition(&self) -> &AgentDefinition {

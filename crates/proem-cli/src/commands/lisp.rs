@@ -1,6 +1,7 @@
 //! `proem lisp`: programs of PTC-Lisp, run, checked and looked up without a model; and agents' files.
 
 pub(super) mod agent;
+mod chain;
 mod check;
 mod doc;
 pub(super) mod mission;

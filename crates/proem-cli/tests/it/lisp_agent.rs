@@ -120,7 +120,7 @@ fn a_call_that_nobody_permitted_waits_for_resume() {
     let asked = fixture.proem(&MISSION);
     assert_eq!(asked.code(), 2, "{}", asked.stderr());
     assert!(asked.stderr().contains("has a question and waits for an answer"), "{}", asked.stderr());
-    assert!(!fixture.root.join("told").exists());
+    assert!(!fixture.repo.join("told").exists());
     let shown = fixture.proem(&["runs", "show", "last"]);
     assert!(shown.answer().contains("asking"), "{}", shown.answer());
     assert_eq!(server.requests().len(), 1);
@@ -131,7 +131,7 @@ fn a_call_that_nobody_permitted_waits_for_resume() {
     ]);
     let denied = printed(&fixture.proem(&[&MISSION[..], &["--no-record", "--json"]].concat()));
     assert_eq!(denied["trace"][0]["problem"]["reason"], json!("flow_denied"), "{denied}");
-    assert!(!fixture.root.join("told").exists());
+    assert!(!fixture.repo.join("told").exists());
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn a_mission_that_is_killed_between_two_steps_goes_on_to_the_same_answer() {
             if !killed(&fixture, &place) {
                 continue;
             }
-            let told = || std::fs::read_to_string(fixture.root.join("told")).unwrap_or_default();
+            let told = || std::fs::read_to_string(fixture.repo.join("told")).unwrap_or_default();
             let resumed = fixture.proem(&["runs", "resume", "last"]);
             assert!(told().matches("two orders").count() <= 1, "{place}: {}", told());
             let is_doubtful = resumed.stderr().contains("may have happened");

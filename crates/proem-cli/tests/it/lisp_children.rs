@@ -68,6 +68,11 @@ fn run(program: &str) -> Vec<&str> {
     vec!["lisp", "run", "-e", program, "--agent", "../caller.agent.toml"]
 }
 
+/// The same with the end as JSON, which names the reason.
+fn run_json(program: &str) -> Vec<&str> {
+    [run(program), vec!["--json"]].concat()
+}
+
 #[test]
 fn an_agent_that_is_called_is_a_run_of_its_own_under_its_caller() {
     let (server, fixture) = fixture(vec![program("(return (+ ctx/a ctx/b))")], "");
@@ -94,9 +99,9 @@ fn an_agent_that_is_called_is_a_run_of_its_own_under_its_caller() {
 fn agents_share_their_turns_and_end_with_a_reason_when_none_is_left() {
     let add = || program("(return (+ ctx/a ctx/b))");
     let (server, fixture) = fixture(vec![add(), add(), add()], "turns = { turn_budget = 2 }");
-    let ran = fixture.proem(&run("(pmap (fn [n] (tool/adder {:a n :b n})) [1 2 3])"));
+    let ran = fixture.proem(&run_json("(pmap (fn [n] (tool/adder {:a n :b n})) [1 2 3])"));
     assert_eq!(ran.code(), 1);
-    assert!(ran.stderr().contains("turn_budget_exhausted"), "{}", ran.stderr());
+    assert!(ran.transcript().contains("turn_budget_exhausted"), "{}", ran.stderr());
     assert_eq!(server.requests().len(), 2);
 }
 
@@ -105,8 +110,8 @@ fn an_agent_below_its_own_depth_ends_with_max_depth_exceeded() {
     let (server, fixture) = fixture(Vec::new(), "");
     let shallow = format!("{ADDER}turns = {{ max_depth = 1 }}\n");
     std::fs::write(fixture.base.join("adder.agent.toml"), shallow).unwrap();
-    let ran = fixture.proem(&run("(tool/adder {:a 1 :b 2})"));
-    assert!(ran.stderr().contains("max_depth_exceeded"), "{}", ran.stderr());
+    let ran = fixture.proem(&run_json("(tool/adder {:a 1 :b 2})"));
+    assert!(ran.transcript().contains("max_depth_exceeded"), "{}", ran.stderr());
     assert!(server.requests().is_empty());
 }
 
@@ -117,8 +122,8 @@ fn what_an_agent_answers_decides_on_no_effect_without_a_person() {
         "(tool/note {:text (str (tool/adder {:a 1 :b 2}))})",
         "(when (= 3 (tool/adder {:a 1 :b 2})) (tool/note {:text \"yes\"}))",
     ] {
-        let ran = fixture.proem(&run(source));
-        assert!(ran.stderr().contains("flow_denied") && !fixture.repo.join("noted").exists(), "{}", ran.stderr());
+        let ran = fixture.proem(&run_json(source));
+        assert!(ran.transcript().contains("flow_denied") && !fixture.repo.join("noted").exists(), "{}", ran.stderr());
     }
 }
 
@@ -158,21 +163,21 @@ fn a_kill_while_a_called_agent_works_goes_on_with_the_same_run() {
 fn the_most_that_a_run_may_cost_holds_for_the_agents_that_it_calls() {
     let add = || program("(return (+ ctx/a ctx/b))");
     let (server, fixture) = fixture(vec![add()], "");
-    let mut args = run("(tool/adder {:a 1 :b 2})");
+    let mut args = run_json("(tool/adder {:a 1 :b 2})");
     args.extend(["--max-cost", "0.000001"]);
     let ran = fixture.proem(&args);
-    assert!(ran.stderr().contains("llm_error") && server.requests().is_empty(), "{}", ran.stderr());
+    assert!(ran.transcript().contains("llm_error") && server.requests().is_empty(), "{}", ran.stderr());
     args.pop();
     args.push("1");
-    assert_eq!(fixture.proem(&args).answer(), "3\n");
+    assert!(fixture.proem(&args).stdout().contains("\"value\":3"));
 }
 
 #[test]
 fn without_a_key_a_program_that_calls_an_agent_ends_with_llm_required() {
     let (server, mut fixture) = fixture(Vec::new(), "");
     fixture.set("ANTHROPIC_API_KEY", "");
-    let ran = fixture.proem(&run("(tool/adder {:a 1 :b 2})"));
-    assert!(ran.stderr().contains("llm_required"), "{}", ran.stderr());
+    let ran = fixture.proem(&run_json("(tool/adder {:a 1 :b 2})"));
+    assert!(ran.transcript().contains("llm_required"), "{}", ran.stderr());
     assert!(server.requests().is_empty());
     assert_eq!(json!(sql(&fixture, "SELECT outcome FROM runs")), json!(["failed", "failed"]));
 }

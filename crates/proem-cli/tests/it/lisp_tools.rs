@@ -274,12 +274,17 @@ fn a_state_whose_part_was_changed_taken_or_is_anothers_is_not_gone_on_from() {
 fn the_guide_of_tools_runs() {
     // Which mail is asked about first is chance, so the answer follows the question.
     let server = ScriptedServer::answering(|request| {
-        let is_late = String::from_utf8_lossy(&request.body).contains("late again");
+        let body = String::from_utf8_lossy(&request.body).into_owned();
+        let is_late = body.contains("late again");
+        if body.contains("one friendly sentence") {
+            let words = if is_late { "We are sorry." } else { "Thank you!" };
+            return Reply::text(format!("```clojure\n(return \"{words}\")\n```"));
+        }
         Reply::value(serde_json::json!({ "value": if is_late { "complaint" } else { "praise" } }))
     });
     let server = server.unwrap();
     let mut fixture = Fixture::folder();
     set_up(&mut fixture, &server, "");
     let tried = guide::run(&fixture, "tools.md", &[]);
-    assert_eq!((tried.files, tried.sessions), (7, 5));
+    assert_eq!((tried.files, tried.sessions), (9, 6));
 }

@@ -54,6 +54,7 @@ mod learning;
 mod lisp;
 mod lisp_agent;
 mod lisp_children;
+mod lisp_compiled;
 mod lisp_models;
 mod lisp_tools;
 mod local_models;

@@ -324,6 +324,10 @@ fn nth_newest_run(
         None => query.push(" WHERE 1"),
     }
     query.push(listed.condition());
+    // A run that a call started belongs to its caller, which is the one that a person means.
+    query.push(" AND NOT EXISTS (SELECT 1 FROM callers WHERE callers.run = runs.id");
+    query.push_with(" AND callers.effect <> ", i64::from(RunCaller::CHAINED.0));
+    query.push(")");
     query.push_with(" ORDER BY seq DESC LIMIT 1 OFFSET ", i64::from(back));
     Ok(first_row(reader, &query.sql, query.values, |row| column_value(row, "id"))?.map(RunId))
 }

@@ -89,8 +89,13 @@ pub struct StatePart {
 pub struct RunCaller {
     /// The run that called.
     pub run: RunId,
-    /// Which effect of it.
+    /// Which effect of it. [`RunCaller::CHAINED`] if no call did, and the run follows on that one.
     pub effect: EffectId,
+}
+
+impl RunCaller {
+    /// What a run names that follows on another one in a chain: no run has so many effects.
+    pub const CHAINED: EffectId = EffectId(u32::MAX);
 }
 
 /// An event that a run took.

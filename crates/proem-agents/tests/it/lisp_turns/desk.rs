@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use proem_agents::assemble::embedded_book;
-use proem_agents::lisp::prompt::{ChosenPrompt, FeedbackPart, MissionPrompt, PromptFacts, PromptForm, TurnText, choose};
+use proem_agents::lisp::prompt::{
+    ChosenPrompt, FeedbackPart, MissionPrompt, PromptFacts, PromptForm, TurnText, choose,
+};
 use proem_agents::lisp::turns::record::{MissionEnd, MissionOutcome};
 use proem_agents::lisp::turns::{MissionTerms, SharedTurns, TurnPrompt, TurnsMachine};
 use proem_agents::lisp::{AgentDefinition, parse_agent, policy_hash};

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 use proem_agents::lisp::{AgentDefinition, ProgramOutcome, ToolDefinition};
 use proem_app::lisp::agent::{find_agent, load_agent, read_agent};
+use proem_app::lisp::compiled::CompiledHead;
 use proem_app::lisp::models::asks_book;
 use proem_app::lisp::running::{ProgramJob, ProgramReport, agent_session};
 use proem_app::lisp::{CheckedProgram, LispSession};
@@ -154,6 +155,11 @@ impl ProgramAgent {
         let mut session = agent_session(session, &definition);
         session.limits = definition.narrow_limits(session.limits);
         Ok((Self { project, path }, session))
+    }
+
+    /// Whether the agent is what a program was compiled with.
+    pub(super) fn check_compiled(&self, head: &CompiledHead) -> Result<(), CommandFailure> {
+        Ok(head.check(&load_agent(&self.project, &self.path)?)?)
     }
 
     /// Runs a program to its end.

@@ -21,6 +21,7 @@ use proem_lisp::Value;
 use proem_llm::endpoint::EndpointKey;
 
 use super::agent::answers;
+use super::chain::{follow, keep_program, ready_followers};
 use super::preview::print_preview;
 use super::step::{LispAgentOutput, step_json, value_text};
 use crate::args::wishes::AnswerWishes;
@@ -30,7 +31,7 @@ use crate::failure::CommandFailure;
 use crate::ui::{self, count_with_noun, group_thousands};
 
 /// The exit code where there is no answer.
-const NO_ANSWER: u8 = 3;
+pub(super) const NO_ANSWER: u8 = 3;
 
 #[derive(Debug, Args)]
 pub(crate) struct MissionArgs {
@@ -67,6 +68,12 @@ pub(crate) struct MissionArgs {
     /// Print what the model would be asked, with the tokens of each part, and ask nobody
     #[arg(long)]
     preview: bool,
+    /// Keep the program of the last turn in a new file, which `proem lisp run FILE` runs again without a model
+    #[arg(long, value_name = "FILE", conflicts_with = "then")]
+    pub(super) compile: Option<PathBuf>,
+    /// Give the result to this agent as its inputs; may be given several times
+    #[arg(long, value_name = "AGENT", conflicts_with = "memory")]
+    pub(super) then: Vec<PathBuf>,
     #[command(flatten)]
     wishes: AnswerWishes,
     /// Keep no record of it; only tools without effects are called then
@@ -74,14 +81,14 @@ pub(crate) struct MissionArgs {
     no_record: bool,
     /// Print JSON: the value or the failure, memory, usage and every turn
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
     /// A folder in the project whose book, configuration and records are used
     #[arg(long, value_name = "DIR", default_value = ".")]
     root: PathBuf,
 }
 
 impl MissionArgs {
-    fn options(&self) -> MissionOptions {
+    pub(super) fn options(&self) -> MissionOptions {
         MissionOptions {
             model: self.model.clone(),
             provider: self.provider.clone(),
@@ -115,14 +122,14 @@ pub(super) fn run_mission(args: &MissionArgs) -> Result<ExitCode, CommandFailure
             let of_template = error.to_string().contains(reason::TEMPLATE_ERROR);
             Unbegun(if of_template { reason::TEMPLATE_ERROR } else { reason::INVALID_CONFIG }, error.into())
         })?;
-        Ok((mission, memory))
+        Ok((mission, agent, memory))
     });
     ui::print_notes(&project.all_notes());
     match begun {
-        Ok((mission, _)) if args.preview => print_preview(&mission, args.json),
-        Ok((mission, memory)) => match missing_key(&mission, args) {
+        Ok((mission, ..)) if args.preview => print_preview(&mission, args.json),
+        Ok((mission, agent, memory)) => match missing_key(&mission, args) {
             Some(variable) => tell_degraded(args, &variable),
-            None => run_ready(args, &project, mission, memory),
+            None => run_ready(args, &mut project, (mission, agent), memory),
         },
         Err(Unbegun(reason, failure)) => {
             if args.json {
@@ -173,10 +180,30 @@ fn tell_degraded(args: &MissionArgs, variable: &str) -> Result<ExitCode, Command
 
 fn run_ready(
     args: &MissionArgs,
-    project: &OpenProject,
-    mut mission: Mission,
+    project: &mut OpenProject,
+    (mission, agent): (Mission, LoadedAgent),
     memory: Option<MemoryFile>,
 ) -> Result<ExitCode, CommandFailure> {
+    let followers = ready_followers(args, project, &agent)?;
+    let (mission, report) = drive_mission(args, project, mission)?;
+    if !followers.is_empty() {
+        return follow(args, project, followers, (mission, report));
+    }
+    let code = print_mission(&mission, &report, args.json)?;
+    keep_memory(memory, &report)?;
+    keep_program(args, &agent, (&mission, &report))?;
+    match report.trouble {
+        Some(trouble) => Err(CommandFailure::outside(trouble)),
+        None => Ok(code),
+    }
+}
+
+/// Drives a mission to its end.
+pub(super) fn drive_mission(
+    args: &MissionArgs,
+    project: &OpenProject,
+    mut mission: Mission,
+) -> Result<(Mission, MissionReport), CommandFailure> {
     let (mission, report) = calling(async |stop| {
         let mut notes = Vec::new();
         let booking = mission.begin(project, &args.wishes.adapting(), args.recording(), &mut notes).await;
@@ -203,12 +230,7 @@ fn run_ready(
         Ok((mission, *report))
     })?;
     ui::print_notes(&unused_cassettes_note(mission.access().replayer()));
-    let code = print_mission(&mission, &report, args.json)?;
-    keep_memory(memory, &report)?;
-    match report.trouble {
-        Some(trouble) => Err(CommandFailure::outside(trouble)),
-        None => Ok(code),
-    }
+    Ok((mission, report))
 }
 
 /// Writes the memory into its file, if it has one.
@@ -246,7 +268,7 @@ pub(crate) fn print_mission(mission: &Mission, report: &MissionReport, json: boo
     Ok(code)
 }
 
-fn print_failure(failure: &StepFailure, what: &str, json: bool, code: ExitCode) -> ExitCode {
+pub(super) fn print_failure(failure: &StepFailure, what: &str, json: bool, code: ExitCode) -> ExitCode {
     if !json {
         let StepFailure { reason, message, op, details } = failure;
         let of = |name: &str, words: &Option<String>| {
@@ -259,7 +281,7 @@ fn print_failure(failure: &StepFailure, what: &str, json: bool, code: ExitCode) 
 }
 
 /// What a mission took, in one line.
-fn account_line(report: &MissionReport) -> String {
+pub(super) fn account_line(report: &MissionReport) -> String {
     let outcome = &report.outcome;
     let tokens = |count: Option<u64>| {
         count

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
+use proem_app::lisp::compiled::CompiledHead;
 use proem_app::lisp::{DelimiterRepair, LispSource, ProgramEnd, ProgramRun, SourceRefusal, TracedCall};
 use proem_app::records::writing::RecordChoice;
 use proem_engine::call::NanoDollars;
@@ -60,19 +61,22 @@ const REFUSED: u8 = 2;
 pub(super) fn run_lisp_program(args: &LispRunArgs) -> Result<ExitCode, CommandFailure> {
     let KeptSession { session, memory } = args.program.session(&crate::user_places()?)?;
     let session = declare_signature(session, args.signature.as_deref())?;
-    let (mut agent, session) = match &args.agent {
+    let source = match (&args.expression, &args.file) {
+        (Some(expression), _) => LispSource::of_expression(expression)?,
+        (None, Some(file)) => read_lisp_source(file, &session.limits)?,
+        (None, None) => return Err(CommandFailure::usage("name a file with a program, or give one with -e")),
+    };
+    let compiled = CompiledHead::read(&source.text)?;
+    let named = args.agent.as_ref().or(compiled.as_ref().map(|head| &head.agent));
+    let (mut agent, session) = match named {
         Some(named) => {
             let (agent, session) = ProgramAgent::find(named, &args.program.root, session)?;
+            compiled.iter().try_for_each(|head| agent.check_compiled(head))?;
             (Some(agent), session)
         }
         None => (None, session),
     };
     let mut kept = KeptSession { session, memory };
-    let source = match (&args.expression, &args.file) {
-        (Some(expression), _) => LispSource::of_expression(expression)?,
-        (None, Some(file)) => read_lisp_source(file, &kept.session.limits)?,
-        (None, None) => return Err(CommandFailure::usage("name a file with a program, or give one with -e")),
-    };
     let repair = if args.repair { DelimiterRepair::Apply } else { DelimiterRepair::Offer };
     let checked = match kept.session.check(source, repair) {
         Ok(checked) => checked,

@@ -222,6 +222,7 @@ impl LispAgentOutput {
             },
             trace: outcome.turns.iter().map(AgentTurn::from).collect(),
             trace_id: report.run.as_ref().map(|run| run.0.clone()),
+            parent_trace_id: mission.caller().map(|caller| caller.run.0.clone()),
             ..Self::default()
         }
     }
