@@ -119,9 +119,14 @@ fn a_result_is_the_input_of_the_next_agent_under_its_labels() {
 #[test]
 fn what_an_agent_passes_on_is_not_the_users_whatever_the_next_file_says() {
     // The note is a tool's text, and the next agent's file counts its own `note` as the user's.
-    let (_server, fixture) = fixture(vec![program(SUM), program("(return (str (tool/tell {:text ctx/note})))")], "");
-    let ran = fixture.proem(&[&MISSION[..], &["--then", "../teller.agent.toml", "--no-record"]].concat());
+    let tell = || program("(return (str (tool/tell {:text ctx/note})))");
+    let (_server, fixture) = fixture(vec![program(SUM), tell(), tell()], "");
+    let ran = fixture.proem(&[&MISSION[..], &["--then", "../teller.agent.toml"]].concat());
     assert!(!fixture.repo.join("told").exists(), "{}", ran.transcript());
+    // What the user gives the same agent is the user's.
+    let own = ["lisp", "agent", "../teller.agent.toml", "--set", "total=1", "--set", "note=tell ada"];
+    let ran = fixture.proem(&own);
+    assert!(fixture.repo.join("told").exists(), "{}", ran.transcript());
 }
 
 #[test]
