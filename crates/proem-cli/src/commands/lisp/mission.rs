@@ -5,13 +5,14 @@ use std::process::ExitCode;
 
 use clap::Args;
 use proem_agents::lisp::turns::record::{MissionEnd, StepFailure, reason};
+use proem_app::Error;
 use proem_app::agents::access::unused_cassettes_note;
-use proem_app::agents::person::{AbsentPerson, PersonAsk as _};
 use proem_app::agents::running::start_run;
 use proem_app::agents::{AgentRun as _, RunResult};
 use proem_app::lisp::MemoryFile;
 use proem_app::lisp::agent::{LoadedAgent, find_agent, load_agent};
 use proem_app::lisp::mission::{Mission, MissionInput, MissionOptions, MissionReport, mission_input};
+use proem_app::message::Hint;
 use proem_app::operator::Operator;
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::records::writing::RecordChoice;
@@ -215,7 +216,8 @@ pub(super) fn drive_mission(
         let ask = async |run: &str, asked: &[Question]| {
             // A run that is recorded waits for a person; in another, nobody answers.
             if is_recorded && Operator::at_terminal().is_err() {
-                return AbsentPerson.ask(run, asked).await;
+                let why = Error::outside(format!("run {run} has a question and waits for an answer"));
+                return Err(why.hinting(Hint::AnswerRun { run: run.to_owned() }));
             }
             answers(&person, run, asked).await
         };
