@@ -211,7 +211,7 @@ fn a_mission_that_is_killed_between_two_steps_goes_on_to_the_same_answer() {
             if !killed(&fixture, &place) {
                 continue;
             }
-            let told = || std::fs::read_to_string(fixture.root.join("told")).unwrap_or_default();
+            let told = || std::fs::read_to_string(fixture.repo.join("told")).unwrap_or_default();
             let resumed = fixture.proem(&["runs", "resume", "last"]);
             assert!(told().matches("two orders").count() <= 1, "{place}: {}", told());
             if resumed.code() == 0 {
