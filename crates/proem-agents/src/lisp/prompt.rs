@@ -4,6 +4,7 @@
 //! from outside is a leaf with its label, so that the engine contains it. A secret value is in no input. By default a
 //! model reads the declared type of untrusted data and nothing of the data; the agent's file names sources to show.
 
+mod facts;
 mod inventory;
 mod mission;
 mod preview;
@@ -20,17 +21,18 @@ use proem_engine::providers::Model;
 use proem_engine::run::AnswerRequirement;
 use proem_engine::tokens::{CachingCounter, TokenCounter};
 use proem_guard::{InstallationKey, LabelTree, LanguageFamily, Untrusted};
-use proem_lisp::Value;
 use proem_lisp::documentation::PromptReference;
 use proem_text::Label;
 
+use self::facts::{OutsidePlace, OutsideText, WITHHELD};
 use self::inventory::Inventory;
 use self::mission::Mission;
 use self::turns::history_input;
 use super::definition::{AgentDefinition, PromptLimits};
 use crate::prompt_call::{LabelledCall, PreparedRequest, prepare_labelled};
-use crate::screen::{PromptPlace, Screen, Screening, ScreeningNote};
+use crate::screen::{Screen, Screening, ScreeningNote};
 
+pub use self::facts::PromptFacts;
 pub use self::preview::{PreviewPart, preview_parts};
 pub use self::turns::{FeedbackPart, TurnText};
 
@@ -60,17 +62,6 @@ impl PromptForm {
             Self::Single => "lisp/single",
         }
     }
-}
-
-/// The facts from which a run's prompt is made.
-#[derive(Debug, Clone, Copy)]
-pub struct PromptFacts<'a> {
-    /// The agent.
-    pub agent: &'a AgentDefinition,
-    /// Its inputs, a map. Labels come from the agent's file, so none are needed here.
-    pub context: &'a Value,
-    /// The guard for text from outside.
-    pub screening: Screening<'a>,
 }
 
 /// The prompt of a run, the same in each of its turns.
@@ -226,36 +217,5 @@ impl MissionPrompt<'_> {
         let mut prepared = prepare_labelled(&call, &mut CachingCounter::new(self.counter))?;
         prepared.noted = self.chosen.noted.iter().cloned().chain(noted).collect();
         Ok(prepared)
-    }
-}
-
-/// The placeholder for a text that the guard keeps out.
-const WITHHELD: &str = "(withheld)";
-
-/// A text from outside, under the name that the prompt gives it.
-#[derive(Debug)]
-struct OutsideText {
-    name: String,
-    text: Untrusted<String>,
-}
-
-/// The place of a text from outside, for the guard.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct OutsidePlace {
-    number: usize,
-    input: &'static str,
-}
-
-impl PromptPlace for OutsidePlace {
-    fn names(&self) -> (&str, &str) {
-        ("input", self.input)
-    }
-
-    fn section(&self) -> usize {
-        0
-    }
-
-    fn is_long(&self) -> bool {
-        true
     }
 }

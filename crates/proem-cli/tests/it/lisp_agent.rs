@@ -5,6 +5,7 @@ use proem_store::failpoint;
 use serde_json::{Value as Json, json};
 
 use crate::fixture::{Fixture, Run};
+use crate::guide::{self, Tried};
 use crate::run::{set_up, start};
 
 const AGENT: &str = "version = 1
@@ -223,4 +224,21 @@ fn a_mission_that_is_killed_between_two_steps_goes_on_to_the_same_answer() {
         }
     }
     assert!(same.len() >= 6, "{same:?}");
+}
+
+#[test]
+fn the_guide_runs_and_previews_the_sections_in_their_order() {
+    let paid = "(let [paid (filter (where :status = \"paid\") (call \"get_orders\" {:customer ctx/customer}))]\n  \
+                (return {:total (sum-by :total paid) :orders (count paid)}))";
+    let (server, fixture) = fixture(vec![program(paid)]);
+    assert_eq!(guide::run(&fixture, "program-agent.md", &[]), Tried { files: 2, sessions: 3 });
+    assert_eq!(server.requests().len(), 1, "a preview asks nobody");
+    let preview = fixture.proem(&["lisp", "agent", "orders", "--set", "customer=Acme", "--preview"]);
+    let text = preview.answer();
+    let headings = ["# Role", "# Rules", "# Data Inventory", "# Available Tools", "# PTC-Lisp", "# Output Format", "# Mission"];
+    let places: Vec<usize> = headings.iter().map(|heading| text.find(heading).unwrap()).collect();
+    assert!(places.is_sorted(), "{places:?}");
+    let json = printed(&fixture.proem(&["lisp", "agent", "orders", "--set", "customer=Acme", "--preview", "--json"]));
+    assert_eq!(json["parts"].as_array().map(Vec::len), Some(7), "{json}");
+    assert_eq!(json["parts"][4]["specifiedTokens"], 400);
 }

@@ -4,7 +4,7 @@ use proem_guard::{LabelTree, Untrusted};
 use proem_lisp::{Limits, Meter, Value, label_secret_fields, print_readable};
 
 use super::super::definition::PromptLimits;
-use super::{OutsideText, PromptFacts};
+use super::facts::{OutsideText, PromptFacts};
 
 /// The type of `ctx/fail`, the error of the program before.
 const FAIL_TYPE: &str = "{reason :keyword, message :string, op :string?, details :map?, line :int?}?";
