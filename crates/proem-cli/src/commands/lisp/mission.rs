@@ -24,7 +24,7 @@ use proem_llm::endpoint::EndpointKey;
 use super::agent::answers;
 use super::chain::{follow, keep_program, ready_followers};
 use super::preview::print_preview;
-use super::step::{LispAgentOutput, step_json, value_text};
+use super::step::{LispAgentOutput, step_json, step_value_text};
 use crate::args::wishes::AnswerWishes;
 use crate::commands::run::calling;
 use crate::commands::run::single::waiting_bar;
@@ -255,13 +255,13 @@ pub(crate) fn print_mission(mission: &Mission, report: &MissionReport, json: boo
     let code = match &report.outcome.end {
         MissionEnd::Return { value, .. } => {
             if !json {
-                ui::print_lisp_value(&value_text(value, mission.limits()))?;
+                ui::print_lisp_value(&step_value_text(value, mission.limits()))?;
             }
             ExitCode::SUCCESS
         }
-        MissionEnd::Fail(failure) => print_failure(failure, "the mission failed", json, ExitCode::FAILURE),
+        MissionEnd::Fail(failure) => print_mission_failure(failure, "the mission failed", json, ExitCode::FAILURE),
         MissionEnd::NoAnswer(failure) => {
-            print_failure(failure, "the mission has no answer", json, ExitCode::from(NO_ANSWER))
+            print_mission_failure(failure, "the mission has no answer", json, ExitCode::from(NO_ANSWER))
         }
     };
     if !json {
@@ -270,7 +270,7 @@ pub(crate) fn print_mission(mission: &Mission, report: &MissionReport, json: boo
     Ok(code)
 }
 
-pub(super) fn print_failure(failure: &StepFailure, what: &str, json: bool, code: ExitCode) -> ExitCode {
+pub(super) fn print_mission_failure(failure: &StepFailure, what: &str, json: bool, code: ExitCode) -> ExitCode {
     if !json {
         let StepFailure { reason, message, op, details } = failure;
         let of = |name: &str, words: &Option<String>| {
