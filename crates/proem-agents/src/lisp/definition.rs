@@ -69,12 +69,14 @@ pub struct PromptLimits {
     pub string_truncate: u32,
     /// Whether the reference of the language is left out.
     pub omit_reference: bool,
+    /// Whether the reference lists every form and function, if there is room.
+    pub full_reference: bool,
 }
 
 /// The numbers of the specification of the program agent.
 impl Default for PromptLimits {
     fn default() -> Self {
-        Self { list_sample: 3, string_truncate: 500, omit_reference: false }
+        Self { list_sample: 3, string_truncate: 500, omit_reference: false, full_reference: false }
     }
 }
 

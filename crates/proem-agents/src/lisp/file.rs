@@ -39,7 +39,7 @@ const ROOT: [&str; 11] = [
     "tools",
 ];
 const TURNS: [&str; 5] = ["max_turns", "retry_turns", "mission_seconds", "max_depth", "turn_budget"];
-const PROMPT: [&str; 3] = ["list_sample", "string_truncate", "omit_reference"];
+const PROMPT: [&str; 4] = ["list_sample", "string_truncate", "omit_reference", "full_reference"];
 
 /// Reads an agent's file. `name` is what messages call it. A name that ends in `.json` means JSON of the same form.
 ///
@@ -162,7 +162,7 @@ impl AgentReader<'_> {
         self.reader.only(table, keys);
         let mut numbers = BTreeMap::new();
         for (key, value) in table.iter().filter(|(key, _)| keys.contains(&key.get_ref().as_ref())) {
-            if value.get_ref().is_bool() && key.get_ref() == "omit_reference" {
+            if value.get_ref().is_bool() && key.get_ref().ends_with("_reference") {
                 numbers.insert(key.get_ref().to_string(), u32::from(value.get_ref().as_bool() == Some(true)));
             } else if let Some(number) = self.reader.number(value, u32::MAX) {
                 numbers.insert(key.get_ref().to_string(), number);
@@ -192,6 +192,7 @@ impl AgentReader<'_> {
             list_sample: of("list_sample", usual.list_sample),
             string_truncate: of("string_truncate", usual.string_truncate),
             omit_reference: of("omit_reference", 0) == 1,
+            full_reference: of("full_reference", 0) == 1,
         }
     }
 

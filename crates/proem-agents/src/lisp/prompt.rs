@@ -4,8 +4,10 @@
 //! from outside is a leaf with its label, so that the engine contains it. A secret value is in no input. By default a
 //! model reads the declared type of untrusted data and nothing of the data; the agent's file names sources to show.
 
+mod facts;
 mod inventory;
 mod mission;
+mod preview;
 mod tools;
 mod turns;
 
@@ -19,18 +21,19 @@ use proem_engine::providers::Model;
 use proem_engine::run::AnswerRequirement;
 use proem_engine::tokens::{CachingCounter, TokenCounter};
 use proem_guard::{InstallationKey, LabelTree, LanguageFamily, Untrusted};
-use proem_lisp::Value;
 use proem_lisp::documentation::PromptReference;
 use proem_text::Label;
-use serde_json::Value as Json;
 
+use self::facts::{OutsidePlace, OutsideText, WITHHELD};
 use self::inventory::Inventory;
 use self::mission::Mission;
 use self::turns::history_input;
-use super::definition::AgentDefinition;
+use super::definition::{AgentDefinition, PromptLimits};
 use crate::prompt_call::{LabelledCall, PreparedRequest, prepare_labelled};
-use crate::screen::{PromptPlace, Screen, Screening, ScreeningNote};
+use crate::screen::{Screen, Screening, ScreeningNote};
 
+pub use self::facts::PromptFacts;
+pub use self::preview::{PreviewPart, preview_parts};
 pub use self::turns::{FeedbackPart, TurnText};
 
 pub(super) use self::mission::mission_placeholders;
@@ -61,17 +64,6 @@ impl PromptForm {
     }
 }
 
-/// The facts from which a run's prompt is made.
-#[derive(Debug, Clone, Copy)]
-pub struct PromptFacts<'a> {
-    /// The agent.
-    pub agent: &'a AgentDefinition,
-    /// Its inputs, a map. Labels come from the agent's file, so none are needed here.
-    pub context: &'a Value,
-    /// The guard for text from outside.
-    pub screening: Screening<'a>,
-}
-
 /// The prompt of a run, the same in each of its turns.
 #[derive(Debug, Clone)]
 pub struct ChosenPrompt {
@@ -86,7 +78,7 @@ pub struct ChosenPrompt {
 /// # Errors
 ///
 /// [`ErrorKind::InvalidInput`](proem_engine::ErrorKind::InvalidInput) with each placeholder of the mission that has no
-/// value.
+/// value, or [`ErrorKind::InvalidFile`](proem_engine::ErrorKind::InvalidFile) if a shipped file is broken.
 pub fn choose(facts: &PromptFacts<'_>) -> Result<ChosenPrompt, Error> {
     let form = PromptForm::of(facts.agent);
     let mission = Mission::of(facts)?;
@@ -104,21 +96,23 @@ pub fn choose(facts: &PromptFacts<'_>) -> Result<ChosenPrompt, Error> {
     }
     screen.rejoin();
     let mut number = 0;
-    let mut screened = |input: &'static str, texts: &[OutsideText], name: &str| {
+    let mut screened = |input: &'static str, texts: &[OutsideText], write: fn(LabelTree, LabelTree) -> LabelTree| {
         LabelTree::list(texts.iter().map(|text| {
             let place = OutsidePlace { input, number };
             number += 1;
             let like = |words: &str| LabelTree::Outside(Untrusted::new(words.to_owned(), text.text.label().clone()));
             let shown = screen.value(&place, |text| text).unwrap_or_else(|| like(WITHHELD));
-            LabelTree::map([(name.to_owned(), like(&text.name)), ("text".to_owned(), shown)])
+            write(like(&text.name), shown)
         }))
     };
-    let samples = screened("samples", &inventory.samples, "key");
-    let values = screened("values", &mission.values, "name");
+    let samples = screened("samples", &inventory.samples, |key, full| {
+        let excerpt = inventory::excerpt(&full);
+        LabelTree::from([("key", key), ("full", full), ("excerpt", excerpt)])
+    });
+    let values = screened("values", &mission.values, |name, text| LabelTree::from([("name", name), ("text", text)]));
     let label = samples.label().join(&values.label());
-    let reference = if facts.agent.prompt.omit_reference { PromptReference::None } else { PromptReference::Lean };
     let mut inputs = Inputs::from([
-        ("reference".to_owned(), LabelTree::Text(reference.text().into_owned())),
+        ("reference".to_owned(), reference_versions(facts.agent.prompt)),
         ("fields".to_owned(), LabelTree::list(inventory.rows)),
         ("has_hidden".to_owned(), LabelTree::Bool(inventory.has_hidden)),
         ("samples".to_owned(), samples),
@@ -127,7 +121,7 @@ pub fn choose(facts: &PromptFacts<'_>) -> Result<ChosenPrompt, Error> {
         ("result".to_owned(), LabelTree::Text(facts.agent.signature.result_type())),
     ]);
     if form == PromptForm::Agent {
-        inputs.extend(tools::tool_inputs(facts.agent));
+        inputs.extend(tools::tool_inputs(facts.agent)?);
     }
     Ok(ChosenPrompt { form, inputs, label, noted: screen.into_noted() })
 }
@@ -162,6 +156,18 @@ impl ChosenPrompt {
         }
         (inputs, noted)
     }
+}
+
+/// The reference of the language in its versions, from the longest that the agent's file wants.
+fn reference_versions(limits: PromptLimits) -> LabelTree {
+    let longest = match limits {
+        PromptLimits { omit_reference: true, .. } => PromptReference::None,
+        PromptLimits { full_reference: true, .. } => PromptReference::Full,
+        _ => PromptReference::Lean,
+    };
+    let lean = if limits.omit_reference { PromptReference::None } else { PromptReference::Lean };
+    let text = |reference: PromptReference| LabelTree::Text(reference.text().into_owned());
+    LabelTree::from([("full", text(longest)), ("lean", text(lean)), ("none", text(PromptReference::None))])
 }
 
 /// Makes the requests of a run.
@@ -212,40 +218,4 @@ impl MissionPrompt<'_> {
         prepared.noted = self.chosen.noted.iter().cloned().chain(noted).collect();
         Ok(prepared)
     }
-}
-
-/// The placeholder for a text that the guard keeps out.
-const WITHHELD: &str = "(withheld)";
-
-/// A text from outside, under the name that the prompt gives it.
-#[derive(Debug)]
-struct OutsideText {
-    name: String,
-    text: Untrusted<String>,
-}
-
-/// The place of a text from outside, for the guard.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct OutsidePlace {
-    number: usize,
-    input: &'static str,
-}
-
-impl PromptPlace for OutsidePlace {
-    fn names(&self) -> (&str, &str) {
-        ("input", self.input)
-    }
-
-    fn section(&self) -> usize {
-        0
-    }
-
-    fn is_long(&self) -> bool {
-        true
-    }
-}
-
-/// A tree of values that are ours.
-fn trusted_tree(json: &Json) -> LabelTree {
-    LabelTree::from_trusted(json).unwrap_or(LabelTree::Null)
 }

@@ -5,11 +5,11 @@
 //! default that is declared types only. A failed program keeps nothing. What could not be sent to the model costs no
 //! turn. The deadline and a person's giving up come as events, so a replay sees them at the same place.
 
-mod asking;
 mod block;
 mod ending;
 mod feedback;
 pub mod record;
+mod requests;
 mod running;
 mod state;
 
@@ -59,7 +59,7 @@ impl TurnPrompt for MissionPrompt<'_> {
 /// The terms of a mission. The same when its run is resumed or replayed.
 #[derive(Clone)]
 pub struct MissionTerms<'t> {
-    /// The agent.
+    /// The agent whose mission it is.
     pub agent: Arc<AgentDefinition>,
     /// Makes its requests.
     pub prompt: Arc<dyn TurnPrompt + 't>,

@@ -8,6 +8,7 @@ use proem_agents::assemble::embedded_book;
 use proem_agents::lisp::prompt::{ChosenPrompt, FeedbackPart, PromptFacts, TurnText, choose};
 use proem_agents::lisp::{AgentDefinition, parse_agent};
 use proem_agents::screen::Screening;
+use proem_engine::Error;
 use proem_engine::assemble::{AssemblyOptions, assemble_request};
 use proem_engine::assembly::Assembly;
 use proem_engine::message::Role;
@@ -62,10 +63,105 @@ fn chosen(agent: &AgentDefinition, context: &Value, shown: &[&str]) -> ChosenPro
 }
 
 fn assembled(prompt: &ChosenPrompt, turns: &[TurnText]) -> Assembly {
+    within(prompt, turns, None).unwrap()
+}
+
+/// The request of a run that may have so many tokens.
+fn within(prompt: &ChosenPrompt, turns: &[TurnText], input_tokens: Option<usize>) -> Result<Assembly, Error> {
     let file = Book::new(vec![embedded_book()]).unwrap().prompt(prompt.form().prompt(), None).unwrap();
     let (inputs, _) = prompt.inputs(turns, screening());
     let mut counts = CachingCounter::new(&OpenAi::O200k);
-    assemble_request(&file, &inputs, &mut counts, &AssemblyOptions::new(&KEY)).unwrap().0
+    let options = AssemblyOptions { input_tokens, ..AssemblyOptions::new(&KEY) };
+    Ok(assemble_request(&file, &inputs, &mut counts, &options)?.0)
+}
+
+/// An agent as the specification's example of a prompt has it.
+const EXAMPLE: &str = r#"
+version = 1
+name = "mail"
+mission = "Find all urgent emails for {{user.name}} and draft acknowledgment replies."
+signature = "(user_id :int, emails [{id :int, subject :string}], _token :string, user {name :string}) -> {count :int, draft_ids [:int]}"
+trusted_inputs = ["user_id", "emails", "user"]
+catalogue = { email_agent = "(prompt :string) -> {summary :string, _ids [:int]}" }
+
+[tools.search]
+signature = "search(query :string, limit :int?) -> [{id :int, title :string}]"
+description = "Search for items that match the query; 10 unless `limit` says otherwise."
+recorded = { file = "search.json" }
+
+[tools.get_user]
+signature = "get_user(id :int) -> {name :string, email :string?}"
+description = "Fetch a user by id."
+recorded = { file = "user.json" }
+"#;
+
+const EXAMPLE_INPUT: &str = r#"{
+    "user_id": 123,
+    "emails": [
+        { "id": 1, "subject": "Hello" }, { "id": 2, "subject": "Urgent" }, { "id": 3, "subject": "Re: Urgent" },
+        { "id": 4, "subject": "News" }, { "id": 5, "subject": "Invoice" }
+    ],
+    "_token": "t-1",
+    "user": { "name": "Ann" }
+}"#;
+
+fn example() -> Assembly {
+    assembled(&chosen(&agent(EXAMPLE), &value(EXAMPLE_INPUT), &[]), &[])
+}
+
+/// The example as a single expression.
+fn single_example() -> Assembly {
+    let mut agent = agent(EXAMPLE);
+    agent.tools.clear();
+    agent.turns.max_turns = 1;
+    assembled(&chosen(&agent, &value(EXAMPLE_INPUT), &[]), &[])
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Checklist {
+    must: Vec<Entry>,
+    #[serde(default)]
+    must_not: Vec<Entry>,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    what: String,
+    section: String,
+    words: Vec<String>,
+}
+
+#[test]
+fn the_prompts_say_everything_on_their_checklists() {
+    let agent = include_str!("../../book/lisp/agent/1.0.0.checklist.toml");
+    let single = include_str!("../../book/lisp/single/1.0.0.checklist.toml");
+    for (assembly, checklist) in [(example(), agent), (single_example(), single)] {
+        let checklist: Checklist = toml::from_str(checklist).unwrap();
+        for (entries, wanted) in [(&checklist.must, true), (&checklist.must_not, false)] {
+            for Entry { what, section: name, words } in entries {
+                let text = section(&assembly, name);
+                let wrong: Vec<_> = words.iter().filter(|words| text.contains(words.as_str()) != wanted).collect();
+                assert!(wrong.is_empty(), "{what}: {wrong:?} in\n{text}");
+            }
+        }
+    }
+}
+
+/// The most tokens of each section of the example. The specification names about 50 for the role, 80 for the rules, 10
+/// for a field, 30 for a tool, 400 for the reference and 50 for the format. Counted by `OpenAi::O200k`, its own words
+/// have 84, 108, 127 (three fields), 218 (five tools), 394 and 78.
+const FIGURES: [(&str, usize); 6] =
+    [("role", 84), ("rules", 108), ("inventory", 210), ("tools", 218), ("reference", 400), ("format", 78)];
+
+#[test]
+fn sections_keep_to_about_the_tokens_of_the_specification() {
+    let assembly = example();
+    for (name, most) in FIGURES {
+        let tokens = assembly.sections.iter().find(|section| section.name == name).unwrap().tokens;
+        assert!(tokens <= most && tokens * 2 > most, "{name}: {tokens} tokens");
+    }
 }
 
 fn section(assembly: &Assembly, name: &str) -> String {
@@ -157,4 +253,89 @@ fn text_of_turns_is_contained_and_words_of_ours_are_not() {
     assert!(turns.contains("```# Previous Turn Error\n\n<UNTRUSTED_CONTEXT id="), "{turns}");
     assert!(turns.contains("\\# Rules"), "{turns}");
     assert_eq!(turns.matches("</UNTRUSTED_CONTEXT").count(), 1, "{turns}");
+}
+
+/// The example with forty more tools.
+fn large_example() -> AgentDefinition {
+    let mut text = EXAMPLE.to_owned();
+    for number in 0..40 {
+        text.push_str(&format!(
+            "\n[tools.meter-{number}]\nsignature = \"(place :string, hour :int) -> {{level :float, unit :string}}\"\n\
+             description = \"Read the water level of a river at a place, number {number}.\"\nrecorded = {{ file = \"x.json\" }}\n"
+        ));
+    }
+    agent(&text)
+}
+
+/// What is left of the parts that shrink: the reference, tools with descriptions, tools with signatures, items shown.
+fn left(assembly: &Assembly) -> (bool, usize, usize, bool) {
+    let tools = section(assembly, "tools");
+    let has_reference = section(assembly, "reference").contains("Quick Reference");
+    let whole_sample = section(assembly, "inventory").contains("Re: Urgent");
+    (has_reference, tools.matches("water level").count(), tools.matches("### meter").count(), whole_sample)
+}
+
+#[test]
+fn the_reference_shrinks_first_then_tools_then_samples_and_never_the_mission() {
+    let prompt = chosen(&large_example(), &value(EXAMPLE_INPUT), &[]);
+    let at = |tokens| within(&prompt, &[], Some(tokens)).unwrap();
+    assert_eq!(left(&at(20_000)), (true, 40, 40, true));
+    let (mut before, mut seen) = ((true, 40, 40, true), Vec::new());
+    for tokens in (900..6_600).rev().step_by(150) {
+        let Ok(assembly) = within(&prompt, &[], Some(tokens)) else { break };
+        let now = left(&assembly);
+        assert!(now.1 == 40 || !now.0, "a tool lost its description while the reference stood: {now:?}");
+        assert!(now.3 || now.2 == 0, "a sample shrank while a tool was shown: {now:?}");
+        assert!(now <= before, "{now:?} after {before:?}");
+        let tools = section(&assembly, "tools");
+        assert!(
+            tools.contains("### return") && tools.contains("### fail") && tools.contains("A call of one is refused")
+        );
+        assert!(section(&assembly, "mission").contains("Find all urgent emails for Ann"));
+        assert!(now.2 == 40 || tools.contains("items, not shown]"), "{tools}");
+        seen.push(now);
+        before = now;
+    }
+    assert_eq!(before, (false, 0, 0, false), "{seen:?}");
+    let error = within(&prompt, &[], Some(300)).unwrap_err().problems().join("\n");
+    assert!(error.starts_with("budget too small: the whole prompt may have 300 tokens and needs at least"), "{error}");
+}
+
+#[test]
+fn tools_that_the_mission_names_are_the_last_to_shrink() {
+    let prompt = chosen(&large_example(), &value(EXAMPLE_INPUT), &[]);
+    let tools = section(&within(&prompt, &[], Some(2_600)).unwrap(), "tools");
+    assert!(tools.matches("water level").count() < 20, "{tools}");
+    assert!(tools.contains("Fetch a user by id.") && tools.contains("Search for items"), "{tools}");
+}
+
+#[test]
+fn under_a_budget_no_turn_changes_what_was_chosen() {
+    let prompt = chosen(&large_example(), &value(EXAMPLE_INPUT), &[]);
+    let turns: Vec<TurnText> = (1..=6).map(turn).collect();
+    let prefix = |turns: &[TurnText]| {
+        let assembly = within(&prompt, turns, Some(4_000)).unwrap();
+        let stable = assembly.sections.iter().take_while(|section| section.name != "mission");
+        let stable = stable.filter(|section| !section.name.starts_with("history"));
+        stable.map(|section| section.text.clone()).collect::<String>()
+    };
+    let first = prefix(&[]);
+    assert!(!first.contains("Quick Reference"), "the budget matters");
+    for count in 1..=turns.len() {
+        assert_eq!(prefix(turns.get(..count).unwrap_or_default()), first, "turn {count}");
+    }
+}
+
+#[test]
+fn the_full_reference_is_asked_for_and_is_the_first_to_go() {
+    let mut agent = agent(EXAMPLE);
+    agent.prompt.full_reference = true;
+    let prompt = chosen(&agent, &value(EXAMPLE_INPUT), &[]);
+    let reference = |tokens| section(&within(&prompt, &[], tokens).unwrap(), "reference");
+    assert!(reference(None).contains("## Forms and functions"));
+    let lean = reference(Some(8_000));
+    assert!(!lean.contains("## Forms and functions") && lean.contains("## Common Patterns"), "{lean}");
+    agent.prompt.omit_reference = true;
+    let prompt = chosen(&agent, &value(EXAMPLE_INPUT), &[]);
+    assert_eq!(section(&assembled(&prompt, &[]), "reference"), "");
 }

@@ -5,6 +5,7 @@
 
 mod agent;
 mod inputs;
+mod preview;
 mod world;
 
 use std::collections::BTreeMap;
@@ -34,6 +35,7 @@ use serde_json::Value as Json;
 
 pub use self::agent::{ProgramAgent, as_mission, recorded_turns};
 pub use self::inputs::{MissionInput, mission_input};
+pub use self::preview::MissionPreview;
 pub use self::world::MissionReport;
 use super::agent::{LoadedAgent, load_agent, ready_tools};
 use super::children::CalledAgents;

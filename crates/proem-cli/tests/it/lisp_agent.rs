@@ -5,6 +5,7 @@ use proem_store::failpoint;
 use serde_json::{Value as Json, json};
 
 use crate::fixture::{Fixture, Run};
+use crate::guide::{self, Tried};
 use crate::run::{set_up, start};
 
 const AGENT: &str = "version = 1
@@ -118,7 +119,7 @@ fn a_call_that_nobody_permitted_waits_for_resume() {
     let (server, fixture) =
         fixture(vec![program("(tool/tell {:text (:note (last (tool/orders {:day ctx/day})))})"), program(RETURN)]);
     let asked = fixture.proem(&MISSION);
-    assert_eq!(asked.code(), 2, "{}", asked.stderr());
+    assert_eq!(asked.code(), 3, "{}", asked.stderr());
     assert!(asked.stderr().contains("has a question and waits for an answer"), "{}", asked.stderr());
     assert!(!fixture.repo.join("told").exists());
     let shown = fixture.proem(&["runs", "show", "last"]);
@@ -159,15 +160,11 @@ fn a_mission_on_cassettes_is_the_same_again() {
 
 #[test]
 fn without_a_key_it_says_what_can_be_done() {
-    let (_server, fixture) = fixture(Vec::new());
-    std::fs::write(
-        fixture.base.join("config/proem/config.toml"),
-        "[models]\nlarge = \"gpt-5.1\"\n[providers.openai]\nkey_env = \"NO_SUCH_KEY\"\n",
-    )
-    .unwrap();
+    let (_server, mut fixture) = fixture(Vec::new());
+    fixture.set("ANTHROPIC_API_KEY", "");
     let ran = fixture.proem(&MISSION);
     assert_eq!(ran.code(), 3, "{}", ran.stderr());
-    for part in ["no model can be asked: NO_SUCH_KEY is not set", "degraded: ", "--preview", "agent check"] {
+    for part in ["no model can be asked: ANTHROPIC_API_KEY is not set", "degraded: ", "--preview", "agent check"] {
         assert!(ran.stderr().contains(part), "{part}: {}", ran.stderr());
     }
     let json = printed(&fixture.proem(&[&MISSION[..], &["--json"]].concat()));
@@ -204,11 +201,14 @@ fn killed(fixture: &Fixture, place: &str) -> bool {
 /// effect is called twice.
 #[test]
 fn a_mission_that_is_killed_between_two_steps_goes_on_to_the_same_answer() {
-    let tell = "(tool/tell {:text \"two orders\"})\n(def found (tool/orders {:day ctx/day}))";
+    // A model that is asked again after a kill writes the same program again.
+    let both = "(if (memory/get :step)\n  (return {:total (sum-by :total memory/found)})\n  (do (tool/tell {:text \"two orders\"})\n \
+                (def found (tool/orders {:day ctx/day}))\n (def step 1)))";
     let calls = ["before-intent", "after-intent", "before-call", "after-call", "before-settlement", "after-settlement"];
+    let mut same = Vec::new();
     for place in failpoint::TOOLS.into_iter().chain(calls) {
         for time in 1..=2 {
-            let (_server, fixture) = fixture(vec![program(tell), program(RETURN), program(RETURN)]);
+            let (_server, fixture) = fixture(vec![program(both); 4]);
             let place = format!("{place}#{time}");
             if !killed(&fixture, &place) {
                 continue;
@@ -216,12 +216,30 @@ fn a_mission_that_is_killed_between_two_steps_goes_on_to_the_same_answer() {
             let told = || std::fs::read_to_string(fixture.repo.join("told")).unwrap_or_default();
             let resumed = fixture.proem(&["runs", "resume", "last"]);
             assert!(told().matches("two orders").count() <= 1, "{place}: {}", told());
-            let is_doubtful = resumed.stderr().contains("may have happened");
-            let is_unbegun = resumed.code() == 2 && told().is_empty();
-            if !is_doubtful && !is_unbegun {
-                assert_eq!(resumed.answer(), "{:total 42}\n", "{place}: {}", resumed.stderr());
+            if resumed.code() == 0 {
+                assert_eq!(resumed.stdout(), "{:total 42}\n", "{place}: {}", resumed.stderr());
                 assert_eq!(told().matches("two orders").count(), 1, "{place}");
+                same.push(place);
             }
         }
     }
+    assert!(same.len() >= 6, "{same:?}");
+}
+
+#[test]
+fn the_guide_runs_and_previews_the_sections_in_their_order() {
+    let paid = "(let [paid (filter (where :status = \"paid\") (call \"get_orders\" {:customer ctx/customer}))]\n  \
+                (return {:total (sum-by :total paid) :orders (count paid)}))";
+    let (server, fixture) = fixture(vec![program(paid)]);
+    assert_eq!(guide::run(&fixture, "program-agent.md", &[]), Tried { files: 2, sessions: 3 });
+    assert_eq!(server.requests().len(), 1, "a preview asks nobody");
+    let preview = fixture.proem(&["lisp", "agent", "orders", "--set", "customer=Acme", "--preview"]);
+    let text = preview.answer();
+    let headings =
+        ["# Role", "# Rules", "# Data Inventory", "# Available Tools", "# PTC-Lisp", "# Output Format", "# Mission"];
+    let places: Vec<usize> = headings.iter().map(|heading| text.find(heading).unwrap()).collect();
+    assert!(places.is_sorted(), "{places:?}");
+    let json = printed(&fixture.proem(&["lisp", "agent", "orders", "--set", "customer=Acme", "--preview", "--json"]));
+    assert_eq!(json["parts"].as_array().map(Vec::len), Some(7), "{json}");
+    assert_eq!(json["parts"][4]["specifiedTokens"], 400);
 }

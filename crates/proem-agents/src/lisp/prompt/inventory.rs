@@ -2,15 +2,16 @@
 
 use proem_guard::{LabelTree, Untrusted};
 use proem_lisp::{Limits, Meter, Value, label_secret_fields, print_readable};
-use serde_json::json;
 
 use super::super::definition::PromptLimits;
-use super::{OutsideText, PromptFacts, trusted_tree};
+use super::facts::{OutsideText, PromptFacts};
 
 /// The type of `ctx/fail`, the error of the program before.
-const FAIL_TYPE: &str = "{reason :keyword, message :string, op :string?, details :map?, span :map?}?";
+const FAIL_TYPE: &str = "{reason :keyword, message :string, op :string?, details :map?, line :int?}?";
 /// The deepest part of a value that a sample shows.
 const SAMPLE_DEPTH: usize = 6;
+/// The most characters of a sample that had to shrink.
+const EXCERPT_CHARACTERS: u32 = 80;
 /// The most entries of a map that a sample shows.
 const SAMPLE_ENTRIES: usize = 24;
 
@@ -32,7 +33,8 @@ impl Inventory {
         for name in facts.agent.signature.parameters() {
             inventory.add(facts, name);
         }
-        inventory.push_row("ctx/fail", FAIL_TYPE, "nil, or the error of the program before");
+        let words = "nil, or the error of the program before";
+        inventory.rows.push(row("ctx/fail", FAIL_TYPE, &Sample::of_words(words)));
         inventory
     }
 
@@ -44,31 +46,72 @@ impl Inventory {
         let sample = match value {
             _ if label.is_secret() => {
                 self.has_hidden = true;
-                "[Hidden]".to_owned()
+                Sample::of_words("[Hidden]")
             }
-            None => "nil".to_owned(),
+            None => Sample::of_words("nil"),
             Some(value) => {
                 let value = label_secret_fields(value.clone());
                 if label.is_trusted() {
-                    let sample = sample_text(&value, facts.agent.prompt);
                     self.has_hidden |= value.label().is_secret();
-                    table_cell(&sample)
+                    Sample::of_value(&value, facts.agent.prompt)
                 } else if facts.agent.may_show(&label) {
                     self.has_hidden |= value.label().is_secret();
                     let text = Untrusted::new(sample_text(&value, facts.agent.prompt), label);
                     self.samples.push(OutsideText { name: key.clone(), text });
-                    "see the samples below".to_owned()
+                    Sample::of_words("see the samples below")
                 } else {
-                    "(from outside, not shown)".to_owned()
+                    Sample::of_words("(from outside, not shown)")
                 }
             }
         };
-        self.push_row(&key, &of, &sample);
+        self.rows.push(row(&key, &of, &sample));
+    }
+}
+
+/// A sample in a cell of the table, and shorter ones.
+#[derive(Debug)]
+struct Sample {
+    full: String,
+    excerpt: Option<String>,
+    named: Option<String>,
+}
+
+impl Sample {
+    fn of_words(words: &str) -> Self {
+        Self { full: words.to_owned(), excerpt: None, named: None }
     }
 
-    fn push_row(&mut self, key: &str, of: &str, sample: &str) {
-        self.rows.push(trusted_tree(&json!({ "key": key, "type": of, "sample": sample })));
+    fn of_value(value: &Value, limits: PromptLimits) -> Self {
+        let short = PromptLimits { list_sample: 1, string_truncate: EXCERPT_CHARACTERS, ..limits };
+        let items = item_count(value);
+        Self {
+            full: table_cell(&sample_text(value, limits)),
+            excerpt: Some(table_cell(&first_characters(&sample_text(value, short), EXCERPT_CHARACTERS))),
+            named: Some(if items.is_empty() { "…".to_owned() } else { items }),
+        }
     }
+}
+
+fn row(key: &str, of: &str, sample: &Sample) -> LabelTree {
+    let shorter = [("excerpt", &sample.excerpt), ("named", &sample.named)];
+    let shorter = shorter.into_iter().filter_map(|(rung, text)| Some((rung, LabelTree::from(text.as_deref()?))));
+    let fields = [("key", key), ("type", of), ("full", &sample.full)].map(|(name, text)| (name, LabelTree::from(text)));
+    LabelTree::map(fields.into_iter().chain(shorter))
+}
+
+/// The start of a sample from outside.
+pub(super) fn excerpt(full: &LabelTree) -> LabelTree {
+    match full {
+        LabelTree::Outside(text) | LabelTree::Flagged(text) => {
+            full.with_outside(text.clone().map(|text| first_characters(&text, EXCERPT_CHARACTERS)))
+        }
+        _ => LabelTree::Null,
+    }
+}
+
+fn first_characters(text: &str, most: u32) -> String {
+    let start: String = text.chars().take(usize::try_from(most).unwrap_or(usize::MAX)).collect();
+    if start.len() < text.len() { format!("{start}…") } else { start }
 }
 
 /// A text for a cell of a table.
@@ -80,11 +123,18 @@ fn table_cell(text: &str) -> String {
 fn sample_text(value: &Value, limits: PromptLimits) -> String {
     let mut out = String::new();
     write_sample(&mut out, value, limits, SAMPLE_DEPTH);
-    let items = value.unlabelled().elements().count();
-    if value.unlabelled().is_sequential() {
-        out.push_str(&format!(" ({items} item{})", if items == 1 { "" } else { "s" }));
+    let items = item_count(value);
+    if !items.is_empty() {
+        out.push_str(&format!(" {items}"));
     }
     out
+}
+
+/// How many items a list has, in words. Nothing for what is no list.
+fn item_count(value: &Value) -> String {
+    let items = value.unlabelled().elements().count();
+    let s = if items == 1 { "" } else { "s" };
+    if value.unlabelled().is_sequential() { format!("({items} item{s})") } else { String::new() }
 }
 
 /// Whether a key can be written as a keyword, which finds a string as well.
@@ -100,10 +150,7 @@ fn write_sample(out: &mut String, value: &Value, limits: PromptLimits, depth: us
     let most = usize::try_from(limits.list_sample).unwrap_or(usize::MAX);
     match value.unlabelled() {
         Value::Text(text) => {
-            let most = usize::try_from(limits.string_truncate).unwrap_or(usize::MAX);
-            let start: String = text.as_str().chars().take(most).collect();
-            let cut = if start.len() < text.len() { "…" } else { "" };
-            out.push_str(&proem_text::json::quote_json(&format!("{start}{cut}")));
+            out.push_str(&proem_text::json::quote_json(&first_characters(text.as_str(), limits.string_truncate)));
         }
         inner if inner.is_map() && depth > 0 => {
             let entries = inner.entries().take(SAMPLE_ENTRIES);

@@ -5,7 +5,7 @@ use proem_guard::Untrusted;
 use proem_lisp::{Limits, Meter, Value, print_display};
 
 use super::super::definition::AgentDefinition;
-use super::{OutsideText, PromptFacts};
+use super::facts::{OutsideText, PromptFacts};
 
 /// A mission that is ready to be read.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use proem_guard::{LabelTree, LanguageFamily, Untrusted};
 use proem_text::{Label, Source};
 
-use super::{OutsidePlace, WITHHELD};
+use super::facts::{OutsidePlace, WITHHELD};
 use crate::screen::{Screen, Screening, ScreeningNote};
 
 /// The most turns that are shown whole.

@@ -69,7 +69,7 @@ impl TurnsMachine<'_> {
         let text = |value: &Value| {
             let words = value.unlabelled().as_str().filter(|_| !value.label().is_secret()).map(str::to_owned);
             let words = words.or_else(|| print_readable(value, &mut Meter::new(self.terms.limits)).ok());
-            super::feedback::first_characters(&words.unwrap_or_default(), OWN_WORDS)
+            super::feedback::cut_after_characters(&words.unwrap_or_default(), OWN_WORDS)
         };
         let field = |name: &str| inner.field(name).filter(|value| !value.unlabelled().is_nil());
         let Some(named) = field("reason") else {

@@ -76,7 +76,7 @@ impl TurnsMachine<'_> {
             return;
         }
         told.say("Printed:\n");
-        self.tell(told, first_characters(printed, PRINTED_CHARACTERS).trim_end(), label);
+        self.tell(told, cut_after_characters(printed, PRINTED_CHARACTERS).trim_end(), label);
         told.say("\n");
     }
 
@@ -105,7 +105,7 @@ impl TurnsMachine<'_> {
         if let Some((line, _)) = problem.place {
             told.say(&format!("in line {line}: "));
         }
-        self.tell(told, &first_characters(&problem.message, MESSAGE_CHARACTERS), label);
+        self.tell(told, &cut_after_characters(&problem.message, MESSAGE_CHARACTERS), label);
         told.say(
             "\n- **Context**: `ctx/fail` contains the full error details\n\nPlease fix the issue and try again.\n",
         );
@@ -128,7 +128,7 @@ impl TurnsMachine<'_> {
 }
 
 /// The start of a text.
-pub(super) fn first_characters(text: &str, most: usize) -> String {
+pub(super) fn cut_after_characters(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),

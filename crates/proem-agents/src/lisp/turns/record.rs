@@ -78,7 +78,7 @@ pub enum MissionEnd {
     NoAnswer(StepFailure),
 }
 
-/// The outcome of a mission.
+/// What came of a mission, from its end to what it used.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MissionOutcome {
     /// How it ended.
@@ -89,7 +89,7 @@ pub struct MissionOutcome {
     pub memory_delta: Value,
     /// The label of all that its model was shown.
     pub shown: Label,
-    /// Its turns.
+    /// The turns, the first one first.
     pub turns: Vec<TurnRecord>,
     /// Every exchange with the model.
     pub exchanges: Vec<Outcome>,
@@ -102,7 +102,7 @@ pub struct MissionOutcome {
 pub struct MissionUsage {
     /// Milliseconds from its first event to its last. Those in which a person was asked count.
     pub duration_ms: u64,
-    /// Its turns.
+    /// How many turns it took.
     pub turns: u32,
     /// Its turns and those of the agents that it called.
     pub all_turns: u32,
@@ -199,7 +199,7 @@ pub struct TurnProblem {
 pub struct TurnCall {
     /// Which effect of the run it is.
     pub effect: EffectId,
-    /// The tool.
+    /// The name of the tool that was called.
     pub tool: String,
     /// The start of its arguments as JSON.
     pub arguments: String,

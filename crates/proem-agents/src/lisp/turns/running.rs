@@ -12,7 +12,7 @@ use proem_lisp::{
 };
 use proem_text::{Label, line_column};
 
-use super::feedback::{Feedback, first_characters};
+use super::feedback::{Feedback, cut_after_characters};
 use super::record::{StepFailure, TurnCall, TurnKind, TurnProblem, TurnRecord, reason};
 use super::state::{LastFailure, MissionPhase, ToldTurn};
 use super::{MissionStep, TurnsMachine};
@@ -175,7 +175,7 @@ impl TurnsMachine<'_> {
         turn.calls.push(TurnCall {
             effect,
             tool: call.tool.clone(),
-            arguments: first_characters(&hidden, TRACED_CHARACTERS),
+            arguments: cut_after_characters(&hidden, TRACED_CHARACTERS),
             outcome: None,
             result: String::new(),
             began: now,
@@ -205,7 +205,7 @@ impl TurnsMachine<'_> {
             };
             let hidden = hide_fields(text).unwrap_or_else(|| text.to_owned());
             call.outcome = Some(word.to_owned());
-            call.result = first_characters(&hidden, TRACED_CHARACTERS);
+            call.result = cut_after_characters(&hidden, TRACED_CHARACTERS);
             call.ended = now;
         }
     }
@@ -245,8 +245,8 @@ impl TurnsMachine<'_> {
         });
         let now = self.state.now;
         let Some(turn) = self.state.turns.last_mut() else { return };
-        turn.result = printed.map(|text| first_characters(&text, TRACED_CHARACTERS));
-        turn.printed = first_characters(&outcome.printed, TRACED_CHARACTERS);
+        turn.result = printed.map(|text| cut_after_characters(&text, TRACED_CHARACTERS));
+        turn.printed = cut_after_characters(&outcome.printed, TRACED_CHARACTERS);
         turn.fuel = (!outcome.work_label.is_secret()).then_some(outcome.fuel);
         turn.ended = now;
         let bytes = (!outcome.work_label.is_secret()).then_some(outcome.bytes);

@@ -199,7 +199,7 @@ mod tests {
         let memory = Value::map([(Value::keyword("a"), Value::text("x").labelled(&mail))]).labelled(&mail);
         for context in [None, Some(Value::map([(Value::keyword("_token"), secret)]))] {
             let kept =
-                KeptValues { memory: memory.clone(), history: [Value::from(1), Value::Nil, Value::Nil], context };
+                KeptValues { memory: memory.clone(), history: [Value::from(true), Value::Nil, Value::Nil], context };
             let written = kept.write(&limits, &key).unwrap();
             let read = KeptValues::read(&written, &limits, &key).unwrap();
             assert_eq!(read, kept);

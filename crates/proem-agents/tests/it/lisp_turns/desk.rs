@@ -4,7 +4,10 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-use proem_agents::lisp::prompt::{FeedbackPart, TurnText};
+use proem_agents::assemble::embedded_book;
+use proem_agents::lisp::prompt::{
+    ChosenPrompt, FeedbackPart, MissionPrompt, PromptFacts, PromptForm, TurnText, choose,
+};
 use proem_agents::lisp::turns::record::{MissionEnd, MissionOutcome};
 use proem_agents::lisp::turns::{MissionTerms, SharedTurns, TurnPrompt, TurnsMachine};
 use proem_agents::lisp::{AgentDefinition, parse_agent, policy_hash};
@@ -113,6 +116,50 @@ impl TurnPrompt for PlainTurns {
     }
 }
 
+/// The prompt of the book, as a mission has it.
+#[derive(Debug)]
+struct BookTurns {
+    chosen: ChosenPrompt,
+}
+
+static BOOK: LazyLock<Prompt> =
+    LazyLock::new(|| Book::new(vec![embedded_book()]).unwrap().prompt(PromptForm::Agent.prompt(), None).unwrap());
+
+fn mission_prompt(chosen: &ChosenPrompt) -> MissionPrompt<'_> {
+    MissionPrompt {
+        chosen,
+        prompt: &BOOK,
+        model: &PLAIN.model,
+        key: &KEY,
+        screening: Screening { guard: &GUARD, policy: &POLICY },
+        input_tokens: None,
+        output_tokens: None,
+        profile: None,
+        counter: &OpenAi::O200k,
+    }
+}
+
+impl TurnPrompt for BookTurns {
+    fn request(&self, turns: &[TurnText]) -> Result<PreparedRequest, Error> {
+        let prepared = mission_prompt(&self.chosen).request(turns)?;
+        READ.with_borrow_mut(|read| *read = prepared.request.assembly.text());
+        Ok(prepared)
+    }
+
+    fn shown(&self) -> Label {
+        self.chosen.label().clone()
+    }
+}
+
+/// What a model is shown of a mission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Showing {
+    /// The turns alone.
+    Turns,
+    /// The prompt of the book.
+    Book,
+}
+
 /// A model's answer, or its failure.
 #[derive(Debug, Clone)]
 pub(crate) enum Reply {
@@ -140,6 +187,7 @@ pub(crate) struct Desk<'d> {
     pub(crate) memory: Value,
     pub(crate) shared: SharedTurns,
     pub(crate) limits: Limits,
+    pub(crate) showing: Showing,
 }
 
 impl Default for Desk<'_> {
@@ -152,6 +200,7 @@ impl Default for Desk<'_> {
             memory: Value::map([]),
             shared: SharedTurns { turns: 20, depth: 1 },
             limits: Limits::default(),
+            showing: Showing::Turns,
         }
     }
 }
@@ -193,11 +242,20 @@ impl Desk<'_> {
 
     pub(crate) fn terms(&self) -> MissionTerms<'static> {
         let agent = self.definition();
+        let context = read_json(self.input, &mut Meter::new(self.limits)).unwrap();
+        let prompt: Arc<dyn TurnPrompt> = match self.showing {
+            Showing::Turns => Arc::new(PlainTurns(&PLAIN)),
+            Showing::Book => {
+                let screening = Screening { guard: &GUARD, policy: &POLICY };
+                let facts = PromptFacts { agent: &agent, context: &context, screening };
+                Arc::new(BookTurns { chosen: choose(&facts).unwrap() })
+            }
+        };
         MissionTerms {
             limits: agent.narrow_limits(self.limits),
             agent: Arc::new(agent),
-            prompt: Arc::new(PlainTurns(&PLAIN)),
-            context: read_json(self.input, &mut Meter::new(self.limits)).unwrap(),
+            prompt,
+            context,
             memory: self.memory.clone(),
             key: StateKey::new([7; 32]),
             records: CallRecords::Content,

@@ -39,7 +39,7 @@ pub fn mission_input(
             return Err(Error::invalid(format!("`{name}` is no input of this agent; it takes {list}")));
         }
         entries.retain(|(key, _)| key.as_str() != Some(name));
-        entries.push((Value::text(name), typed_value(agent, name, text, limits)));
+        entries.push((Value::text(name), value_of_parameter(agent, name, text, limits)));
     }
     let refused = |problems: Vec<SignatureProblem>| {
         let lines: String = problems.iter().map(|problem| format!("\n  {}", problem_line(problem))).collect();
@@ -61,7 +61,7 @@ fn problem_line(problem: &SignatureProblem) -> String {
 }
 
 /// The value that a text gives to a parameter.
-fn typed_value(agent: &AgentDefinition, name: &str, text: &str, limits: &Limits) -> Value {
+fn value_of_parameter(agent: &AgentDefinition, name: &str, text: &str, limits: &Limits) -> Value {
     let of = agent.signature.parameter_type(name).unwrap_or_default();
     if of.starts_with(":string") {
         return Value::text(text);

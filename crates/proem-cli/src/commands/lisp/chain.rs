@@ -11,7 +11,7 @@ use proem_app::operator::{Consent, Operator};
 use proem_app::project::OpenProject;
 use proem_app::records::writing::OpenRecords;
 
-use super::mission::{MissionArgs, NO_ANSWER, account_line, drive_mission, print_failure, print_mission};
+use super::mission::{MissionArgs, NO_ANSWER, account_line, drive_mission, print_mission, print_mission_failure};
 use super::step::LispAgentOutput;
 use crate::failure::CommandFailure;
 use crate::ui;
@@ -71,7 +71,7 @@ fn print_chained_failure(
         let output = LispAgentOutput::unbegun(&failure.reason, failure.message.clone(), Vec::new());
         ui::print_json_document(&output.text())?;
     }
-    Ok(print_failure(&failure, "the mission has no answer", args.json, ExitCode::from(NO_ANSWER)))
+    Ok(print_mission_failure(&failure, "the mission has no answer", args.json, ExitCode::from(NO_ANSWER)))
 }
 
 /// Keeps the program of a mission in a file, if the user wants that.

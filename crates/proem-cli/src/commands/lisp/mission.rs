@@ -5,13 +5,14 @@ use std::process::ExitCode;
 
 use clap::Args;
 use proem_agents::lisp::turns::record::{MissionEnd, StepFailure, reason};
+use proem_app::Error;
 use proem_app::agents::access::unused_cassettes_note;
-use proem_app::agents::person::{AbsentPerson, PersonAsk as _};
 use proem_app::agents::running::start_run;
 use proem_app::agents::{AgentRun as _, RunResult};
 use proem_app::lisp::MemoryFile;
 use proem_app::lisp::agent::{LoadedAgent, find_agent, load_agent};
 use proem_app::lisp::mission::{Mission, MissionInput, MissionOptions, MissionReport, mission_input};
+use proem_app::message::Hint;
 use proem_app::operator::Operator;
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::records::writing::RecordChoice;
@@ -22,7 +23,8 @@ use proem_llm::endpoint::EndpointKey;
 
 use super::agent::answers;
 use super::chain::{follow, keep_program, ready_followers};
-use super::step::{LispAgentOutput, step_json, value_text};
+use super::preview::print_preview;
+use super::step::{LispAgentOutput, step_json, step_value_text};
 use crate::args::wishes::AnswerWishes;
 use crate::commands::run::calling;
 use crate::commands::run::single::waiting_bar;
@@ -64,6 +66,9 @@ pub(crate) struct MissionArgs {
     /// Take answers from a folder made with --record, if the requests are the same; tools with effects are not called
     #[arg(long, value_name = "DIR", conflicts_with = "record")]
     replay: Option<PathBuf>,
+    /// Print what the model would be asked, with the tokens of each part, and ask nobody
+    #[arg(long)]
+    preview: bool,
     /// Keep the program of the last turn in a new file, which `proem lisp run FILE` runs again without a model
     #[arg(long, value_name = "FILE", conflicts_with = "then")]
     pub(super) compile: Option<PathBuf>,
@@ -122,6 +127,7 @@ pub(super) fn run_mission(args: &MissionArgs) -> Result<ExitCode, CommandFailure
     });
     ui::print_notes(&project.all_notes());
     match begun {
+        Ok((mission, ..)) if args.preview => print_preview(&mission, args.json),
         Ok((mission, agent, memory)) => match missing_key(&mission, args) {
             Some(variable) => tell_degraded(args, &variable),
             None => run_ready(args, &mut project, (mission, agent), memory),
@@ -210,7 +216,8 @@ pub(super) fn drive_mission(
         let ask = async |run: &str, asked: &[Question]| {
             // A run that is recorded waits for a person; in another, nobody answers.
             if is_recorded && Operator::at_terminal().is_err() {
-                return AbsentPerson.ask(run, asked).await;
+                let why = Error::outside(format!("run {run} has a question and waits for an answer"));
+                return Err(why.hinting(Hint::AnswerRun { run: run.to_owned() }));
             }
             answers(&person, run, asked).await
         };
@@ -248,13 +255,13 @@ pub(crate) fn print_mission(mission: &Mission, report: &MissionReport, json: boo
     let code = match &report.outcome.end {
         MissionEnd::Return { value, .. } => {
             if !json {
-                ui::print_lisp_value(&value_text(value, mission.limits()))?;
+                ui::print_lisp_value(&step_value_text(value, mission.limits()))?;
             }
             ExitCode::SUCCESS
         }
-        MissionEnd::Fail(failure) => print_failure(failure, "the mission failed", json, ExitCode::FAILURE),
+        MissionEnd::Fail(failure) => print_mission_failure(failure, "the mission failed", json, ExitCode::FAILURE),
         MissionEnd::NoAnswer(failure) => {
-            print_failure(failure, "the mission has no answer", json, ExitCode::from(NO_ANSWER))
+            print_mission_failure(failure, "the mission has no answer", json, ExitCode::from(NO_ANSWER))
         }
     };
     if !json {
@@ -263,7 +270,7 @@ pub(crate) fn print_mission(mission: &Mission, report: &MissionReport, json: boo
     Ok(code)
 }
 
-pub(super) fn print_failure(failure: &StepFailure, what: &str, json: bool, code: ExitCode) -> ExitCode {
+pub(super) fn print_mission_failure(failure: &StepFailure, what: &str, json: bool, code: ExitCode) -> ExitCode {
     if !json {
         let StepFailure { reason, message, op, details } = failure;
         let of = |name: &str, words: &Option<String>| {

@@ -46,7 +46,7 @@ pub(crate) struct LispAgentOutput {
     signature: String,
     /// What it used.
     usage: AgentUsage,
-    /// Its turns.
+    /// The turns, the first one first.
     trace: Vec<AgentTurn>,
     /// The run's id in the records. Missing if it is not recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,7 +86,7 @@ impl From<&StepFailure> for AgentFailure {
 pub(crate) struct AgentUsage {
     /// Milliseconds from its first step to its last.
     duration_ms: u64,
-    /// Its turns.
+    /// How many turns it took.
     turns: u32,
     /// Tokens that models read, if all calls reported them.
     tokens_in: Option<u64>,
@@ -100,7 +100,7 @@ pub(crate) struct AgentUsage {
     fuel: Option<u64>,
     /// The most bytes of values at the end of a program. Unknown where they would tell of a secret.
     bytes: Option<usize>,
-    /// Calls of tools.
+    /// How many calls of tools it made.
     tool_calls: u32,
 }
 
@@ -121,7 +121,7 @@ pub(crate) struct AgentTurn {
     /// Why it did not go on.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<AgentProblem>,
-    /// Its calls of tools.
+    /// The calls that it made, in their order.
     tool_calls: Vec<AgentCall>,
     /// Milliseconds from the model's answer to the program's end.
     duration_ms: u64,
@@ -145,7 +145,7 @@ pub(crate) struct AgentProblem {
 /// A call of a tool.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct AgentCall {
-    /// The tool.
+    /// The name of the tool.
     tool: String,
     /// The start of its arguments as JSON.
     arguments: String,
@@ -202,7 +202,7 @@ impl LispAgentOutput {
         };
         let usage = report.usage.as_ref();
         Self {
-            text: value.map(|value| value_text(value, mission.limits())),
+            text: value.map(|value| step_value_text(value, mission.limits())),
             fallback,
             fail: fail.map(AgentFailure::from),
             failed_by_program: matches!(outcome.end, MissionEnd::Fail(_)),
@@ -234,7 +234,7 @@ impl LispAgentOutput {
 }
 
 /// A value as its reader gets it: fields whose name begins with `_` are open.
-pub(super) fn value_text(value: &Value, limits: &Limits) -> String {
+pub(super) fn step_value_text(value: &Value, limits: &Limits) -> String {
     print_readable(&open_secret_fields(value.clone()), &mut Meter::new(*limits))
         .unwrap_or_else(|fault| fault.message().to_owned())
 }
@@ -255,7 +255,7 @@ pub(super) fn step_json(mission: &Mission, report: &MissionReport) -> Result<Str
     }
     // A memory may hold functions, which JSON has no form for.
     for (name, value) in [("memory", &report.outcome.memory), ("memory_delta", &report.outcome.memory_delta)] {
-        let text = written(value).unwrap_or_else(|_| json::quote_json(&value_text(value, mission.limits())));
+        let text = written(value).unwrap_or_else(|_| json::quote_json(&step_value_text(value, mission.limits())));
         fields.insert(name.to_owned(), text);
     }
     let fields: Vec<String> =

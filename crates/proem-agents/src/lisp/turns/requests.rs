@@ -10,7 +10,7 @@ use proem_engine::run::{
 use proem_guard::show;
 
 use super::block::{BlockProblem, program_block};
-use super::feedback::{CUT_OFF, NO_CODE, REFUSED, SEVERAL_BLOCKS, first_characters};
+use super::feedback::{CUT_OFF, NO_CODE, REFUSED, SEVERAL_BLOCKS, cut_after_characters};
 use super::record::{StepFailure, TurnKind, TurnProblem, reason};
 use super::state::{MissionPhase, ToldTurn};
 use super::{MissionStep, TurnsMachine};
@@ -120,7 +120,9 @@ impl<'t> TurnsMachine<'t> {
             FallbackReason::Cancelled(why) => self.cancelled(why),
             FallbackReason::Failed(FailureKind::Cancelled) => self.cancelled(CancelReason::Asked),
             FallbackReason::Failed(FailureKind::NoKey) => self.no_answer(StepFailure::new(reason::LLM_REQUIRED, words)),
-            FallbackReason::Failed(kind) if passes(kind) && self.state.failures < MAX_FAILURES => self.pause(),
+            FallbackReason::Failed(kind) if is_passing_failure(kind) && self.state.failures < MAX_FAILURES => {
+                self.pause()
+            }
             FallbackReason::Failed(_) => self.no_answer(StepFailure::new(reason::LLM_ERROR, words)),
         }
     }
@@ -135,7 +137,7 @@ impl<'t> TurnsMachine<'t> {
 
     /// Takes the program of an answer.
     fn take_answer(&mut self, answer: &str) -> MissionStep {
-        self.state.answer = first_characters(answer, ANSWER_CHARACTERS);
+        self.state.answer = cut_after_characters(answer, ANSWER_CHARACTERS);
         match program_block(answer) {
             Ok(program) => self.run_program(program),
             Err(BlockProblem::Missing) => self.unusable(TurnKind::NoCode, answer, (reason::NO_CODE_FOUND, NO_CODE)),
@@ -148,14 +150,14 @@ impl<'t> TurnsMachine<'t> {
     /// A turn without a program that could be run.
     fn unusable(&mut self, kind: TurnKind, answer: &str, (reason, message): (&str, &str)) -> MissionStep {
         let problem = TurnProblem { reason: reason.to_owned(), message: message.to_owned(), place: None };
-        let program = first_characters(answer, PROSE_CHARACTERS);
+        let program = cut_after_characters(answer, PROSE_CHARACTERS);
         self.begin_record(kind, &program);
         self.fail_turn(&problem, &proem_text::Label::trusted())
     }
 }
 
 /// Whether a call that failed for this reason may be answered a little later.
-const fn passes(kind: FailureKind) -> bool {
+const fn is_passing_failure(kind: FailureKind) -> bool {
     matches!(
         kind,
         FailureKind::RateLimited
