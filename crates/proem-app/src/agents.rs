@@ -157,7 +157,7 @@ pub trait AgentRun: Any + fmt::Debug + Send + Sync {
     }
 
     /// The id of its own that a call of another run gives it, and that call.
-    fn called(&self) -> Option<(RunId, RunCaller)> {
+    fn starting_call(&self) -> Option<(RunId, RunCaller)> {
         None
     }
 

@@ -57,7 +57,7 @@ where
         let ended = EndedRun { end, traces: calls.into_made(), asked, earlier, began };
         return Ok(run.finish(ended, None).await?);
     };
-    let (id, caller) = match run.called() {
+    let (id, caller) = match run.starting_call() {
         Some((id, caller)) => (id, Some(caller)),
         None => (OpenRecords::id()?, None),
     };

@@ -196,7 +196,7 @@ impl ChildOrder {
             ..MissionOptions::default()
         };
         let input = MissionInput { context, memory: Value::map([]) };
-        let mut mission = Mission::new(&mut project, &agent, input, &options)?.called(id, self.caller.clone());
+        let mut mission = Mission::new(&mut project, &agent, input, &options)?.with_call(id, self.caller.clone());
         let mut notes = Vec::new();
         let booking = mission.begin(&project, &Adapting::default(), RecordChoice::Needed, &mut notes).await?;
         let ran: Result<RunResult, Error> = start_run(&mission, 1, &booking, self.asking(), &self.stop).await;

@@ -140,7 +140,7 @@ pub struct Mission {
     has_hidden: bool,
     most: Option<NanoDollars>,
     /// The id that a call of another run gives it, and that call.
-    called: Option<(RunId, RunCaller)>,
+    call: Option<(RunId, RunCaller)>,
 }
 
 /// What the calls of a mission's tools are made with.
@@ -267,20 +267,20 @@ impl Mission {
             held,
             has_hidden,
             most,
-            called: None,
+            call: None,
         })
     }
 
     /// The same as a run that a call of another one starts, under this id.
     #[must_use]
-    pub fn called(self, id: RunId, caller: RunCaller) -> Self {
-        Self { called: Some((id, caller)), ..self }
+    pub fn with_call(self, id: RunId, caller: RunCaller) -> Self {
+        Self { call: Some((id, caller)), ..self }
     }
 
     /// The call of another run that started it.
     #[must_use]
     pub fn caller(&self) -> Option<&RunCaller> {
-        self.called.as_ref().map(|(_, caller)| caller)
+        self.call.as_ref().map(|(_, caller)| caller)
     }
 
     /// The agent.

@@ -201,12 +201,14 @@ fn killed(fixture: &Fixture, place: &str) -> bool {
 /// effect is called twice.
 #[test]
 fn a_mission_that_is_killed_between_two_steps_goes_on_to_the_same_answer() {
-    let tell = "(tool/tell {:text \"two orders\"})\n(def found (tool/orders {:day ctx/day}))";
+    // A model that is asked again after a kill writes the same program again.
+    let both = "(if (memory/get :step)\n  (return {:total (sum-by :total memory/found)})\n  (do (tool/tell {:text \"two orders\"})\n \
+                (def found (tool/orders {:day ctx/day}))\n (def step 1)))";
     let calls = ["before-intent", "after-intent", "before-call", "after-call", "before-settlement", "after-settlement"];
     let mut same = Vec::new();
     for place in failpoint::TOOLS.into_iter().chain(calls) {
         for time in 1..=2 {
-            let (_server, fixture) = fixture(vec![program(tell), program(RETURN), program(RETURN)]);
+            let (_server, fixture) = fixture(vec![program(both); 4]);
             let place = format!("{place}#{time}");
             if !killed(&fixture, &place) {
                 continue;

@@ -112,7 +112,7 @@ fn a_result_is_the_input_of_the_next_agent_under_its_labels() {
     let step: Json = serde_json::from_str(ran.stdout()).unwrap_or_else(|_| panic!("{}", ran.transcript()));
     assert_eq!(step["return"], "42!", "{step}");
     let first = fixture.proem(&["runs", "show", "last~1", "--json"]).json();
-    assert_eq!(step["parent_trace_id"].as_str(), first["id"].as_str(), "{step}");
+    assert_eq!(step["parent_trace_id"].as_str(), first["run"]["id"].as_str(), "{step}");
     assert_eq!(server.requests().len(), 2);
 }
 

@@ -55,7 +55,7 @@ fn a_tool_that_asks_a_model_is_a_call_of_a_tool_and_a_call_of_a_model() {
     let (server, fixture) = fixture(vec![praise(), Reply::text("They like the clock.")], "");
     let program = "[(:kind (tool/classify {:mail \"Fine clock\" :limits [1 2]})) (tool/summary {:mail \"Fine\"})]";
     let ran = fixture.proem(&run(program));
-    assert_eq!(ran.answer(), "[\"praise\" \"They like the clock.\"]\n", "{}", ran.stderr());
+    assert_eq!(ran.answer(), "[:praise \"They like the clock.\"]\n", "{}", ran.stderr());
     let first = sent(&server, 0);
     for part in ["What kind of mail is this?", "Fine clock", "limits:", "[1,2]", "UNTRUSTED_CONTEXT", "complaint"] {
         assert!(first.contains(part), "{part}: {first}");
@@ -81,7 +81,7 @@ fn an_answer_of_another_form_is_asked_for_again_and_then_the_reason_is_llm_error
     let odd = || Reply::value(json!({ "kind": "spam" }));
     let (server, fixture) = fixture(vec![odd(), praise(), odd(), odd()], "");
     let program = "(:kind (tool/classify {:mail \"x\"}))";
-    assert_eq!(fixture.proem(&run(program)).answer(), "\"praise\"\n");
+    assert_eq!(fixture.proem(&run(program)).answer(), ":praise\n");
     assert!(sent(&server, 1).contains("kind"), "the second request says what was wrong");
     let failed = fixture.proem(&run_json(program));
     assert_eq!(failed.code(), 1);
@@ -131,8 +131,8 @@ fn what_a_model_answers_decides_on_no_effect_without_a_person() {
     assert_eq!(ran.code(), 1);
     assert!(ran.transcript().contains("flow_denied") && !fixture.repo.join("sent").exists(), "{}", ran.stderr());
     // A branch on its answer has its source, too.
-    let ran = fixture
-        .proem(&run("(when (= (:kind (tool/classify {:mail \"x\"})) \"praise\") (tool/send {:text \"thanks\"}))"));
+    let ran =
+        fixture.proem(&run("(when (= (:kind (tool/classify {:mail \"x\"})) :praise) (tool/send {:text \"thanks\"}))"));
     assert!(ran.transcript().contains("flow_denied") && !fixture.repo.join("sent").exists(), "{}", ran.stderr());
     let shown = fixture.proem(&["runs", "show", "last"]);
     assert!(shown.answer().contains("`model/classify`"), "{}", shown.answer());

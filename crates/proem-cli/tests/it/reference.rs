@@ -90,6 +90,7 @@ fn find_schema() {
 #[test]
 fn lisp_schemas() {
     check("agent.schema.json", &proem(&["reference", "agent-schema"]));
+    check("lisp-agent.schema.json", &proem(&["reference", "lisp-agent-schema"]));
     check("lisp-check.schema.json", &proem(&["reference", "lisp-check-schema"]));
     check("lisp-run.schema.json", &proem(&["reference", "lisp-run-schema"]));
 }

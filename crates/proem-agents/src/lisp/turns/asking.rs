@@ -150,7 +150,7 @@ impl<'t> TurnsMachine<'t> {
         let problem = TurnProblem { reason: reason.to_owned(), message: message.to_owned(), place: None };
         let program = first_characters(answer, PROSE_CHARACTERS);
         self.begin_record(kind, &program);
-        self.fail_turn(problem, &proem_text::Label::trusted())
+        self.fail_turn(&problem, &proem_text::Label::trusted())
     }
 }
 

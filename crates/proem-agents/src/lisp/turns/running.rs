@@ -130,7 +130,7 @@ impl TurnsMachine<'_> {
         let reason = first.map_or(Reason::AnalysisError, |problem| problem.reason);
         self.begin_record(TurnKind::Rejected, written);
         let label = self.kept.memory.own_label();
-        self.fail_turn(TurnProblem { reason: reason.as_str().to_owned(), message, place }, &label)
+        self.fail_turn(&TurnProblem { reason: reason.as_str().to_owned(), message, place }, &label)
     }
 
     /// The record of the turn that has begun.
@@ -306,7 +306,7 @@ impl TurnsMachine<'_> {
             return self.no_answer(StepFailure::new(reason::FLOW_DENIED, message));
         }
         let label = if problem.is_hidden { Label::trusted() } else { outcome.label.clone() };
-        self.fail_turn(failure, &label)
+        self.fail_turn(&failure, &label)
     }
 
     /// A `return` whose value isn't what the signature says.
@@ -335,14 +335,14 @@ impl TurnsMachine<'_> {
     }
 
     /// A turn that failed: the model is told why, and memory is as before.
-    pub(super) fn fail_turn(&mut self, problem: TurnProblem, label: &Label) -> MissionStep {
+    pub(super) fn fail_turn(&mut self, problem: &TurnProblem, label: &Label) -> MissionStep {
         let mut told = Feedback::default();
         self.tell_error(&mut told, &problem, label);
         if self.repeats_itself() {
             told.say("This is the same program as in the turn before, and it fails in the same way.\n");
         }
-        self.set_problem(&problem);
-        self.set_fail(&problem, label);
+        self.set_problem(problem);
+        self.set_fail(problem, label);
         self.end_turn();
         self.tell_turn(told)
     }

@@ -157,8 +157,8 @@ impl AgentRun for Mission {
         Ok(())
     }
 
-    fn called(&self) -> Option<(RunId, RunCaller)> {
-        self.called.clone()
+    fn starting_call(&self) -> Option<(RunId, RunCaller)> {
+        self.call.clone()
     }
 
     fn called_agents(&self) -> Option<CalledAgents> {
