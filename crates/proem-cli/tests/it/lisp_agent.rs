@@ -235,7 +235,8 @@ fn the_guide_runs_and_previews_the_sections_in_their_order() {
     assert_eq!(server.requests().len(), 1, "a preview asks nobody");
     let preview = fixture.proem(&["lisp", "agent", "orders", "--set", "customer=Acme", "--preview"]);
     let text = preview.answer();
-    let headings = ["# Role", "# Rules", "# Data Inventory", "# Available Tools", "# PTC-Lisp", "# Output Format", "# Mission"];
+    let headings =
+        ["# Role", "# Rules", "# Data Inventory", "# Available Tools", "# PTC-Lisp", "# Output Format", "# Mission"];
     let places: Vec<usize> = headings.iter().map(|heading| text.find(heading).unwrap()).collect();
     assert!(places.is_sorted(), "{places:?}");
     let json = printed(&fixture.proem(&["lisp", "agent", "orders", "--set", "customer=Acme", "--preview", "--json"]));
