@@ -337,7 +337,7 @@ impl TurnsMachine<'_> {
     /// A turn that failed: the model is told why, and memory is as before.
     pub(super) fn fail_turn(&mut self, problem: &TurnProblem, label: &Label) -> MissionStep {
         let mut told = Feedback::default();
-        self.tell_error(&mut told, &problem, label);
+        self.tell_error(&mut told, problem, label);
         if self.repeats_itself() {
             told.say("This is the same program as in the turn before, and it fails in the same way.\n");
         }
