@@ -213,6 +213,7 @@ mod tests {
             triggered_by: BTreeSet::from(["ctx/mail".to_owned()]),
             accepts: BTreeMap::from([("to".to_owned(), BTreeSet::from(["ctx/book".to_owned()]))]),
             takes_secrets: false,
+            is_decided_within: false,
         };
         let ask = |argument: &[&str], decision: &[&str]| {
             let call = call(ToolPower::Effectful, label(argument), label(decision));
