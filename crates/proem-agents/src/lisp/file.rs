@@ -11,7 +11,7 @@ use proem_lisp::{Limits, Signature};
 use proem_text::Span;
 use toml::de::DeTable;
 
-use super::definition::{AgentDefinition, LIMITS, PromptLimits, TurnLimits, fold_name};
+use super::definition::{AgentDefinition, LIMITS, PromptLimits, TurnLimits};
 use super::prompt::mission_placeholders;
 
 /// The schema of an agent's file.

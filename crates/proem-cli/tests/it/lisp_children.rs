@@ -4,7 +4,7 @@ use proem_llm::scripted::{Reply, ScriptedServer};
 use serde_json::json;
 
 use crate::fixture::Fixture;
-use crate::records::{late, spawn, sql};
+use crate::records::{late_reply, spawn, sql};
 use crate::run::{set_up, start};
 
 /// An agent that adds, and one that calls it and may send.
@@ -142,7 +142,7 @@ fn a_list_that_a_caller_passes_vouches_for_nothing() {
 
 #[test]
 fn a_kill_while_a_called_agent_works_goes_on_with_the_same_run() {
-    let answers = vec![late(program("(return 0)"), 600_000), program("(return (+ ctx/a ctx/b))")];
+    let answers = vec![late_reply(program("(return 0)"), 600_000), program("(return (+ ctx/a ctx/b))")];
     let (server, fixture) = fixture(answers, "");
     let mut killed = spawn(&fixture, &run("(inc (tool/adder {:a 1 :b 2}))"));
     server.await_requests(1);

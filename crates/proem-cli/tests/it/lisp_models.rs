@@ -5,7 +5,7 @@ use proem_store::failpoint;
 use serde_json::json;
 
 use crate::fixture::Fixture;
-use crate::records::{late, spawn};
+use crate::records::{late_reply, spawn};
 use crate::run::{set_up, start};
 
 const AGENT: &str = "version = 1
@@ -151,7 +151,7 @@ fn text_that_looks_like_a_template_or_a_delimiter_stays_contained() {
 
 #[test]
 fn a_kill_while_a_model_is_asked_asks_again_and_gives_the_same_answer() {
-    let (server, fixture) = fixture(vec![late(Reply::text("a"), 600_000), Reply::text("b")], "");
+    let (server, fixture) = fixture(vec![late_reply(Reply::text("a"), 600_000), Reply::text("b")], "");
     let mut child = spawn(&fixture, &run("(str (tool/summary {:mail \"x\"}) \"!\")"));
     server.await_requests(1);
     child.kill().unwrap();

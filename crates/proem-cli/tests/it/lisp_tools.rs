@@ -267,7 +267,7 @@ fn a_state_whose_part_was_changed_taken_or_is_anothers_is_not_gone_on_from() {
     for change in changes {
         let oracle = Oracle::new();
         let fixture = killed_with_a_large_input(&oracle);
-        views::sql(&fixture, change);
+        views::execute_sql(&fixture, change);
         let resumed = fixture.proem(&["runs", "resume", "last"]);
         assert_eq!(resumed.code(), 2, "{change}: {}", resumed.stderr());
         assert!(resumed.stderr().contains("part of its state is missing or was changed"), "{}", resumed.stderr());

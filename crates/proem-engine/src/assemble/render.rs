@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use proem_guard::contain::ContainmentMode;
-use proem_guard::{ContainedText, InstallationKey, LabelMap, LabelTree, show};
+use proem_guard::{InstallationKey, LabelMap, LabelTree, show};
 use proem_text::{Label, OrderedMap, Source};
 
 use super::AssemblyOptions;
