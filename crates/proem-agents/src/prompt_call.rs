@@ -297,6 +297,12 @@ fn is_users_own(turn: &OrderedJson) -> bool {
         }
 }
 
+/// The family that a file is read as, as a scan of its folder reads it: no file is a message but a mail.
+fn family_of_file(path: &str) -> Option<LanguageFamily> {
+    let is_mail = [".eml", ".mbox"].iter().any(|ending| path.to_ascii_lowercase().ends_with(ending));
+    LanguageFamily::of_name(path).or((!is_mail).then_some(LanguageFamily::Plain))
+}
+
 /// Every text of an input, in its order, with the family that it is read as: by the `path` that is beside it, or by its
 /// lines. `None` for prose.
 fn visit(
@@ -307,7 +313,7 @@ fn visit(
 ) {
     match value {
         OrderedJson::Text(text) => {
-            let syntax = path.map_or_else(|| LanguageFamily::of_text(text), LanguageFamily::of_name);
+            let syntax = path.map_or_else(|| LanguageFamily::of_text(text), family_of_file);
             let what = path.map_or_else(
                 || format!("input `{name}`"),
                 |path| format!("{} of input `{name}`", show::terminal_str(path)),

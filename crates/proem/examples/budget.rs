@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! 800 tokens: 689 used, []
-//! 200 tokens: 157 used, ["document: over budget (priority 60): document shortened, 532 tokens left out"]
+//! 200 tokens: 148 used, ["document: over budget (priority 60): document shortened, 541 tokens left out"]
 //! 60 tokens: 14 used, ["document: over budget (priority 60): 675 tokens left out"]
 //! 5 tokens: budget too small: the whole prompt may have 5 tokens and needs at least 14 (`role` 7, `question` 7); raise the limit or shorten these sections
 //! ```

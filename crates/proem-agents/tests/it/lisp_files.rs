@@ -153,7 +153,7 @@ fn a_list_of_the_agents_own_input_vouches_for_nothing_unless_it_is_trusted() {
     let folder = WHOLE.replace("environment = [\"PATH\"]", "folder = \"../up\"");
     assert!(problems(&folder).contains("a folder is relative to the project"), "{}", problems(&folder));
     let program = WHOLE.replace("[\"send\", \"--to={to}\"", "[\"{to}\", \"x\"");
-    assert!(problems(&program).contains("no parameter stands for it"), "{}", problems(&program));
+    assert!(problems(&program).contains("no parameter replaces it"), "{}", problems(&program));
 }
 
 #[test]

@@ -90,7 +90,7 @@ fn a_role_says_who_and_which_and_the_command_line_who_else() {
         "[providers.local]\nbase_url = \"http://127.0.0.1:8000/v1\"\n",
         "small",
         Some("local"),
-        "role `small` stands for claude-haiku-4-5, which `local` does not have; NameModel { or_set: \"`small = \\\"local/MODEL\\\"` \
+        "role `small` means claude-haiku-4-5, which `local` does not have; NameModel { or_set: \"`small = \\\"local/MODEL\\\"` \
          under `[roles]`\" }",
     );
 }

@@ -52,9 +52,13 @@ const INTRODUCTION: &str = "\
 const USERS_ALONE: [&str; 1] = ["effects"];
 
 /// Values for keys without a default, to show their form.
-const FORMS: [(&str, &str); 81] = [
+const FORMS: [(&str, &str); 85] = [
     ("baseline", "\".proem/prompts/monolithic.md\""),
     ("model", "\"small\""),
+    ("lisp.model", "\"large\""),
+    ("lisp.max_turns", "5"),
+    ("lisp.mission_seconds", "60"),
+    ("lisp.turn_budget", "20"),
     ("assemble.code_share", "75"),
     ("assemble.max_context_tokens", "4000"),
     ("assemble.output_tokens", "4096"),

@@ -103,7 +103,7 @@ fn what_is_wrong_is_said_in_the_same_words_everywhere() {
     check(
         ("", ""),
         &["--provider", "local"],
-        Err("role `small` stands for claude-haiku-4-5, which `local` does not have; name one of its models with \
+        Err("role `small` means claude-haiku-4-5, which `local` does not have; name one of its models with \
              --model, or set `small = \"local/MODEL\"` under `[roles]`\n"),
     );
     check(

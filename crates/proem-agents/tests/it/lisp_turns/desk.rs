@@ -315,6 +315,11 @@ impl Desk<'_> {
                                     reply => model_result(reply),
                                 }
                             }
+                            // As the gate does with a call that was refused before.
+                            Effect::Tool { call } if call.refusal.is_some() => {
+                                let message = call.refusal.unwrap_or_default();
+                                EffectResult::Tool { outcome: ToolOutcome::Denied { message } }
+                            }
                             Effect::Tool { call } => {
                                 let outcome = self.tools.get(call.tool.as_str()).cloned();
                                 calls.push(*call);

@@ -232,6 +232,11 @@ impl ScriptedRun<'_> {
 
     fn perform(&mut self, effect: &Effect, made: &mut Vec<MadeCall>) -> EffectResult {
         match effect {
+            // As the gate does with a call that was refused before.
+            Effect::Tool { call } if call.refusal.is_some() => {
+                let message = call.refusal.clone().unwrap_or_default();
+                EffectResult::Tool { outcome: ToolOutcome::Denied { message } }
+            }
             Effect::Tool { call } => {
                 let arguments: Json = serde_json::from_str(&call.arguments).unwrap_or_default();
                 let name = self.agent.tool(&call.tool).map_or(call.tool.as_str(), |(name, _)| name);
