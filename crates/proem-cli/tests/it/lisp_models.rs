@@ -131,8 +131,8 @@ fn what_a_model_answers_decides_on_no_effect_without_a_person() {
     assert_eq!(ran.code(), 1);
     assert!(ran.transcript().contains("flow_denied") && !fixture.repo.join("sent").exists(), "{}", ran.stderr());
     // A branch on its answer has its source, too.
-    let ran =
-        fixture.proem(&run("(when (= (:kind (tool/classify {:mail \"x\"})) :praise) (tool/send {:text \"thanks\"}))"));
+    let branch = "(when (= (:kind (tool/classify {:mail \"x\"})) :praise) (tool/send {:text \"thanks\"}))";
+    let ran = fixture.proem(&run_json(branch));
     assert!(ran.transcript().contains("flow_denied") && !fixture.repo.join("sent").exists(), "{}", ran.stderr());
     let shown = fixture.proem(&["runs", "show", "last"]);
     assert!(shown.answer().contains("`model/classify`"), "{}", shown.answer());

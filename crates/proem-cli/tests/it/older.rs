@@ -211,22 +211,21 @@ fn a_replay_that_differs_names_the_version_that_made_the_record() {
 
 #[test]
 fn older_runs_go_on() {
-    let end = vec![low(), synthesis("HIGH", &[("E1", "Twelve pages import the permission check.")])];
-    let (fixture, server) = with_records(end);
+    let (fixture, server) = with_records(vec![low()]);
     let [prompt, risk] =
         ["prompt", "risk"].map(|kind| run_ids(&fixture, &format!("outcome IS NULL AND kind = '{kind}'")).remove(0));
     let output = fixture.proem(&["runs", "resume", &prompt, "--json"]).json();
     assert_eq!((&output["run"], &output["value"]["severity"]), (&json!(prompt), &json!("low")));
-    let report = fixture.proem(&["runs", "resume", &risk, "--json"]).json();
-    assert_eq!(report["investigation_trace"][0]["metric"], "ownership_churn", "{report:#}");
-    assert_eq!((report["mode"].as_str(), server.requests().len()), (Some("INVESTIGATED"), 2), "no more than was left");
-    assert_eq!(run_ids(&fixture, "state <> 'ended'"), [""; 0]);
+    // An assessment from before findings has other evidence today, so its investigation does not go on with it.
+    let refused = fixture.proem(&["runs", "resume", &risk, "--json"]);
+    assert_eq!((refused.code(), server.requests().len()), (2, 1), "{}", refused.transcript());
+    let advice = "the evidence for files differs; assess the change again with `proem risk`";
+    assert!(refused.stderr().contains(advice), "{}", refused.stderr());
+    assert_eq!(run_ids(&fixture, "state <> 'ended'"), [risk]);
     // A resumed run can be replayed, and was made from its beginning.
-    for id in [&prompt, &risk] {
-        let shown = fixture.proem(&["runs", "show", id, "--json"]).json();
-        assert_eq!(shown["versions"]["containment"], 1);
-        is_replayed(&fixture, id);
-    }
+    let shown = fixture.proem(&["runs", "show", &prompt, "--json"]).json();
+    assert_eq!(shown["versions"]["containment"], 1);
+    is_replayed(&fixture, &prompt);
 }
 
 #[test]

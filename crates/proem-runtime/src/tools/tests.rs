@@ -148,10 +148,10 @@ fn a_program_that_is_not_there_and_an_address_that_cannot_be_asked_are_named() {
     let expected = [
         ("brace", "has the header `A`"),
         ("gone", "there is no program `no-such-program`"),
-        ("host", "a slot stands in the host or port"),
+        ("host", "the host or port of the template's address has a slot"),
         ("line", "has the header `A`"),
         ("plain", "`ftp:` is not asked"),
-        ("port", "a slot stands in the host or port"),
+        ("port", "the host or port of the template's address has a slot"),
         ("secret", "has the header `Authorization`"),
         ("whither", "there is no folder `missing`"),
     ];
@@ -182,10 +182,10 @@ async fn a_value_changes_neither_host_nor_path_of_an_address() {
         ("7", "a", "answered [1]"),
         ("a/b", "a&b=c#d", "answered [1]"),
         ("@evil.example:80", "x", "answered [1]"),
-        ("..", "x", "refused `id`, `q` can't stand in the address"),
+        ("..", "x", "refused `id`, `q` can't be part of the address"),
         ("%2e%2e", "x", "answered [1]"),
-        ("a\r\nHost: evil", "x", "refused `id` can't stand in the address"),
-        ("", "x", "refused `id` can't stand in the address"),
+        ("a\r\nHost: evil", "x", "refused `id` can't be part of the address"),
+        ("", "x", "refused `id` can't be part of the address"),
     ] {
         let found = try_once(&set, "ask", &json!({ "id": id, "q": q })).await;
         assert!(found.starts_with(expected), "{id:?}: {found}");

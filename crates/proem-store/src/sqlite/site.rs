@@ -120,15 +120,7 @@ impl Site {
     }
 
     fn connect_as(&self, sight: Sight) -> Result<SiteConnection, Error> {
-        let read_only = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let opened = match sight {
-            Sight::Shared => Connection::open_with_flags(&self.path, read_only),
-            Sight::Immutable => {
-                Connection::open_with_flags(immutable(&self.path), read_only | OpenFlags::SQLITE_OPEN_URI)
-            }
-            Sight::Nothing => Connection::open_in_memory(),
-        };
-        let tables = set_up_connection(opened, &self.path)?;
+        let tables = set_up_connection(open_to_read(&self.path, sight), &self.path)?;
         let form = match sight {
             Sight::Nothing => form::make_tables(&tables, None).map(|()| form::newest_form())?,
             Sight::Shared | Sight::Immutable => form::make_readable(&tables)?,
@@ -171,6 +163,16 @@ fn set_up_connection(opened: rusqlite::Result<Connection>, path: &Path) -> Resul
     Ok(tables)
 }
 
+/// A connection that only reads.
+fn open_to_read(path: &Path, sight: Sight) -> rusqlite::Result<Connection> {
+    let read_only = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    match sight {
+        Sight::Shared => Connection::open_with_flags(path, read_only),
+        Sight::Immutable => Connection::open_with_flags(immutable(path), read_only | OpenFlags::SQLITE_OPEN_URI),
+        Sight::Nothing => Connection::open_in_memory(),
+    }
+}
+
 /// How a file is read that nobody here writes.
 fn sight(path: &Path) -> Result<Sight, Error> {
     if place::look_at_place(path)? != There::File {
@@ -179,7 +181,16 @@ fn sight(path: &Path) -> Result<Sight, Error> {
     let writable = path.parent().is_some_and(|folder| rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_ok());
     // If the log is missing and its folder is read-only, writers are impossible.
     let is_immutable = !writable && place::file_size(&place::path_beside_database(path, "-wal")) == 0;
-    Ok(if is_immutable { Sight::Immutable } else { Sight::Shared })
+    let sight = if is_immutable { Sight::Immutable } else { Sight::Shared };
+    Ok(if is_unmade(path, sight) { Sight::Nothing } else { sight })
+}
+
+/// Whether a file has no tables yet: its maker is about to make them, or died before. Reading it again names every
+/// other trouble.
+fn is_unmade(path: &Path, sight: Sight) -> bool {
+    let tables = set_up_connection(open_to_read(path, sight), path);
+    let is_blank = |tables: &Tables| Ok(form::stored_form(tables)? == 0 && form::has_no_tables(tables)?);
+    tables.and_then(|tables| is_blank(&tables)).unwrap_or(false)
 }
 
 /// The address of a file that doesn't change (<https://www.sqlite.org/uri.html>). Every byte that could have a meaning
@@ -209,6 +220,20 @@ mod tests {
         let tables = writing(&path, There::Empty).unwrap();
         let number = |sql| tables.row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
         assert_eq!(number("PRAGMA synchronous"), Some(2), "FULL");
+    }
+
+    #[test]
+    fn a_file_whose_maker_died_before_its_tables_is_empty_and_another_programs_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("records.db");
+        let key = || InstallationKey::new([7; 32]);
+        place::make_file(&path).unwrap();
+        let tables = writing(&path, There::Empty).unwrap();
+        assert!(place::look_at_place(&path).unwrap() == There::File, "its log is made with its first page");
+        assert!(Site::read(path.clone(), TimeZone::UTC, key()).unwrap().is_empty());
+        tables.script("CREATE TABLE other (a)").unwrap();
+        let site = Site::read(path.clone(), TimeZone::UTC, key()).unwrap();
+        assert!(!site.is_empty() && site.connect().is_err(), "tables of another program");
     }
 
     #[test]

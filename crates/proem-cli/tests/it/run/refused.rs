@@ -40,7 +40,7 @@ fn a_prompt_that_was_not_asked_is_refused_with_a_fallback_and_without() {
         let run = fixture.proem(&["run", prompt, "--set", "title=It crashes"]);
         refused(&fixture, &server, &run, 3);
         assert!(
-            run.stderr().contains("exceeds the budget") && run.stderr().contains("raise what this run may cost"),
+            run.stderr().contains("exceeds the budget") && run.stderr().contains("raise the cap on this run's cost"),
             "{}",
             run.stderr()
         );

@@ -58,7 +58,7 @@ fn check(url: &str, body: Json, expected: &str) {
 fn slots_stand_where_they_change_no_address() {
     let place = |what: &str| {
         format!(
-            "a slot stands in the {what} of the template's address; only path segments and values of the query may have one"
+            "the {what} of the template's address has a slot; only path segments and values of the query may have one"
         )
     };
     for (url, expected) in [
