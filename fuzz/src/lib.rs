@@ -4,7 +4,6 @@
 //! `fuzz_targets` hands them what libFuzzer makes up.
 
 pub mod action;
-pub mod agent_file;
 pub mod catalogue;
 pub mod check;
 pub mod clean;
@@ -81,7 +80,6 @@ mod tests {
 
     hold! {
         action: text, 12;
-        agent_file: text, 12;
         catalogue: text, 12;
         check: text, 10;
         clean: text, 12;
@@ -112,60 +110,6 @@ mod tests {
         tokens: bytes, 12;
         triage: text, 12;
         views: text, 12;
-    }
-
-    /// Changes an input as a fuzzer would: bytes flipped, cut out, doubled, or taken from another input.
-    fn mutated(inputs: &[Vec<u8>], mut next: impl FnMut(usize) -> usize) -> Vec<u8> {
-        let mut bytes = inputs[next(inputs.len())].clone();
-        for _ in 0..=next(4) {
-            let (at, length) = (next(bytes.len() + 1), next(17));
-            let end = (at + length).min(bytes.len());
-            match next(5) {
-                0 if at < bytes.len() => bytes[at] = u8::try_from(next(256)).unwrap(),
-                1 => drop(bytes.drain(at..end)),
-                2 => {
-                    let piece = bytes[at..end].to_vec();
-                    bytes.splice(at..at, piece);
-                }
-                3 => {
-                    let other = &inputs[next(inputs.len())];
-                    let from = next(other.len() + 1);
-                    bytes.splice(at..end, other[from..(from + next(33)).min(other.len())].iter().copied());
-                }
-                _ => {
-                    let sign = b"\"'{}[]()=:,.-_/\\\n# 0x?|"[next(24)];
-                    bytes.insert(at, sign);
-                }
-            }
-        }
-        bytes
-    }
-
-    /// Changed inputs of programs, signatures, states and agents' files hold the laws too: some hundred of each, or
-    /// `PROEM_FUZZ=1000000 cargo test -p proem-fuzz changed`.
-    #[test]
-    fn changed_inputs_hold_the_laws() {
-        let cases: u64 = std::env::var("PROEM_FUZZ").map_or(300, |cases| cases.parse().unwrap());
-        let targets: [(&str, fn(&[u8])); 3] = [
-            ("agent_file", |input| text(input, super::agent_file::feed)),
-            ("lisp_signature", |input| text(input, super::lisp_signature::feed)),
-            ("lisp_state", |input| bytes(input, super::lisp_state::feed)),
-        ];
-        for (target, feed) in targets {
-            let inputs: Vec<Vec<u8>> = collected(target).iter().map(|file| fs::read(file).unwrap()).collect();
-            for case in 0..cases {
-                let mut state = case ^ 0x5EED;
-                let input = mutated(&inputs, |bound| {
-                    // splitmix64 (https://prng.di.unimi.it/splitmix64.c)
-                    state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-                    let mixed = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-                    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-                    usize::try_from((mixed ^ (mixed >> 31)) >> 1).unwrap() % bound.max(1)
-                });
-                let held = std::panic::catch_unwind(|| feed(&input));
-                assert!(held.is_ok(), "{target}, case {case}: {:?}", String::from_utf8_lossy(&input));
-            }
-        }
     }
 
     #[test]

@@ -5,11 +5,17 @@
 
 mod definition;
 mod file;
+mod model;
 mod program;
+pub mod prompt;
+pub mod turns;
 
 pub use self::definition::{
-    AgentDefinition, ArgumentPiece, CommandTool, HttpMethod, HttpTool, ParameterTerms, PromptLimits, ToolDefinition,
-    ToolKind, TurnLimits, argument_pieces,
+    AgentDefinition, ArgumentPiece, CommandTool, HttpMethod, HttpTool, ModelPrompt, ModelTool, ParameterTerms,
+    PromptLimits, ToolDefinition, ToolKind, TurnLimits, argument_pieces,
 };
 pub use self::file::{AGENT_SCHEMA, MAX_AGENT_FILE, parse_agent};
-pub use self::program::{ProgramEnd, ProgramMachine, ProgramOutcome, ProgramTerms, policy_hash};
+pub use self::model::{ModelQuestion, question_prompt};
+pub use self::program::{
+    ProgramEnd, ProgramMachine, ProgramOutcome, ProgramTerms, SharedTurns, TurnStart, policy_hash,
+};

@@ -20,10 +20,12 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use proem_engine::call::NanoDollars;
 use proem_engine::run::{Event, ExchangeEnd, Machine, Outcome, Step};
+use proem_llm::secret::Secret;
 use proem_runtime::driver::{CallPerformer, CallTrace, ObjectPerform};
 use proem_runtime::records::{Recording, RunEnd, Start};
+use proem_runtime::tools::{AskedModels, ChildAgents, ToolModels};
 use proem_store::query::RunDetail;
-use proem_store::record::{Evaluation, Numbers, RunId, RunOutcome};
+use proem_store::record::{Evaluation, Numbers, RunCaller, RunId, RunOutcome};
 use serde_json::Value as Json;
 use tokio::time::Instant;
 
@@ -31,8 +33,10 @@ use self::access::ModelAccess;
 use self::base::{RunBase, run_numbers};
 use self::record::RunRecord;
 use crate::error::Error;
+use crate::lisp::children::CalledAgents;
 use crate::message::Message;
 use crate::project::OpenProject;
+use crate::records::booking::Booking;
 use crate::records::writing::OpenRecords;
 use crate::when;
 
@@ -93,6 +97,11 @@ pub trait AgentRun: Any + fmt::Debug + Send + Sync {
         None
     }
 
+    /// The credentials that it uses beside those of its models' endpoints.
+    fn secrets(&self) -> Vec<Secret> {
+        Vec::new()
+    }
+
     /// The hash of what it is held to, under guard rules with that hash. A state that was sealed for another opens no
     /// more.
     fn policy(&self, rules: &str) -> String {
@@ -133,13 +142,37 @@ pub trait AgentRun: Any + fmt::Debug + Send + Sync {
         Box::pin(async { Ok(()) })
     }
 
+    /// The models that tools of it ask within their calls.
+    ///
+    /// # Errors
+    ///
+    /// If something would be sent that is not booked, which is a bug.
+    fn tool_models<'w>(
+        &'w self,
+        booking: &Booking,
+        recording: Option<&'w Recording<'_>>,
+    ) -> Result<Option<ToolModels<'w>>, Error> {
+        _ = (booking, recording);
+        Ok(None)
+    }
+
+    /// The id of its own that a call of another run gives it, and that call.
+    fn starting_call(&self) -> Option<(RunId, RunCaller)> {
+        None
+    }
+
+    /// The agents that its tools call.
+    fn called_agents(&self) -> Option<CalledAgents> {
+        None
+    }
+
     /// The performer of its effects, calls among them.
     ///
     /// # Errors
     ///
     /// If what it measures can't be read.
-    fn world<'w>(&'w self, calls: &'w CallPerformer<'w>) -> Result<Box<dyn ObjectPerform + 'w>, Error> {
-        Ok(Box::new(calls))
+    fn world<'w>(&'w self, tied: WorldParts<'w>) -> Result<Box<dyn ObjectPerform + 'w>, Error> {
+        Ok(Box::new(tied.calls))
     }
 
     /// Writes its end to its record, and makes what its caller gets. `recording` is `None` where none is kept.
@@ -154,6 +187,19 @@ pub trait AgentRun: Any + fmt::Debug + Send + Sync {
     ) -> BoxFuture<'r, Result<RunResult, Error>> {
         Box::pin(finish_record(ended, recording))
     }
+}
+
+/// What the performer of a run's effects is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct WorldParts<'w> {
+    /// Calls models.
+    pub calls: &'w CallPerformer<'w>,
+    /// The models that tools ask within their calls.
+    pub models: Option<&'w ToolModels<'w>>,
+    /// Runs the agents that tools call.
+    pub agents: Option<&'w dyn ChildAgents>,
+    /// The record. `None` where none is kept.
+    pub recording: Option<&'w Recording<'w>>,
 }
 
 /// Writes a run's end to its record. Its outcome is what the caller gets.
@@ -238,6 +284,8 @@ pub struct EndedRun {
     pub end: AgentEnd,
     /// The wire traffic of each call in this process.
     pub traces: Vec<CallTrace>,
+    /// What its tools asked models.
+    pub asked: AskedModels,
     /// The attempts of earlier processes in it.
     pub earlier: EarlierAttempts,
     /// When this process began with it.

@@ -108,7 +108,7 @@ impl StdError for Error {
 impl From<proem_engine::Error> for Error {
     fn from(error: proem_engine::Error) -> Self {
         let kind = match error.kind() {
-            EngineErrorKind::Render => ErrorKind::Outside,
+            EngineErrorKind::Render | EngineErrorKind::StateLimit => ErrorKind::Outside,
             EngineErrorKind::Quarantined => ErrorKind::Negative,
             _ => ErrorKind::Invalid,
         };

@@ -4,8 +4,13 @@
 //! tools ([`running`]). One that fails or is stopped leaves the memory as it was.
 
 pub mod agent;
+pub mod chain;
+pub mod children;
+pub mod compiled;
 mod files;
 mod history;
+pub mod mission;
+pub mod models;
 mod problem;
 pub mod running;
 mod signatures;

@@ -2,6 +2,7 @@
 
 use crate::agents::Agents;
 use crate::assemble::agent::AssembleAgent;
+use crate::lisp::mission::ProgramAgent;
 use crate::risk::agent::RiskAgent;
 use crate::run::agent::PromptAgent;
 use crate::triage::models::TriageAgent;
@@ -9,5 +10,11 @@ use crate::triage::models::TriageAgent;
 /// All of them.
 #[must_use]
 pub fn agents() -> Agents {
-    Agents::new(vec![Box::new(PromptAgent), Box::new(AssembleAgent), Box::new(RiskAgent), Box::new(TriageAgent)])
+    Agents::new(vec![
+        Box::new(PromptAgent),
+        Box::new(AssembleAgent),
+        Box::new(RiskAgent),
+        Box::new(TriageAgent),
+        Box::new(ProgramAgent),
+    ])
 }

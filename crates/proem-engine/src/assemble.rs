@@ -27,6 +27,7 @@ use crate::history::{self, HistoryReading, HistoryTurn};
 use crate::input::{DeclaredTrust, Inputs};
 use crate::profile::Profile;
 use crate::prompt::compiled_prompt::Prompt;
+use crate::prompt::file::Section;
 use crate::providers::Model;
 use crate::report::{self, Report, SectionReport};
 use crate::section::{Layer, SectionGroup, Trust};
@@ -124,7 +125,7 @@ struct Extras {
     history: Vec<HistoryTurn>,
 }
 
-/// The limits that hold: every capped layer, then the whole.
+/// The limits that hold: every capped section, every capped layer, then the whole.
 fn token_limits(prompt: &Prompt, options: &AssemblyOptions<'_>, extras: &Extras) -> Vec<Limit> {
     let turns = extras.history.iter().fold(0, |sum: u64, turn| sum.saturating_add(tokens_as_u64(turn.tokens)));
     let limit = |layer: Option<Layer>, tokens: u64| {
@@ -132,14 +133,19 @@ fn token_limits(prompt: &Prompt, options: &AssemblyOptions<'_>, extras: &Extras)
         let learned = extras.learned.as_ref().filter(|_| counts(profile_section::LAYER));
         let learned = learned.map_or(0, |learned| tokens_as_u64(learned.tokens));
         let history = if counts(history::LAYER) { turns } else { 0 };
-        Limit { layer, and: None, tokens, learned, history, window: None }
+        Limit { layer, and: None, section: None, tokens, learned, history, window: None }
     };
+    let own = |(number, section): (usize, &Section)| {
+        let tokens = tokens_as_u64(section.spec.budget?);
+        Some(Limit { section: Some(number), learned: 0, history: 0, ..limit(None, tokens) })
+    };
+    let sections = prompt.file.sections.iter().enumerate().filter_map(own);
     let layers = options.layers.iter().map(|(layer, tokens)| limit(Some(*layer), tokens_as_u64(*tokens)));
     let both = options.context_and_code;
     let both =
         both.map(|tokens| Limit { and: Some(Layer::Code), ..limit(Some(Layer::Context), tokens_as_u64(tokens)) });
     let whole = whole_limit(prompt, options).map(|(tokens, window)| Limit { window, ..limit(None, tokens) });
-    layers.chain(both).chain(whole).collect()
+    sections.chain(layers).chain(both).chain(whole).collect()
 }
 
 /// The most tokens in all, with the window where that is why: the lowest of the window less the answer, the caller's

@@ -32,6 +32,10 @@ pub struct RungCost {
 pub struct FitUnit {
     /// The layer that its tokens count towards.
     pub layer: Layer,
+    /// The number of its section, likewise.
+    pub section: usize,
+    /// When it shrinks: only once all units of lower numbers under the same limit are on their last rungs.
+    pub shrinks: u8,
     /// From 0 to 100.
     pub priority: u8,
     /// How much of that priority it has, from 0 to 100 per cent: an item of a list may have little of its section's.
@@ -91,6 +95,8 @@ pub struct FitLimit {
     pub layer: Option<Layer>,
     /// A second layer that counts towards it.
     pub and: Option<Layer>,
+    /// The only section that it limits, by its number. `None` is every section of those layers.
+    pub section: Option<usize>,
     /// The most tokens.
     pub limit: u64,
     /// Tokens under this limit that can't shrink.
@@ -99,7 +105,8 @@ pub struct FitLimit {
 
 impl FitLimit {
     fn holds(&self, unit: &FitUnit) -> bool {
-        self.layer.is_none_or(|layer| layer == unit.layer) || self.and == Some(unit.layer)
+        self.section.is_none_or(|section| section == unit.section)
+            && (self.layer.is_none_or(|layer| layer == unit.layer) || self.and == Some(unit.layer))
     }
 
     fn used(&self, units: &[Standing<'_>]) -> u64 {
@@ -194,17 +201,20 @@ fn total_worth(units: &[Standing<'_>]) -> u64 {
     units.iter().fold(0, |sum, standing| sum.saturating_add(standing.worth()))
 }
 
-/// Takes the step down under `cap` that loses the least worth for each token saved, the first of equals. Whether there
-/// was one.
+/// Takes the step down under `cap` that loses the least worth for each token saved, the first of equals, among the units
+/// that shrink first. Whether there was one.
 fn shrink_one_step(units: &mut [Standing<'_>], cap: &FitLimit) -> bool {
     let under = units.iter_mut().filter(|standing| cap.holds(standing.unit));
     let losses = under.filter_map(|standing| standing.cheapest_loss().map(|loss| (standing, loss)));
-    let Some((standing, loss)) = losses.min_by(|(_, one), (_, other)| one.compare(other)) else { return false };
+    let first = |(one, loss): &(&mut Standing<'_>, Loss), (other, other_loss): &(&mut Standing<'_>, Loss)| {
+        one.unit.shrinks.cmp(&other.unit.shrinks).then_with(|| loss.compare(other_loss))
+    };
+    let Some((standing, loss)) = losses.min_by(first) else { return false };
     standing.step = loss.step;
     true
 }
 
-/// Takes back what the last, largest step saved too much, best worth first.
+/// Takes back what the last, largest step saved too much: first of the units that shrink last, then the best worth.
 fn regain(units: &mut [Standing<'_>], caps: &[FitLimit]) {
     loop {
         let rooms: Vec<(&FitLimit, u64)> = caps.iter().map(|cap| (cap, cap.used(units))).collect();
@@ -217,7 +227,11 @@ fn regain(units: &mut [Standing<'_>], caps: &[FitLimit]) {
                 over.all(|(cap, used)| used.saturating_add(more) <= cap.limit)
             };
             // Of equal gains the first counts, which is the highest rung of the first unit.
-            let least = best.as_ref().map_or(0, |(.., gain)| *gain);
+            let best_order = best.as_ref().map_or(0, |(standing, ..)| standing.unit.shrinks);
+            if unit.shrinks < best_order {
+                continue;
+            }
+            let least = best.as_ref().filter(|_| unit.shrinks == best_order).map_or(0, |(.., gain)| *gain);
             let higher = unit.steps().take_while(|step| step.rung < now.rung).filter(fits);
             let gains = higher.map(|step| (step, unit.worth(step).saturating_sub(unit.worth(now))));
             if let Some((step, gain)) = gains.filter(|(_, gain)| *gain > least).min_by(|(_, a), (_, b)| b.cmp(a)) {
@@ -300,12 +314,13 @@ mod tests {
     fn unit(priority: u8, steps: &[(Rung, u64)]) -> FitUnit {
         let mut steps = steps.iter().map(|(rung, tokens)| RungCost { rung: *rung, tokens: *tokens });
         let best = steps.next().unwrap();
-        FitUnit { layer: Layer::Context, priority, share: 100, presence: 0, best, lower: steps.collect() }
+        let lower = steps.collect();
+        FitUnit { layer: Layer::Context, section: 0, shrinks: 5, priority, share: 100, presence: 0, best, lower }
     }
 
     /// `expected` is rungs, worth and bound.
     fn check(units: &[FitUnit], limit: u64, fixed: u64, expected: (&[Rung], u64, u64)) {
-        let fit = fit_units(units, &[FitLimit { layer: None, and: None, limit, fixed }]);
+        let fit = fit_units(units, &[FitLimit { layer: None, and: None, section: None, limit, fixed }]);
         let rungs: Vec<Rung> = fit.chosen.iter().map(|step| step.rung).collect();
         assert_eq!((rungs.as_slice(), fit.worth, fit.bound), expected);
     }
@@ -348,7 +363,7 @@ mod tests {
 
     #[test]
     fn what_cannot_shrink_is_said_to_be_too_large() {
-        let cap = FitLimit { layer: None, and: None, limit: 10, fixed: 11 };
+        let cap = FitLimit { layer: None, and: None, section: None, limit: 10, fixed: 11 };
         assert_eq!(fit_units(&[], &[cap]).outcome, Feasibility::TooLarge);
     }
 
@@ -358,7 +373,10 @@ mod tests {
             unit(20, &[(Rung::Full, 50), (Rung::Omitted, 0)]),
             FitUnit { layer: Layer::Task, ..unit(10, &[(Rung::Full, 50), (Rung::Omitted, 0)]) },
         ];
-        let fit = fit_units(&units, &[FitLimit { layer: Some(Layer::Context), and: None, limit: 10, fixed: 0 }]);
+        let fit = fit_units(
+            &units,
+            &[FitLimit { layer: Some(Layer::Context), and: None, section: None, limit: 10, fixed: 0 }],
+        );
         assert_eq!(
             fit.chosen,
             [RungCost { rung: Rung::Omitted, tokens: 0 }, RungCost { rung: Rung::Full, tokens: 50 }]

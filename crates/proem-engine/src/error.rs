@@ -29,6 +29,8 @@ pub enum ErrorKind {
     Embedding,
     /// An event came that a run did not ask for.
     OutOfStep,
+    /// The states of a run take more than they may.
+    StateLimit,
     /// Rendering failed although the checks passed.
     Render,
 }

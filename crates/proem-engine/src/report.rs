@@ -215,6 +215,9 @@ pub struct ShrunkReport {
     pub item: Option<usize>,
     /// How much of it is shown.
     pub rung: Rung,
+    /// The name of the version that is shown, of a text that brings several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
 }
 
 /// Sums over the sections.
@@ -359,7 +362,10 @@ fn shrunk_steps(shrunk: &[ShrunkReport]) -> Vec<String> {
         *count = count.saturating_add(1);
     }
     let inputs = shrunk.iter().filter(|step| step.item.is_none());
-    let inputs = inputs.map(|step| format!("{} {}", step.input, rung_in_words(step.rung)));
+    let inputs = inputs.map(|step| match &step.version {
+        Some(version) => format!("{} in the version `{version}`", step.input),
+        None => format!("{} {}", step.input, rung_in_words(step.rung)),
+    });
     inputs.chain(items.iter().map(|((input, rung), n)| format!("{n} of {input} {}", rung_in_words(*rung)))).collect()
 }
 

@@ -15,7 +15,7 @@ pub use self::exchange::{
 };
 pub use self::findings::ServerFindings;
 pub use self::question::{Question, QuestionAnswer, ShownHash, check_answers, question_hash};
-pub use self::tool::{CallLabel, ToolLabels, ToolOutcome, ToolPower, ToolUse, hide_fields};
+pub use self::tool::{AgentGrant, CallLabel, ToolLabels, ToolLack, ToolOutcome, ToolPower, ToolUse, hide_fields};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -32,6 +32,26 @@ pub struct Time(pub i64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct EffectId(pub u32);
+
+impl EffectId {
+    /// The bit of effects that carry out a call of a tool, such as a question to a model. A run's own effects count
+    /// from 0 and never reach it.
+    const WITHIN: u32 = 1 << 31;
+    /// The bits of an effect's place within a call: an exchange asks less often.
+    const PLACE_BITS: u32 = 6;
+
+    /// The first effect within a call of a tool. The next ones follow it.
+    #[must_use]
+    pub const fn first_within(self) -> Self {
+        Self(Self::WITHIN | (self.0 << Self::PLACE_BITS))
+    }
+
+    /// The call of a tool that this effect carries out. `None` for an effect of the run itself.
+    #[must_use]
+    pub const fn caller(self) -> Option<Self> {
+        if self.0 & Self::WITHIN == 0 { None } else { Some(Self((self.0 & !Self::WITHIN) >> Self::PLACE_BITS)) }
+    }
+}
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

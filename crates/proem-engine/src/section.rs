@@ -196,16 +196,39 @@ impl Ladder {
     pub const fn is_of_input(&self) -> bool {
         matches!(self.climber, Climber::Input)
     }
+
+    /// The name of the version that is shown on a rung.
+    #[must_use]
+    pub fn version(&self, rung: Rung) -> Option<&str> {
+        let Climber::Version(names) = &self.climber else { return None };
+        let at = self.rungs.iter().position(|known| *known == rung)?;
+        names.get(at).map(String::as_str)
+    }
 }
 
 /// The part of an input that has a rung on its ladder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Climber {
     /// The input as a whole, which the engine shortens.
     Input,
     /// Each item of the list for itself, with a rendering of its own for each rung and a share of the section's
     /// priority.
     Item,
+    /// The input as a whole, an object that brings a text for each of these names, the longest first. Templates read
+    /// the field `shown`.
+    Version(Vec<String>),
+}
+
+impl Climber {
+    /// The most versions of a text.
+    pub(crate) const MAX_VERSIONS: usize = 6;
+
+    /// The rungs of so many versions: the last one is worth nothing.
+    pub(crate) fn version_rungs(versions: usize) -> Vec<Rung> {
+        let higher = [Rung::Full, Rung::Parts, Rung::Excerpt, Rung::Outline, Rung::Named];
+        let higher = higher.into_iter().take(versions.saturating_sub(1));
+        higher.chain((versions > 0).then_some(Rung::Omitted)).collect()
+    }
 }
 
 /// How a section keeps text from outside apart.
@@ -240,6 +263,10 @@ pub struct SectionSpec {
     pub layer: Layer,
     /// Whether it may be left out.
     pub keep: SectionPriority,
+    /// The most tokens that it may have. `None` leaves it to its layer and the whole.
+    pub budget: Option<usize>,
+    /// When it shrinks: one with a lower number is on its last rungs before one with a higher number loses anything.
+    pub shrinks: u8,
     /// The inputs that may shrink.
     pub ladders: Vec<Ladder>,
     /// How it keeps text from outside apart.

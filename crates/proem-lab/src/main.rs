@@ -86,6 +86,8 @@ enum Eval {
     Linear(linear::EvalLinear),
     /// The language beside Clojure.
     Lisp(lisp::eval::EvalLisp),
+    /// Missions of program agents, with scripted models.
+    LispAgent(lisp::missions::EvalLispAgent),
     /// The mode in which a task is to be done.
     Mode(mode::eval::EvalMode),
     /// The prompts for past commits.
@@ -142,6 +144,7 @@ fn report_data_command(command: DataCommand) -> Result<String, String> {
         DataCommand::Eval(Eval::Import(args)) => import::run_eval_import(&args),
         DataCommand::Eval(Eval::Linear(args)) => linear::run_eval_linear(&args),
         DataCommand::Eval(Eval::Lisp(args)) => lisp::eval::run_eval_lisp(&args),
+        DataCommand::Eval(Eval::LispAgent(args)) => lisp::missions::run_eval_lisp_agent(&args),
         DataCommand::Eval(Eval::Mode(args)) => mode::eval::run_eval_mode(&args),
         DataCommand::Eval(Eval::Prompts(args)) => context::prompts::run_eval_prompts(&args),
         DataCommand::Eval(Eval::Risk(args)) => risk::eval::run_eval_risk(&args),

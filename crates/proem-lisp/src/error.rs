@@ -37,6 +37,16 @@ pub enum Reason {
     FlowDenied,
     /// A call of a tool may have happened, and nobody knows.
     ToolOutcomeUnknown,
+    /// A model gave no answer that counts.
+    LlmError,
+    /// A model is needed, and none can be asked.
+    LlmRequired,
+    /// Agents call agents deeper than they may.
+    MaxDepthExceeded,
+    /// Agents that share turns have none left.
+    TurnBudgetExhausted,
+    /// The time of the mission is over.
+    MissionTimeout,
 }
 
 proem_text::word_table! {
@@ -58,6 +68,11 @@ proem_text::word_table! {
         OutputLimit = "output_limit",
         FlowDenied = "flow_denied",
         ToolOutcomeUnknown = "tool_outcome_unknown",
+        LlmError = "llm_error",
+        LlmRequired = "llm_required",
+        MaxDepthExceeded = "max_depth_exceeded",
+        TurnBudgetExhausted = "turn_budget_exhausted",
+        MissionTimeout = "mission_timeout",
     }
 }
 

@@ -164,6 +164,22 @@ impl Signature {
             .flat_map(|record| record.fields.iter().map(|field| field.name.as_str()))
     }
 
+    /// Whether a value may be at a path of names within the parameters, such as `user.name`.
+    pub fn has_path<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> bool {
+        let mut id = self.parameters;
+        for name in names {
+            if !self.is_record(id) {
+                return self.is_open(id);
+            }
+            match self.entry_of(id, name) {
+                Entry::Field { of, .. } => id = of,
+                Entry::Free => return true,
+                Entry::Unknown(_) => return false,
+            }
+        }
+        true
+    }
+
     /// The type of a map of arguments.
     pub(crate) const fn parameters_type(&self) -> TypeId {
         self.parameters

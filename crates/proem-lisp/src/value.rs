@@ -123,6 +123,12 @@ impl Value {
         matches!(self, Self::List(_) | Self::Vector(_) | Self::Stream(_))
     }
 
+    /// Whether it is a map.
+    #[must_use]
+    pub const fn is_map(&self) -> bool {
+        matches!(self, Self::Map(_))
+    }
+
     /// Whether calling it means something: functions, and what looks things up.
     #[must_use]
     pub const fn is_callable(&self) -> bool {

@@ -8,14 +8,16 @@
 mod attempt_end;
 mod command;
 mod http;
+mod model;
 mod recorded_results;
 mod set;
 
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use proem_engine::effect::PolicyHash;
 use proem_engine::policy::{CallRecords, CallRequest, CallRuling, EffectSwitch, Permit, call_key, decide_call};
-use proem_engine::run::{Effect, EffectId, EffectResult, ToolOutcome, ToolPower, ToolUse};
+use proem_engine::run::{Effect, EffectId, EffectResult, ToolLack, ToolOutcome, ToolPower, ToolUse};
 use tokio::sync::{Mutex, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -23,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 use self::attempt_end::AttemptEnd;
 use self::command::call_command;
 use self::http::call_server;
+use self::model::ask_model;
 use self::recorded_results::recorded_result;
 use self::set::{ReadyKind, ReadyTool};
 use crate::driver::Perform;
@@ -30,6 +33,7 @@ use crate::records::{Recording, ToolReport};
 
 pub use self::attempt_end::MAX_RESULT;
 pub use self::http::check_http;
+pub use self::model::{AskedModels, ToolModels};
 pub use self::set::{ToolPlace, ToolSet};
 
 /// How many calls without effects are made at once.
@@ -37,12 +41,28 @@ const AT_ONCE: usize = 16;
 /// How long it is waited before a call is made again: at first, and at most.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
 
+/// Runs the agents that a run's tools call.
+pub trait ChildAgents: core::fmt::Debug + Send + Sync {
+    /// Runs an agent to its end, or goes on with the run that this call began before. `effect` is that of the run that
+    /// calls. Ends soon after `stop` is cancelled.
+    fn call_agent<'c>(
+        &'c self,
+        effect: EffectId,
+        call: &'c ToolUse,
+        stop: &'c CancellationToken,
+    ) -> BoxFuture<'c, ToolOutcome>;
+}
+
 /// Performs the calls of tools of one run.
 #[derive(Debug)]
 pub struct ToolPerformer<'t> {
     tools: &'t ToolSet,
     recording: Option<&'t Recording<'t>>,
     policy: PolicyHash,
+    /// The models that its tools may ask.
+    models: Option<&'t ToolModels<'t>>,
+    /// Runs the agents that its tools call.
+    agents: Option<&'t dyn ChildAgents>,
     at_once: Semaphore,
     /// Held by a call that may change something; who waits gets it in order.
     order: Mutex<()>,
@@ -52,7 +72,29 @@ impl<'t> ToolPerformer<'t> {
     /// The calls of a run with these tools. `recording` is `None` where none is kept.
     #[must_use]
     pub fn new(tools: &'t ToolSet, recording: Option<&'t Recording<'t>>, policy: PolicyHash) -> Self {
-        Self { tools, recording, policy, at_once: Semaphore::new(AT_ONCE), order: Mutex::new(()) }
+        Self {
+            tools,
+            recording,
+            policy,
+            models: None,
+            agents: None,
+            at_once: Semaphore::new(AT_ONCE),
+            order: Mutex::new(()),
+        }
+    }
+
+    /// The same with models that its tools may ask.
+    #[must_use]
+    pub const fn asking(mut self, models: Option<&'t ToolModels<'t>>) -> Self {
+        self.models = models;
+        self
+    }
+
+    /// The same with agents that its tools may call.
+    #[must_use]
+    pub const fn calling(mut self, agents: Option<&'t dyn ChildAgents>) -> Self {
+        self.agents = agents;
+        self
     }
 
     /// Whether what these tools do can be looked up later.
@@ -151,9 +193,9 @@ impl<'t> ToolPerformer<'t> {
         let (mut attempts, mut pause) = (0_u32, PAUSES.0);
         let outcome = loop {
             attempts = attempts.saturating_add(1);
-            let end = attempt(tool, call, &key, stop).await;
+            let end = self.attempt(tool, (effect, call), &key, stop).await;
             let may_repeat = match (&end, tool.definition.power) {
-                (AttemptEnd::Answered(_), _) => false,
+                (AttemptEnd::Answered(_) | AttemptEnd::Lacking(..) | AttemptEnd::OfAgent(_), _) => false,
                 (AttemptEnd::Unbegun(_), _) => true,
                 (AttemptEnd::Refused(_) | AttemptEnd::Doubtful(_), power) => power.is_repeatable(),
             };
@@ -174,6 +216,25 @@ impl<'t> ToolPerformer<'t> {
         outcome
     }
 
+    async fn attempt(
+        &self,
+        tool: &ReadyTool,
+        (effect, call): (EffectId, &ToolUse),
+        key: &str,
+        stop: &CancellationToken,
+    ) -> AttemptEnd {
+        match &tool.kind {
+            ReadyKind::Command(command) => call_command(command, &tool.definition, call, key, stop).await,
+            ReadyKind::Http(server) => call_server(server, &tool.definition, call, key, stop).await,
+            ReadyKind::Recorded(results) => recorded_result(results, call),
+            ReadyKind::Agent => match self.agents {
+                Some(agents) => AttemptEnd::OfAgent(agents.call_agent(effect, call, stop).await),
+                None => AttemptEnd::Lacking(ToolLack::Model, "no agent can be called here".to_owned()),
+            },
+            ReadyKind::Model => ask_model(self.models, &tool.definition, (effect, call), self.recording, stop).await,
+        }
+    }
+
     /// The meaning of the last attempt for the call.
     fn outcome(&self, end: AttemptEnd, power: ToolPower) -> ToolOutcome {
         match end {
@@ -181,19 +242,13 @@ impl<'t> ToolPerformer<'t> {
                 // A credential that a server or a program echoes reaches no program and no record.
                 ToolOutcome::Answered { result: self.tools.without_secrets(result) }
             }
+            AttemptEnd::OfAgent(outcome) => outcome,
+            AttemptEnd::Lacking(lack, message) => ToolOutcome::Unavailable { lack, message },
             AttemptEnd::Doubtful(message) if power != ToolPower::Free => ToolOutcome::Unknown { message },
             AttemptEnd::Unbegun(message) | AttemptEnd::Refused(message) | AttemptEnd::Doubtful(message) => {
                 ToolOutcome::Failed { message }
             }
         }
-    }
-}
-
-async fn attempt(tool: &ReadyTool, call: &ToolUse, key: &str, stop: &CancellationToken) -> AttemptEnd {
-    match &tool.kind {
-        ReadyKind::Command(command) => call_command(command, &tool.definition, call, key, stop).await,
-        ReadyKind::Http(server) => call_server(server, &tool.definition, call, key, stop).await,
-        ReadyKind::Recorded(results) => recorded_result(results, call),
     }
 }
 

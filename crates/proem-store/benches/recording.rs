@@ -86,7 +86,7 @@ fn run_intent(run: u64, texts: Texts, state: Option<usize>) -> Intent {
             contents.iter().map(|text| SectionRow { text: text.hash.clone(), ..row.clone() }).collect();
         call.assembly.texts.clone_from(&contents);
     }
-    intent.snapshot = state.map(|bytes| Snapshot { step: 1, at: Time(1_000), sealed: vec![7; bytes] });
+    intent.snapshot = state.map(|bytes| Snapshot { step: 1, at: Time(1_000), sealed: vec![7; bytes], parts: vec![] });
     intent
 }
 

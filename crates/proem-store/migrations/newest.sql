@@ -131,6 +131,14 @@ CREATE TABLE attempts (
     UNIQUE (run, effect, attempt)
 ) STRICT;
 
+CREATE TABLE callers (
+    run TEXT NOT NULL PRIMARY KEY,
+    project TEXT NOT NULL,
+    actor TEXT NOT NULL,
+    caller TEXT NOT NULL,
+    effect INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE "calls" (
     run TEXT NOT NULL,
     effect INTEGER NOT NULL,
@@ -440,6 +448,16 @@ CREATE TABLE "spend" (
     PRIMARY KEY (day, project, model, endpoint, agent, prompt)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE states (
+    run TEXT NOT NULL,
+    name TEXT NOT NULL,
+    project TEXT NOT NULL,
+    actor TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    sealed BLOB NOT NULL,
+    PRIMARY KEY (run, name)
+) STRICT;
+
 CREATE TABLE steps (
     run TEXT NOT NULL,
     step INTEGER NOT NULL,
@@ -568,6 +586,8 @@ CREATE INDEX actions_open ON actions (project, coalesce(due, deadline), key) WHE
 CREATE INDEX approvals_by_run ON approvals (run);
 
 CREATE INDEX attempts_open ON attempts (epoch) WHERE state = 'open';
+
+CREATE INDEX callers_by_caller ON callers (caller, effect);
 
 CREATE INDEX corrections_by_attempt ON corrections (attempt);
 

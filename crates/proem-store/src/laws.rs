@@ -12,6 +12,7 @@ mod lines;
 mod order;
 mod queue;
 mod samples;
+mod states;
 mod tools;
 mod triage;
 
@@ -43,6 +44,7 @@ pub use self::order::{
 };
 pub use self::queue::{a_beginning_names_the_keys_that_begin_so, a_line_of_the_queue_says_what_its_action_says};
 pub use self::samples::{Backend, LawSamples};
+pub use self::states::{a_started_run_costs_its_caller, a_started_run_names_its_caller, parts_of_states_are_kept_once};
 pub use self::tools::{
     a_tool_call_is_not_made_again, a_tool_call_is_written_before_it_is_made, a_tool_call_keeps_its_outcome,
 };

@@ -28,7 +28,7 @@ pub use self::review::{
     DecisionEffect, EscalationId, EscalationOption, EscalationState, EscalationWithdrawal, NewDecision, NewEscalation,
     NewQuarantine, QuarantineId, QuarantineReview, QuarantineState,
 };
-pub use self::run::{Evaluation, NewRun, NewStep, Numbers, Replayable, RunOutcome, Snapshot};
+pub use self::run::{Evaluation, NewRun, NewStep, Numbers, Replayable, RunCaller, RunOutcome, Snapshot, StatePart};
 pub use self::tool::{NewToolCall, ToolCallState, ToolEnd, ToolIntent, ToolRefusal};
 pub use self::triage::{
     ArtefactEdit, CycleFinish, HandledSignal, NewArtefactVersion, NewSignal, NewTriageProject, SignalIntake,

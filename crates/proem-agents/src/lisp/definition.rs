@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use proem_engine::policy::CallTerms;
-use proem_engine::run::ToolPower;
+use proem_engine::run::{CallLabel, ToolPower};
 use proem_lisp::{Limits, Signature};
 use proem_text::{Audience, Label, Source};
+use serde::{Deserialize, Serialize};
 
 /// An agent, as its file defines it.
 #[derive(Debug, Clone)]
@@ -19,6 +20,9 @@ pub struct AgentDefinition {
     pub signature: Signature,
     /// Inputs that count as written by the user.
     pub trusted_inputs: BTreeSet<String>,
+    /// Untrusted sources of which a model may be shown more than declared types. All that is shown of them labels what
+    /// the model's next programs do.
+    pub shows: BTreeSet<String>,
     /// How long it goes on.
     pub turns: TurnLimits,
     /// How much of data a model is shown.
@@ -29,14 +33,17 @@ pub struct AgentDefinition {
     pub catalogue: BTreeMap<String, Arc<Signature>>,
     /// The tools that its programs may call, by name.
     pub tools: BTreeMap<String, ToolDefinition>,
+    /// The labels of the inputs that another agent passed, by name. None of an agent that a person called.
+    pub passed: BTreeMap<String, Label>,
 }
 
 /// How long an agent goes on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct TurnLimits {
     /// The most turns.
     pub max_turns: u32,
-    /// How many of them correct a result that doesn't fit the signature.
+    /// How many more correct a result that doesn't fit the signature.
     pub retry_turns: u32,
     /// The most seconds of the whole mission.
     pub mission_seconds: u32,
@@ -62,12 +69,14 @@ pub struct PromptLimits {
     pub string_truncate: u32,
     /// Whether the reference of the language is left out.
     pub omit_reference: bool,
+    /// Whether the reference lists every form and function, if there is room.
+    pub full_reference: bool,
 }
 
 /// The numbers of the specification of the program agent.
 impl Default for PromptLimits {
     fn default() -> Self {
-        Self { list_sample: 3, string_truncate: 500, omit_reference: false }
+        Self { list_sample: 3, string_truncate: 500, omit_reference: false, full_reference: false }
     }
 }
 
@@ -115,6 +124,31 @@ pub enum ToolKind {
         /// Its path.
         file: String,
     },
+    /// A question to a model.
+    Model(ModelTool),
+    /// Another agent.
+    Agent {
+        /// Its file, relative to the file of the agent that calls it.
+        file: String,
+    },
+}
+
+/// A question to a model. Its signature says what is asked with and what the answer is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelTool {
+    /// The question.
+    pub prompt: ModelPrompt,
+    /// The model, or the role of one. `None` leaves it to the prompt and the configuration.
+    pub model: Option<String>,
+}
+
+/// The question of a tool that asks a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ModelPrompt {
+    /// A text. `{{name}}` represents a parameter.
+    Text(String),
+    /// A prompt of the book, as `agent/name` or `agent/name@version`, whose inputs are the parameters.
+    Book(String),
 }
 
 impl ToolKind {
@@ -125,6 +159,8 @@ impl ToolKind {
             Self::Command(_) => "command",
             Self::Http(_) => "http",
             Self::Recorded { .. } => "recorded",
+            Self::Model(_) => "model",
+            Self::Agent { .. } => "agent",
         }
     }
 }
@@ -225,6 +261,18 @@ impl AgentDefinition {
         self.tools.iter().find(|(known, _)| is_meant(known)).map(|(known, tool)| (known.as_str(), tool))
     }
 
+    /// Whether the value of its one program is the answer: it has one turn and no tools.
+    #[must_use]
+    pub fn is_single_shot(&self) -> bool {
+        self.turns.max_turns <= 1 && self.tools.is_empty()
+    }
+
+    /// Whether a model may be shown data with this label.
+    #[must_use]
+    pub fn may_show(&self, label: &Label) -> bool {
+        !label.is_secret() && CallLabel::from(label).is_within(&self.shows)
+    }
+
     /// The limits of its programs: those of its file where they are narrower than `configured`.
     #[must_use]
     pub fn narrow_limits(&self, configured: Limits) -> Limits {
@@ -244,11 +292,15 @@ impl AgentDefinition {
         limits
     }
 
-    /// The label that a value for this input gets.
+    /// The label of an input. One that another agent passed counts as written by the user only if it is, whatever the
+    /// file says.
     #[must_use]
     pub fn input_label(&self, name: &str) -> Label {
-        let label =
-            if self.trusted_inputs.contains(name) { Label::trusted() } else { Label::from_source(source("ctx", name)) };
+        let passed = self.passed.get(name).cloned().unwrap_or_else(Label::trusted);
+        let label = match self.trusted_inputs.contains(name) && passed.is_trusted() {
+            true => Label::trusted(),
+            false => Label::from_source(source("ctx", name)).join(&passed),
+        };
         if name.starts_with('_') { label.made_secret() } else { label }
     }
 }
@@ -276,8 +328,8 @@ pub(super) fn source(family: &str, name: &str) -> Source {
     Source::parse(&format!("{family}/{word}")).unwrap_or_else(|| Source::named("unnamed"))
 }
 
-/// The label of a tool's results, as its flags say.
-pub(super) fn result_label(name: &str, is_trusted: bool, audience: Audience) -> Label {
-    let label = if is_trusted { Label::trusted() } else { Label::from_source(source("tool", name)) };
+/// The label of a tool's results, as its flags say. `family` is `tool`, `model` or `agent`.
+pub(super) fn result_label((family, name): (&str, &str), is_trusted: bool, audience: Audience) -> Label {
+    let label = if is_trusted { Label::trusted() } else { Label::from_source(source(family, name)) };
     label.narrowed_to(audience)
 }

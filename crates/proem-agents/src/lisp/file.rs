@@ -12,6 +12,7 @@ use proem_text::Span;
 use toml::de::DeTable;
 
 use super::definition::{AgentDefinition, LIMITS, PromptLimits, TurnLimits};
+use super::prompt::mission_placeholders;
 
 /// The schema of an agent's file.
 pub const AGENT_SCHEMA: &str = include_str!("../../data/agent.schema.json");
@@ -24,10 +25,21 @@ const VERSION: u32 = 1;
 /// The most characters of a name, as providers have it for tools.
 const NAME_CHARACTERS: usize = 64;
 
-const ROOT: [&str; 10] =
-    ["version", "name", "mission", "signature", "trusted_inputs", "turns", "prompt", "limits", "catalogue", "tools"];
+const ROOT: [&str; 11] = [
+    "version",
+    "name",
+    "mission",
+    "signature",
+    "trusted_inputs",
+    "shows",
+    "turns",
+    "prompt",
+    "limits",
+    "catalogue",
+    "tools",
+];
 const TURNS: [&str; 5] = ["max_turns", "retry_turns", "mission_seconds", "max_depth", "turn_budget"];
-const PROMPT: [&str; 3] = ["list_sample", "string_truncate", "omit_reference"];
+const PROMPT: [&str; 4] = ["list_sample", "string_truncate", "omit_reference", "full_reference"];
 
 /// Reads an agent's file. `name` is what messages call it. A name that ends in `.json` means JSON of the same form.
 ///
@@ -74,11 +86,13 @@ impl AgentReader<'_> {
             mission,
             signature: signature?,
             trusted_inputs: Default::default(),
+            shows: self.sources(root.get("shows")),
             turns: self.turns(root),
             prompt: self.prompt(root),
             limits: self.limits(root),
             catalogue: self.catalogue(root),
             tools,
+            passed: BTreeMap::new(),
         };
         Some(self.inputs(root, definition))
     }
@@ -95,10 +109,9 @@ impl AgentReader<'_> {
             }
         }
         let Some(value) = root.get("mission") else { return definition };
-        for part in definition.mission.split("{{").skip(1) {
-            let name = part.split("}}").next().unwrap_or_default().trim();
-            if !known.iter().any(|known| known == name) {
-                let message = format!("the mission has `{{{{{name}}}}}`, which is no parameter of the signature");
+        for path in mission_placeholders(&definition.mission) {
+            if !definition.signature.has_path(path.split('.')) {
+                let message = format!("the mission has `{{{{{path}}}}}`, which is no parameter of the signature");
                 self.reader.problem(message, value.span());
             }
         }
@@ -149,7 +162,7 @@ impl AgentReader<'_> {
         self.reader.only(table, keys);
         let mut numbers = BTreeMap::new();
         for (key, value) in table.iter().filter(|(key, _)| keys.contains(&key.get_ref().as_ref())) {
-            if value.get_ref().is_bool() && key.get_ref() == "omit_reference" {
+            if value.get_ref().is_bool() && key.get_ref().ends_with("_reference") {
                 numbers.insert(key.get_ref().to_string(), u32::from(value.get_ref().as_bool() == Some(true)));
             } else if let Some(number) = self.reader.number(value, u32::MAX) {
                 numbers.insert(key.get_ref().to_string(), number);
@@ -179,6 +192,7 @@ impl AgentReader<'_> {
             list_sample: of("list_sample", usual.list_sample),
             string_truncate: of("string_truncate", usual.string_truncate),
             omit_reference: of("omit_reference", 0) == 1,
+            full_reference: of("full_reference", 0) == 1,
         }
     }
 

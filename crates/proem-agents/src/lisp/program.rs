@@ -12,12 +12,13 @@ use std::sync::Arc;
 
 use proem_engine::effect::PolicyHash;
 use proem_engine::policy::CallRecords;
-use proem_engine::run::{CancelReason, Event, EventKind, Machine, Step, check_answers};
+use proem_engine::run::{CallLabel, CancelReason, Event, EventKind, Machine, Step, check_answers};
 use proem_engine::{Error, ErrorKind};
 use proem_lisp::{
     Inputs, Limits, Outcome, Problem, Program, Reason, SignatureProblem, StateKey, Value, label_secret_fields,
 };
 use proem_text::{Label, Span};
+use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
 
@@ -46,6 +47,25 @@ pub struct ProgramTerms {
     pub records: CallRecords,
     /// The hash of the definitions.
     pub policy: PolicyHash,
+    /// What it shares with other agents.
+    pub shared: SharedTurns,
+}
+
+/// What is left of the budgets that an agent shares with the agents that call it and that it calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SharedTurns {
+    /// The turns that are left.
+    pub turns: u32,
+    /// The level of this agent: 1 if nobody called it.
+    pub depth: u32,
+}
+
+impl SharedTurns {
+    /// Those of an agent that a person called.
+    #[must_use]
+    pub const fn of_person(agent: &AgentDefinition) -> Self {
+        Self { turns: agent.turns.turn_budget, depth: 1 }
+    }
 }
 
 /// The hash of the definitions that a program is held to: the texts of its agent's file and of what that names.
@@ -89,6 +109,31 @@ pub struct ProgramOutcome {
     pub calls: usize,
     /// The label of what it ended with.
     pub label: Label,
+    /// Whether it ended by `return`, and not with the value of its last form.
+    pub is_returned: bool,
+    /// Whether the run ends with it, as a person stopped it or was asked too often.
+    pub is_final: bool,
+    /// The label of its printed text.
+    pub output_label: Label,
+    /// The label of all that decided what it did to the world.
+    pub floor: Label,
+    /// The label of all that came in, on which its fuel and bytes depend.
+    pub work_label: Label,
+    /// How many questions the run has asked by now.
+    pub questions: u32,
+}
+
+/// What one program of an agent's run goes on from.
+#[derive(Debug, Clone)]
+pub struct TurnStart {
+    /// Its input, memory and history, with their labels.
+    pub inputs: Inputs,
+    /// The label of all that its model was shown.
+    pub shown: Label,
+    /// The run's number of its first effect.
+    pub first: u32,
+    /// How many questions the run has asked.
+    pub questions: u32,
 }
 
 /// A program as a run.
@@ -104,13 +149,21 @@ impl ProgramMachine {
     #[must_use]
     pub fn new(terms: ProgramTerms) -> Self {
         let inputs = Inputs {
-            context: labelled_inputs(&terms),
+            context: labelled_inputs(&terms.agent, &terms.context),
             memory: labelled_memory(&terms.memory),
             history: [Value::Nil, Value::Nil, Value::Nil],
             budget: Value::map([]),
         };
+        Self::of_turn(terms, TurnStart { inputs, shown: Label::trusted(), first: 0, questions: 0 })
+    }
+
+    /// A program of an agent's run before its first step: what it does has the label of what its model was shown.
+    #[must_use]
+    pub fn of_turn(terms: ProgramTerms, start: TurnStart) -> Self {
+        let TurnStart { inputs, shown, first, questions } = start;
         let machine = proem_lisp::Machine::new(Arc::clone(&terms.program), inputs, terms.limits);
-        let state = ProgramState::new();
+        let (shown, turns_left) = (CallLabel::from(&shown), terms.shared.turns);
+        let state = ProgramState { next: first, questions, shown, turns_left, ..ProgramState::new() };
         Self { terms, machine, state }
     }
 
@@ -137,6 +190,7 @@ impl ProgramMachine {
     fn advance(&mut self) -> Step<ProgramOutcome> {
         loop {
             let outcome = self.machine.run(u64::MAX);
+            let is_returned = matches!(outcome, Outcome::Return(_));
             self.state.printed.push_str(&self.machine.take_output());
             match outcome {
                 Outcome::CallTools(calls) => {
@@ -148,6 +202,7 @@ impl ProgramMachine {
                 // A run without a bound of its own is stopped by the program's limit alone.
                 Outcome::OutOfFuel => {}
                 Outcome::Done(value) | Outcome::Return(value) => {
+                    self.state.is_returned = is_returned;
                     let problems = self.terms.agent.signature.check_result(&value.without_labels());
                     return self.end(if problems.is_empty() {
                         ProgramEnd::Value(value)
@@ -188,6 +243,7 @@ impl ProgramMachine {
 
     fn end(&mut self, end: ProgramEnd) -> Step<ProgramOutcome> {
         self.state.phase = Phase::Over;
+        let is_problem = matches!(end, ProgramEnd::Problem(_));
         Step::Done(ProgramOutcome {
             end,
             printed: std::mem::take(&mut self.state.printed),
@@ -195,7 +251,17 @@ impl ProgramMachine {
             bytes: self.machine.bytes_used(),
             memory: self.machine.memory().clone(),
             calls: self.machine.tool_calls(),
-            label: self.machine.end_label(),
+            // Whether a tool fails is up to it.
+            label: match is_problem {
+                true => self.machine.end_label().join(&self.state.failed.to_label()),
+                false => self.machine.end_label(),
+            },
+            is_returned: self.state.is_returned,
+            is_final: self.state.is_stopped,
+            output_label: self.machine.output_label(),
+            floor: self.machine.floor(),
+            work_label: self.machine.work_label(),
+            questions: self.state.questions,
         })
     }
 
@@ -204,6 +270,7 @@ impl ProgramMachine {
         let waiting = self.state.calls.iter().find(|call| !matches!(call.stage, CallStage::Answered { .. }));
         let place = waiting.and_then(|call| self.machine.call_place(call.call_id()));
         let problem = Problem::new(reason, place.unwrap_or(Span::new(0, 0)), message);
+        self.state.is_stopped = true;
         self.end(ProgramEnd::Problem(problem))
     }
 }
@@ -242,16 +309,16 @@ impl Machine for ProgramMachine {
 }
 
 /// The inputs, each with its label; what is in a field that begins with `_` is secret.
-fn labelled_inputs(terms: &ProgramTerms) -> Value {
-    let labelled = terms.context.entries().map(|(key, value)| {
-        let label = terms.agent.input_label(key.as_str().unwrap_or_default());
+pub(super) fn labelled_inputs(agent: &AgentDefinition, context: &Value) -> Value {
+    let labelled = context.entries().map(|(key, value)| {
+        let label = agent.input_label(key.as_str().unwrap_or_default());
         (key.clone(), value.clone().labelled(&label))
     });
     label_secret_fields(Value::map(labelled))
 }
 
 /// The memory, its names included. Its file has the labels that were kept, but others may have written into it since.
-fn labelled_memory(memory: &Value) -> Value {
+pub(super) fn labelled_memory(memory: &Value) -> Value {
     let label = Label::from_source(source("memory", "kept"));
     let entries = memory.unlabelled().entries();
     let entries = entries.map(|(key, value)| (key.clone(), value.clone().labelled(&label)));

@@ -7,7 +7,9 @@
 
 use std::sync::Arc;
 
-use proem_agents::lisp::{ProgramEnd, ProgramMachine, ProgramOutcome, ProgramTerms, parse_agent, policy_hash};
+use proem_agents::lisp::{
+    ProgramEnd, ProgramMachine, ProgramOutcome, ProgramTerms, SharedTurns, parse_agent, policy_hash,
+};
 use proem_engine::policy::CallRecords;
 use proem_engine::run::{
     Effect, EffectId, EffectResult, Event, EventKind, Machine, Question, QuestionAnswer, Step, Time, ToolOutcome,
@@ -50,6 +52,7 @@ fn terms(program: &str, input: &str) -> ProgramTerms {
     let signatures = agent.tools.iter().map(|(name, tool)| (name.clone(), Arc::clone(&tool.signature))).collect();
     let names = Names { tools: Some(agent.tools.keys().cloned().collect()), signatures, ..Names::default() };
     ProgramTerms {
+        shared: SharedTurns::of_person(&agent),
         agent: Arc::new(agent),
         program: Arc::new(resolve_source(program, &names, &limits).unwrap()),
         context: read_json(input, &mut Meter::new(limits)).unwrap(),

@@ -276,6 +276,11 @@ impl ModelAccess {
         self
     }
 
+    /// The same access for calls that another access books: under its caps.
+    pub(crate) fn book_with(&mut self, other: &Self) {
+        self.caps.clone_from(&other.caps);
+    }
+
     /// The model as it is known by now, and what a record keeps of what was learned of it.
     pub(crate) fn known_model(&self) -> (Model, ModelLesson) {
         let (mut model, lesson) = (self.asked.model.clone(), self.lessons.of(&self.asked.model.name));
@@ -380,13 +385,28 @@ impl ModelAccess {
         most: Option<NanoDollars>,
         notes: &mut Vec<Note>,
     ) -> Result<Booking, Error> {
+        self.book_beside(project, record, (most, &[]), notes).await
+    }
+
+    /// The same for runs that use other credentials beside those of their endpoints, which are no more written down.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::book`].
+    pub async fn book_beside(
+        &self,
+        project: &OpenProject,
+        record: RecordChoice,
+        (most, others): (Option<NanoDollars>, &[Secret]),
+        notes: &mut Vec<Note>,
+    ) -> Result<Booking, Error> {
         if matches!(self.carriage, Carriage::Cassettes(_) | Carriage::Nobody) {
             return Ok(Booking::Unsent);
         }
         let mut caps = agent_caps(project, &self.agent)?;
         caps.extend(most.map(records::run_cap));
-        let asking =
-            CallTerms { ledger: Ledger { caps, priced: self.priced() }, secrets: secrets(&self.asked, &self.also) };
+        let secrets = [secrets(&self.asked, &self.also), others.to_vec()].concat();
+        let asking = CallTerms { ledger: Ledger { caps, priced: self.priced() }, secrets };
         Ok(match OpenRecords::begin(project, record, Some(asking)).await?.collect(notes) {
             Some(records) => Booking::Recorded(Box::new(records)),
             None => Booking::Unrecorded(Unbudgeted::of_agent(&project.config.budget, &self.agent, most)?),

@@ -9,14 +9,17 @@ use proem_runtime::driver::{CallPerformer, DriveEnd, DriveStart, NullJournal, Pe
 use proem_runtime::records::{
     DriveContext, Recording, ResumableRun, ResumeIdentity, ResumeRequest, Start, drive_to_the_end, resumable, resume,
 };
+use proem_runtime::tools::{AskedModels, ChildAgents, ToolModels};
 use proem_store::query::RunDetail;
+use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::{AgentRun, EarlierAttempts, EndedRun, ReadBack, RunResult, Today};
+use super::{AgentRun, EarlierAttempts, EndedRun, ReadBack, RunResult, Today, WorldParts};
 use crate::calling;
 use crate::error::Error;
 use crate::guarding::GuardFiles;
+use crate::lisp::children::{answering_children, question_channel};
 use crate::message::{Message, Note};
 use crate::project::OpenProject;
 use crate::records;
@@ -44,24 +47,41 @@ where
     let from = DriveStart::Event(EventKind::Started);
     let kept = booking.records().map(OpenRecords::kept);
     let Some(kept) = &kept else {
-        let calls = call_performer(run, place, booking, None)?;
+        let (calls, models) = (call_performer(run, place, booking, None)?, run.tool_models(booking, None)?);
         let end = {
-            let world = run.world(&calls)?;
+            let (models, agents, recording) = (models.as_ref(), None, None);
+            let world = run.world(WorldParts { calls: &calls, models, agents, recording })?;
             drive_unrecorded(&mut machine, from, &world, &bounds, async |asked| ask("", asked).await).await?
         };
-        let ended = EndedRun { end, traces: calls.into_made(), earlier: EarlierAttempts::default(), began };
+        let (earlier, asked) = (EarlierAttempts::default(), asked_by_tools(models.as_ref()));
+        let ended = EndedRun { end, traces: calls.into_made(), asked, earlier, began };
         return Ok(run.finish(ended, None).await?);
     };
-    let recording = Recording::new(kept, &run.start(OpenRecords::id()?));
+    let (id, caller) = match run.starting_call() {
+        Some((id, caller)) => (id, Some(caller)),
+        None => (OpenRecords::id()?, None),
+    };
+    let recording = Recording::new(kept, &run.start(id)).called_by(caller);
     let calls = call_performer(run, place, booking, Some(&recording))?;
+    let models = run.tool_models(booking, Some(&recording))?;
+    let (sender, questions) = question_channel();
+    let children = run.called_agents().map(|agents| agents.of_run(recording.id(), sender));
     let end = {
-        let world = run.world(&calls)?;
+        let agents = children.as_ref().map(|children| children as &dyn ChildAgents);
+        let tied = WorldParts { calls: &calls, models: models.as_ref(), agents, recording: Some(&recording) };
+        let (world, ask) = (run.world(tied)?, Mutex::new(ask));
         let id = recording.id().short().to_owned();
         let context = DriveContext { world: &world, bounds: &bounds, recording: &recording };
-        drive_to_the_end(&mut machine, from, context, async |asked: &[Question]| ask(&id, asked).await).await?
+        let asking = async |asked: &[Question]| (ask.lock().await)(&id, asked).await;
+        answering_children(drive_to_the_end(&mut machine, from, context, asking), questions, &ask).await?
     };
-    let ended = EndedRun { end, traces: calls.into_made(), earlier: EarlierAttempts::default(), began };
+    let (earlier, asked) = (EarlierAttempts::default(), asked_by_tools(models.as_ref()));
+    let ended = EndedRun { end, traces: calls.into_made(), asked, earlier, began };
     Ok(run.finish(ended, Some(&recording)).await?)
+}
+
+fn asked_by_tools(models: Option<&ToolModels<'_>>) -> AskedModels {
+    models.map(ToolModels::take_asked).unwrap_or_default()
 }
 
 /// Drives a run of which nothing is kept.
@@ -157,8 +177,9 @@ impl Resumption {
     ///
     /// If they can't be kept.
     pub async fn begin(&mut self, project: &OpenProject, notes: &mut Vec<Note>) -> Result<(), Error> {
-        let most = self.run.most();
-        let booking = self.booking.insert(self.run.access().book(project, RecordChoice::Needed, most, notes).await?);
+        let most = (self.run.most(), self.run.secrets());
+        let booked = self.run.access().book_beside(project, RecordChoice::Needed, (most.0, &most.1), notes).await?;
+        let booking = self.booking.insert(booked);
         if let Some(records) = booking.records() {
             self.run.consult(records, project).await?;
         }
@@ -176,7 +197,7 @@ impl Resumption {
         &self,
         project: &OpenProject,
         way: ResumeIdentity,
-        mut ask: impl AsyncFnMut(&str, &[Question]) -> Result<Vec<QuestionAnswer>, E>,
+        ask: impl AsyncFnMut(&str, &[Question]) -> Result<Vec<QuestionAnswer>, E>,
         stop: &CancellationToken,
     ) -> Result<RunResult, E>
     where
@@ -201,14 +222,20 @@ impl Resumption {
         let start = Start { parent, line: old.line, steps: resumed.step, ..run.start(id) };
         let recording = Recording::new(&kept, &start);
         let calls = call_performer(run, old.line.unwrap_or(1), booking, Some(&recording))?;
+        let models = run.tool_models(booking, Some(&recording))?;
+        let (sender, questions) = question_channel();
+        let children = run.called_agents().map(|agents| agents.of_run(recording.id(), sender));
         let end = {
-            let (world, bounds) = (run.world(&calls)?, run_bounds(run, stop));
+            let agents = children.as_ref().map(|children| children as &dyn ChildAgents);
+            let tied = WorldParts { calls: &calls, models: models.as_ref(), agents, recording: Some(&recording) };
+            let (world, bounds, ask) = (run.world(tied)?, run_bounds(run, stop), Mutex::new(ask));
             let id = recording.id().short().to_owned();
-            let ask = async |asked: &[Question]| ask(&id, asked).await;
+            let asking = async |asked: &[Question]| (ask.lock().await)(&id, asked).await;
             let context = DriveContext { world: &world, bounds: &bounds, recording: &recording };
-            resumed.to_the_end(&mut machine, context, ask).await?
+            answering_children(resumed.to_the_end(&mut machine, context, asking), questions, &ask).await?
         };
-        let ended = EndedRun { end, traces: calls.into_made(), earlier: earlier_attempts(&resumed, way), began };
+        let (earlier, asked) = (earlier_attempts(&resumed, way), asked_by_tools(models.as_ref()));
+        let ended = EndedRun { end, traces: calls.into_made(), asked, earlier, began };
         Ok(run.finish(ended, Some(&recording)).await?)
     }
 

@@ -1,12 +1,13 @@
-//! `[lisp]`: the limits of programs.
+//! `[lisp]`: the limits of programs, and who writes them for program agents.
 
+use proem_agents::lisp::TurnLimits;
 use proem_lisp::Limits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The keys of `[lisp]`: how much one program may do. A program that reaches a limit ends with a message that
-/// names its key.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// The keys of `[lisp]`: how much one program may do, and how much a program agent. A program that reaches a limit ends
+/// with a message that names its key.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LispFile {
     /// Bytes of the source; without it, 262,144.
@@ -33,6 +34,18 @@ pub struct LispFile {
     pub parallel_branches: Option<u64>,
     /// Bytes of the memory that a program leaves; without it, 1,048,576.
     pub memory_bytes: Option<u64>,
+    /// The model or role that writes the programs of `proem lisp agent`; without it, what the prompt says, `large`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The most turns of a program agent, whatever its file says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_turns: Option<u32>,
+    /// The most seconds of its mission, whatever its file says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mission_seconds: Option<u32>,
+    /// The most turns of it and the agents that it calls, whatever its file says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turn_budget: Option<u32>,
 }
 
 impl LispFile {
@@ -56,9 +69,30 @@ impl LispFile {
         ]
     }
 
+    /// Each key of a program agent's turns with its value here, which only narrows what its file says.
+    pub(crate) fn turn_keys(&mut self) -> [(&'static str, &mut Option<u32>); 3] {
+        [
+            ("max_turns", &mut self.max_turns),
+            ("mission_seconds", &mut self.mission_seconds),
+            ("turn_budget", &mut self.turn_budget),
+        ]
+    }
+
+    /// The turns of an agent's file as far as they are permitted here.
+    #[must_use]
+    pub fn narrow_turns(&self, turns: TurnLimits) -> TurnLimits {
+        let least = |own: u32, most: Option<u32>| most.map_or(own, |most| own.min(most));
+        TurnLimits {
+            max_turns: least(turns.max_turns, self.max_turns),
+            mission_seconds: least(turns.mission_seconds, self.mission_seconds),
+            turn_budget: least(turns.turn_budget, self.turn_budget),
+            ..turns
+        }
+    }
+
     /// The limits that hold.
     #[must_use]
-    pub fn limits(self) -> Limits {
+    pub fn limits(&self) -> Limits {
         let usual = Limits::default();
         let size = |set: Option<u64>, usual: usize| set.map_or(usual, |n| usize::try_from(n).unwrap_or(usize::MAX));
         Limits {

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use proem_agents::lisp::{AgentDefinition, MAX_AGENT_FILE, ToolKind, parse_agent, policy_hash};
 use proem_engine::effect::PolicyHash;
 use proem_guard::show;
+use proem_lisp::Signature;
 use proem_llm::secret::Secret;
 use proem_runtime::Environment;
 use proem_runtime::files::{self, FileContent};
@@ -25,6 +26,8 @@ use crate::trust::{MAX_FILE_BYTES, sha256_hex};
 pub const AGENTS: &str = ".proem/agents";
 /// How the names of agents' files end.
 const ENDINGS: [&str; 2] = [".agent.toml", ".agent.json"];
+/// The most levels of agents that call agents, that of the first included.
+const MAX_DEPTH: usize = 3;
 /// The most agents of a project that are looked at.
 const MAX_AGENTS: usize = 200;
 
@@ -39,6 +42,8 @@ pub struct LoadedAgent {
     pub text: String,
     /// The texts of the files that its tools answer with, by the name of the tool.
     pub results: BTreeMap<String, String>,
+    /// The files of the agents that its tools call, by the name of the tool.
+    pub agents: BTreeMap<String, PathBuf>,
     /// The hash of all that decides what its tools do.
     pub policy: PolicyHash,
 }
@@ -98,7 +103,11 @@ fn project_files(agent: &AgentDefinition, file: &Path, root: &Path) -> BTreeSet<
                 let beside = file.parent().unwrap_or(Path::new("")).join(results);
                 named.extend(file_of_project(&beside, root));
             }
-            ToolKind::Http(_) => {}
+            ToolKind::Agent { file: other } => {
+                let beside = file.parent().unwrap_or(Path::new("")).join(other);
+                named.extend(file_of_project(&beside, root));
+            }
+            ToolKind::Http(_) | ToolKind::Model(_) => {}
         }
     }
     named
@@ -161,12 +170,79 @@ pub fn read_agent(path: &Path) -> Result<LoadedAgent, Error> {
                 })?;
                 results.insert(tool.clone(), text);
             }
-            ToolKind::Command(_) => {}
+            ToolKind::Command(_) | ToolKind::Model(_) | ToolKind::Agent { .. } => {}
         }
     }
+    let called = CalledAgents::read(path, &definition)?;
     let texts: Vec<&str> = std::iter::once(text.as_str()).chain(results.values().map(String::as_str)).collect();
-    let policy = policy_hash(&texts);
-    Ok(LoadedAgent { path: path.to_path_buf(), definition, text, results, policy })
+    let policy = called.policy(&texts);
+    Ok(LoadedAgent { path: path.to_path_buf(), definition, text, results, agents: called.files, policy })
+}
+
+/// The agents that an agent's tools call, and those that these call.
+struct CalledAgents {
+    /// The files that the agent's own tools name, by the name of the tool.
+    files: BTreeMap<String, PathBuf>,
+    /// The texts of all of them, in the order in which they are met.
+    texts: Vec<String>,
+}
+
+impl CalledAgents {
+    /// Reads them all.
+    fn read(path: &Path, definition: &AgentDefinition) -> Result<Self, Error> {
+        let mut called = Self { files: BTreeMap::new(), texts: Vec::new() };
+        called.files = called.read_below(definition, &mut vec![path.to_path_buf()])?;
+        Ok(called)
+    }
+
+    /// Reads those of one agent. `line` leads from the first one to it.
+    fn read_below(
+        &mut self,
+        definition: &AgentDefinition,
+        line: &mut Vec<PathBuf>,
+    ) -> Result<BTreeMap<String, PathBuf>, Error> {
+        let mut files = BTreeMap::new();
+        for (name, tool) in &definition.tools {
+            let ToolKind::Agent { file } = &tool.kind else { continue };
+            let refused = |why: String| {
+                let whose = line.last().map(|path| path.display().to_string()).unwrap_or_default();
+                Error::invalid(format!("tool `{name}` of `{}`: {why}", show::terminal_str(&whose)))
+            };
+            let path = line.last().and_then(|path| path.parent()).unwrap_or(Path::new("")).join(file);
+            let shown = show::terminal_str(&path.display().to_string()).into_string();
+            let text = files::read_text(&path, MAX_AGENT_FILE)
+                .map_err(|error| refused(format!("could not read the agent `{shown}`: {error}")))?;
+            let own = |path: &PathBuf| std::fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+            if line.iter().any(|above| own(above) == own(&path)) {
+                return Err(refused(format!("it calls `{shown}`, which calls it in turn; agents can't go in circles")));
+            }
+            if line.len() >= MAX_DEPTH {
+                return Err(refused(format!("agents call agents on more than {MAX_DEPTH} levels")));
+            }
+            let agent = parse_agent(&path.display().to_string(), &text)?;
+            let (wanted, found) = (form_of(&tool.signature), form_of(&agent.signature));
+            if wanted != found {
+                return Err(refused(format!("its signature is {wanted}, and that of `{shown}` is {found}")));
+            }
+            line.push(path.clone());
+            self.read_below(&agent, line)?;
+            line.pop();
+            self.texts.push(text);
+            files.insert(name.clone(), path);
+        }
+        Ok(files)
+    }
+
+    /// The hash of an agent's own texts and of those of the agents that it calls.
+    fn policy(&self, own: &[&str]) -> PolicyHash {
+        policy_hash(&[own.to_vec(), self.texts.iter().map(String::as_str).collect()].concat())
+    }
+}
+
+/// A signature without its name.
+fn form_of(signature: &Signature) -> String {
+    let text = signature.to_string();
+    text.find('(').and_then(|at| text.get(at..)).unwrap_or(&text).to_owned()
 }
 
 /// An agent that may be run: one of the project's own only as this user trusts it.
@@ -204,6 +280,11 @@ pub fn load_agent(project: &OpenProject, path: &Path) -> Result<LoadedAgent, Err
         texts.push(text);
     }
     texts.extend(agent.results.values().cloned());
+    texts.extend(CalledAgents::read(path, &agent.definition)?.texts);
+    for called in agent.agents.values() {
+        // Before anything is asked: it counts only as this user trusts it, with what its own tools run.
+        load_agent(project, called)?;
+    }
     // The scripts of a tool decide its effects, as its definition does.
     agent.policy = policy_hash(&texts.iter().map(String::as_str).collect::<Vec<_>>());
     Ok(agent)
@@ -239,7 +320,7 @@ fn named_secrets(agent: &AgentDefinition) -> BTreeSet<String> {
         match kind {
             ToolKind::Command(command) => command.secrets.values().cloned().collect(),
             ToolKind::Http(http) => http.credential.iter().cloned().collect(),
-            ToolKind::Recorded { .. } => Vec::new(),
+            ToolKind::Recorded { .. } | ToolKind::Model(_) | ToolKind::Agent { .. } => Vec::new(),
         }
     };
     agent.tools.values().flat_map(|tool| of_tool(&tool.kind)).collect()

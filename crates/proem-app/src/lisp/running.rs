@@ -8,9 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use proem_agents::lisp::{
-    AgentDefinition, ProgramEnd as MachineEnd, ProgramMachine, ProgramOutcome, ProgramTerms, parse_agent,
+    AgentDefinition, ProgramEnd as MachineEnd, ProgramMachine, ProgramOutcome, ProgramTerms, SharedTurns, parse_agent,
+    policy_hash,
 };
 use proem_engine::assembly::PromptId;
+use proem_engine::call::NanoDollars;
 use proem_engine::ledger::Pricing;
 use proem_engine::ordered_json::OrderedJson;
 use proem_engine::policy::CallRecords;
@@ -25,25 +27,31 @@ use proem_runtime::records::{
     DriveContext, Ledger, Recording, ReplayReport, ResumeIdentity, ResumeRequest, RunEnd, Start, drive_to_the_end,
     replay, resumable, resume,
 };
-use proem_runtime::tools::{ToolPerformer, ToolSet};
+use proem_runtime::tools::{ChildAgents, ToolModels, ToolPerformer, ToolSet};
 use proem_store::Store;
 use proem_store::query::RunDetail;
 use proem_store::record::{Numbers, RunId, content_hash};
 use proem_text::hex;
 use serde_json::{Value as Json, json};
+use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::agent::{LoadedAgent, load_agent, ready_tools};
+use super::children::{CalledAgents, answering_children, question_channel};
 use super::files::{MemoryFile, read_memory_text};
+use super::models::AgentModels;
 use super::{CheckedProgram, DelimiterRepair, LispSession, LispSource};
+use crate::agents::base::run_numbers;
 use crate::agents::basis::RecordedTexts;
 use crate::agents::running::drive_unrecorded;
 use crate::error::Error;
-use crate::message::Note;
+use crate::message::{Note, NoteKind};
 use crate::project::OpenProject;
 use crate::records;
+use crate::records::booking::Booking;
 use crate::records::writing::{CallTerms, OpenRecords, RecordChoice};
+use crate::run::options::Carriage;
 use crate::when;
 
 /// The kind of these runs in the records. It is stored, so it never changes.
@@ -51,12 +59,12 @@ pub const KIND: &str = "program";
 
 /// The names of a run's files.
 const PROGRAM: &str = "program.clj";
-const INPUT: &str = "input.json";
-const MEMORY: &str = "memory.clj";
+pub(super) const INPUT: &str = "input.json";
+pub(super) const MEMORY: &str = "memory.clj";
 /// The setting with the path of the file that keeps the memory.
 const MEMORY_FILE: &str = "memory";
 /// The folder of what tools answer with.
-const RESULTS: &str = "results/";
+pub(super) const RESULTS: &str = "results/";
 
 /// A program with all that it runs with.
 #[derive(Debug)]
@@ -71,6 +79,12 @@ pub struct ProgramJob {
     prompt: PromptId,
     /// Whether an input must stay hidden.
     has_hidden: bool,
+    /// The models that its tools ask.
+    models: Option<AgentModels>,
+    /// The agents that its tools call.
+    agents: Option<CalledAgents>,
+    /// The most that a run may cost by its caller's word.
+    most: Option<NanoDollars>,
 }
 
 /// The report of a program's run.
@@ -91,12 +105,20 @@ impl ProgramJob {
     ///
     /// All that its tools lack, or if the session's values can't be written down.
     pub fn new(
-        project: &OpenProject,
-        agent: LoadedAgent,
+        project: &mut OpenProject,
+        mut agent: LoadedAgent,
         session: &LispSession,
         checked: &CheckedProgram,
+        most: Option<NanoDollars>,
     ) -> Result<Self, Error> {
         let (tools, secrets) = ready_tools(project, &agent)?;
+        let agents =
+            CalledAgents::of(project, &agent, &Carriage::Network).map(|agents| CalledAgents { most, ..agents });
+        let models = AgentModels::new(&agent.definition, &Carriage::Network, project)?;
+        if let Some(models) = &models {
+            let own = hex::encode_hex(agent.policy.0);
+            agent.policy = policy_hash(&[vec![own.as_str()], models.closures()].concat());
+        }
         let key = StateKey::new(installation_key(&project.places.key())?.seal("state of a program", b""));
         let terms = ProgramTerms {
             agent: Arc::new(agent.definition.clone()),
@@ -107,6 +129,7 @@ impl ProgramJob {
             key,
             records: CallRecords::Content,
             policy: agent.policy,
+            shared: SharedTurns::of_person(&agent.definition),
         };
         let unwritten = |fault: proem_lisp::Fault| Error::invalid(fault.message().to_owned());
         let meter = || Meter::new(session.limits);
@@ -135,10 +158,11 @@ impl ProgramJob {
             "agent": path,
             "program": checked.source.given.name,
             "fuel": session.limits.fuel,
+            "most": most,
             "proem": env!("CARGO_PKG_VERSION"),
             "versions": Versions::TODAY,
         });
-        Ok(Self { agent, tools, secrets, terms, files, settings, inputs, prompt, has_hidden })
+        Ok(Self { agent, tools, secrets, terms, files, settings, inputs, prompt, has_hidden, models, agents, most })
     }
 
     /// Names the file that keeps the memory, so that a run which is resumed can write it.
@@ -151,14 +175,15 @@ impl ProgramJob {
     }
 
     fn start<'s>(&'s self, id: RunId, policy: &'s str) -> Start<'s> {
+        let access = self.models.as_ref().map(|models| &models.access);
         Start {
             id,
             parent: None,
             kind: KIND,
             prompt: &self.prompt,
-            role: "",
-            model: "",
-            endpoint: "",
+            role: access.map_or("", |access| &access.role),
+            model: access.map_or("", |access| &access.asked.model.name),
+            endpoint: access.map_or("", |access| &access.asked.endpoint.name),
             line: None,
             files: &self.files,
             inputs: &self.inputs,
@@ -177,17 +202,25 @@ impl ProgramJob {
     }
 
     /// Opens the records; where none can be kept, a program without effects runs all the same.
-    async fn records(
-        &self,
-        project: &OpenProject,
-        choice: RecordChoice,
-        notes: &mut Vec<Note>,
-    ) -> Result<Option<OpenRecords>, Error> {
+    async fn book(&self, project: &OpenProject, choice: RecordChoice, notes: &mut Vec<Note>) -> Result<Booking, Error> {
+        if let Some(models) = &self.models {
+            return models.access.book_beside(project, choice, (self.most, &self.secrets), notes).await;
+        }
         let ledger = Ledger { caps: Vec::new(), priced: Pricing::Free };
         let terms = CallTerms { ledger, secrets: self.secrets.clone() };
         let needs_records = self.has_effects() || !self.secrets.is_empty() || choice == RecordChoice::Needed;
         let opened = OpenRecords::begin(project, choice, needs_records.then_some(terms)).await?;
-        Ok(opened.collect(notes))
+        // Without records and without a model, nothing is sent that would have to be booked.
+        Ok(opened.collect(notes).map_or(Booking::Unsent, |records| Booking::Recorded(Box::new(records))))
+    }
+
+    /// The models for one run.
+    fn models<'m>(
+        &'m self,
+        booking: &Booking,
+        recording: Option<&'m Recording<'_>>,
+    ) -> Result<Option<ToolModels<'m>>, Error> {
+        self.models.as_ref().map(|models| models.of_run(booking, recording)).transpose()
     }
 
     /// Runs the program to its end. `ask` puts its questions to a person. An answer without an option is nobody's.
@@ -197,61 +230,79 @@ impl ProgramJob {
     ///
     /// If the records can't be kept, and those of `ask`.
     pub async fn run(
-        mut self,
+        self,
         project: &OpenProject,
         choice: RecordChoice,
         mut ask: impl AsyncFnMut(&str, &[Question]) -> Result<Vec<QuestionAnswer>, Error>,
         (stop, notes): (&CancellationToken, &mut Vec<Note>),
     ) -> Result<ProgramReport, Error> {
-        let opened = self.records(project, choice, notes).await?;
+        let booking = self.book(project, choice, notes).await?;
         let (began, policy, bounds) = (Instant::now(), hex::encode_hex(self.agent.policy.0), bounds(stop));
-        let kept = opened.as_ref().map(OpenRecords::kept);
-        let Some(kept) = &kept else {
-            self.terms.records = CallRecords::Missing;
-            let world = ToolPerformer::new(&self.tools, None, self.agent.policy);
-            let mut machine = ProgramMachine::new(self.terms.clone());
-            let ask = async |asked: &[Question]| ask("", asked).await;
-            let outcome =
-                drive_unrecorded(&mut machine, DriveStart::Event(EventKind::Started), &world, &bounds, ask).await?;
-            return Ok(ProgramReport { run: None, trouble: None, outcome });
-        };
-        let recording = Recording::new(kept, &self.start(OpenRecords::id()?, &policy));
-        if self.has_hidden {
-            recording.note_hidden();
-        }
-        if !recording.keeps_content() {
-            self.terms.records = CallRecords::Missing;
-        }
-        let world = ToolPerformer::new(&self.tools, Some(&recording), self.agent.policy);
-        let mut machine = ProgramMachine::new(self.terms.clone());
-        let id = recording.id().short().to_owned();
-        let context = DriveContext { world: &world, bounds: &bounds, recording: &recording };
         let from = DriveStart::Event(EventKind::Started);
-        let asking = async |asked: &[Question]| ask(&id, asked).await;
-        let outcome = drive_to_the_end(&mut machine, from, context, asking).await;
-        let report = match outcome {
-            Ok(outcome) => Ok(self.finish(outcome, &recording, began).await),
-            Err(error) => Err(error),
+        let report = async {
+            let kept = booking.records().map(OpenRecords::kept);
+            let Some(kept) = &kept else {
+                let terms = ProgramTerms { records: CallRecords::Missing, ..self.terms.clone() };
+                let models = self.models(&booking, None)?;
+                let world = ToolPerformer::new(&self.tools, None, self.agent.policy).asking(models.as_ref());
+                let mut machine = ProgramMachine::new(terms);
+                let ask = async |asked: &[Question]| ask("", asked).await;
+                let outcome = drive_unrecorded(&mut machine, from, &world, &bounds, ask).await?;
+                notes.extend(guard_notes(models.as_ref().map(ToolModels::take_asked).unwrap_or_default().noted));
+                return Ok(ProgramReport { run: None, trouble: None, outcome });
+            };
+            let recording = Recording::new(kept, &self.start(OpenRecords::id()?, &policy));
+            if self.has_hidden {
+                recording.note_hidden();
+            }
+            let records = if recording.keeps_content() { CallRecords::Content } else { CallRecords::Missing };
+            let models = self.models(&booking, Some(&recording))?;
+            let (sender, questions) = question_channel();
+            let children = self.agents.as_ref().map(|agents| agents.of_run(recording.id(), sender));
+            let world = ToolPerformer::new(&self.tools, Some(&recording), self.agent.policy)
+                .asking(models.as_ref())
+                .calling(children.as_ref().map(|children| children as &dyn ChildAgents));
+            let mut machine = ProgramMachine::new(ProgramTerms { records, ..self.terms.clone() });
+            let id = recording.id().short().to_owned();
+            let context = DriveContext { world: &world, bounds: &bounds, recording: &recording };
+            let ask = Mutex::new(ask);
+            let asking = async |asked: &[Question]| (ask.lock().await)(&id, asked).await;
+            let drive = drive_to_the_end(&mut machine, from, context, asking);
+            let outcome = answering_children(drive, questions, &ask).await?;
+            Ok(self.finish(outcome, (&recording, models.as_ref()), began, notes).await)
         };
-        if let Some(opened) = opened {
-            notes.extend(opened.end().await);
-        }
+        let report = report.await;
+        notes.extend(self.models.iter().flat_map(|models| models.access.take_news()));
+        notes.extend(booking.end().await);
         report
     }
 
     /// Writes the end of a run into its record.
-    async fn finish(&self, outcome: ProgramOutcome, recording: &Recording<'_>, began: Instant) -> ProgramReport {
-        let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    async fn finish(
+        &self,
+        outcome: ProgramOutcome,
+        (recording, models): (&Recording<'_>, Option<&ToolModels<'_>>),
+        began: Instant,
+        notes: &mut Vec<Note>,
+    ) -> ProgramReport {
+        let asked = models.map(ToolModels::take_asked).unwrap_or_default();
+        notes.extend(guard_notes(asked.noted));
+        let counted = run_numbers(&asked.attempts.iter().collect::<Vec<_>>(), began);
         let end = RunEnd {
             at: when::time_now(),
-            outcome: recorded_end(&outcome, &self.terms),
+            outcome: RunEndOutcome { attempts: asked.attempts, ..recorded_end(&outcome, &self.terms) },
             assembly: None,
-            numbers: Numbers { took_ms: Some(took), ..Numbers::default() },
+            numbers: Numbers { embedding_calls: None, ..counted },
             evaluations: Vec::new(),
         };
         recording.finish(end).await;
         ProgramReport { run: Some(recording.id().clone()), trouble: recording.trouble(), outcome }
     }
+}
+
+/// What the guard did to texts that models were asked with.
+fn guard_notes(noted: Vec<String>) -> impl Iterator<Item = Note> {
+    noted.into_iter().map(|words| Note::new(NoteKind::Guard, format!("guard: {words}")))
 }
 
 fn bounds(stop: &CancellationToken) -> RunBounds {
@@ -260,7 +311,7 @@ fn bounds(stop: &CancellationToken) -> RunBounds {
 }
 
 /// The name of an agent's file in a record, which says how it is written.
-fn agent_file(path: &std::path::Path) -> String {
+pub(super) fn agent_file(path: &std::path::Path) -> String {
     let is_json = path.extension().is_some_and(|ending| ending == "json");
     if is_json { "agent.json".to_owned() } else { "agent.toml".to_owned() }
 }
@@ -308,7 +359,7 @@ pub async fn read_back(store: &Store, project: &OpenProject, detail: &RunDetail)
     let toml = texts.files.contains_key("agent.toml");
     let name = if toml { "agent.toml" } else { "agent.json" };
     let definition = parse_agent(name, &text(name)?)?;
-    let mut configured = project.config.lisp;
+    let mut configured = project.config.lisp.clone();
     configured.fuel = detail.settings.get("fuel").and_then(Json::as_u64).or(configured.fuel);
     let limits = definition.narrow_limits(configured.limits());
     let mut meter = Meter::new(limits);
@@ -345,7 +396,7 @@ impl ResumedProgram {
     /// # Errors
     ///
     /// If they are not, or this user doesn't trust them.
-    pub async fn new(project: &OpenProject, detail: RunDetail, notes: &mut Vec<Note>) -> Result<Self, Error> {
+    pub async fn new(project: &mut OpenProject, detail: RunDetail, notes: &mut Vec<Note>) -> Result<Self, Error> {
         resumable(&detail, &records::records_owner(project)).map_err(|error| Error::invalid(error.to_string()))?;
         let store = records::look_at_records(project).await?.collect(notes);
         let recorded = read_back(&store, project, &detail).await;
@@ -357,7 +408,8 @@ impl ResumedProgram {
         let path = detail.settings.get("agent").and_then(Json::as_str).map(PathBuf::from);
         let path = path.ok_or_else(|| Error::invalid("the run does not say which agent it is of; start it again"))?;
         let agent = load_agent(project, &path)?;
-        let job = ProgramJob::new(project, agent, &recorded.session, &recorded.checked)?;
+        let most = detail.settings.get("most").and_then(Json::as_u64).map(NanoDollars);
+        let job = ProgramJob::new(project, agent, &recorded.session, &recorded.checked, most)?;
         Ok(Self { recorded, job, detail })
     }
 
@@ -381,11 +433,12 @@ impl ResumedProgram {
         &self,
         project: &OpenProject,
         way: ResumeIdentity,
-        mut ask: impl AsyncFnMut(&str, &[Question]) -> Result<Vec<QuestionAnswer>, Error>,
+        ask: impl AsyncFnMut(&str, &[Question]) -> Result<Vec<QuestionAnswer>, Error>,
         (stop, notes): (&CancellationToken, &mut Vec<Note>),
     ) -> Result<ProgramReport, Error> {
         let (job, old) = (&self.job, &self.detail.row);
-        let Some(opened) = job.records(project, RecordChoice::Needed, notes).await? else {
+        let booking = job.book(project, RecordChoice::Needed, notes).await?;
+        let Some(opened) = booking.records() else {
             return Err(Error::invalid(records::writing::NONE_TO_GO_ON_IN));
         };
         let began = Instant::now();
@@ -402,15 +455,22 @@ impl ResumedProgram {
             };
             let start = Start { parent, steps: resumed.step, ..job.start(id, &policy) };
             let recording = Recording::new(&kept, &start);
-            let world = ToolPerformer::new(&job.tools, Some(&recording), job.agent.policy);
+            let models = job.models(&booking, Some(&recording))?;
+            let (sender, questions) = question_channel();
+            let children = job.agents.as_ref().map(|agents| agents.of_run(recording.id(), sender));
+            let world = ToolPerformer::new(&job.tools, Some(&recording), job.agent.policy)
+                .asking(models.as_ref())
+                .calling(children.as_ref().map(|children| children as &dyn ChildAgents));
             let bounds = bounds(stop);
             let context = DriveContext { world: &world, bounds: &bounds, recording: &recording };
             let id = recording.id().short().to_owned();
-            let asking = async |asked: &[Question]| ask(&id, asked).await;
-            let outcome = resumed.to_the_end(&mut machine, context, asking).await?;
-            job.finish(outcome, &recording, began).await
+            let ask = Mutex::new(ask);
+            let asking = async |asked: &[Question]| (ask.lock().await)(&id, asked).await;
+            let drive = resumed.to_the_end(&mut machine, context, asking);
+            let outcome = answering_children(drive, questions, &ask).await?;
+            job.finish(outcome, (&recording, models.as_ref()), began, notes).await
         };
-        notes.extend(opened.end().await);
+        notes.extend(booking.end().await);
         Ok(report)
     }
 }
@@ -427,6 +487,7 @@ pub async fn replay_program(store: &Store, project: &OpenProject, detail: &RunDe
     }
     let RecordedProgram { session, checked, definition, .. } = recorded;
     let terms = ProgramTerms {
+        shared: SharedTurns::of_person(&definition),
         agent: Arc::new(definition),
         program: Arc::clone(&checked.program),
         context: session.context.clone(),
@@ -435,7 +496,7 @@ pub async fn replay_program(store: &Store, project: &OpenProject, detail: &RunDe
         // No state of a replay is written down.
         key: StateKey::new([0; 32]),
         records: CallRecords::Content,
-        policy: proem_agents::lisp::policy_hash(&[]),
+        policy: policy_hash(&[]),
     };
     let mut machine = ProgramMachine::new(terms.clone());
     Ok(replay(store, detail, &[], &mut machine, |outcome| recorded_end(outcome, &terms)).await?)

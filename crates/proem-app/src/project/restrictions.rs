@@ -31,7 +31,15 @@ fn restrict_programs(lisp: &mut LispFile, table: &toml::Table) -> Vec<String> {
         *slot = Some(value);
         Some(format!("lisp.{key} = {value}"))
     };
-    lisp.keys().into_iter().filter_map(lower).collect()
+    let mut lowered: Vec<String> = lisp.keys().into_iter().filter_map(lower).collect();
+    for (key, slot) in lisp.turn_keys() {
+        let value = theirs(key).and_then(|value| u32::try_from(value).ok());
+        if let Some(value) = value.filter(|value| *value < slot.unwrap_or(u32::MAX)) {
+            *slot = Some(value);
+            lowered.push(format!("lisp.{key} = {value}"));
+        }
+    }
+    lowered
 }
 
 /// Lowers what calls may cost.
@@ -135,9 +143,11 @@ mod tests {
         let table = |text: &str| text.parse::<toml::Table>().unwrap();
         let mut config = Config::default();
         config.lisp.fuel = Some(100);
-        let theirs = "[lisp]\nfuel = 200\nnesting = 10\ndigits = 5000\nbytes = -1\ntool_calls = 0\nregex_steps = \"1\"\nnothing = 1\n";
-        assert_eq!(restrict(&mut config, &table(theirs)), ["lisp.nesting = 10", "lisp.tool_calls = 0"]);
-        let expected = LispFile { fuel: Some(100), nesting: Some(10), tool_calls: Some(0), ..LispFile::default() };
+        let theirs = "[lisp]\nfuel = 200\nnesting = 10\ndigits = 5000\nbytes = -1\ntool_calls = 0\nregex_steps = \"1\"\nnothing = 1\nmodel = \"theirs\"\nmax_turns = 2\n";
+        let lowered = ["lisp.nesting = 10", "lisp.tool_calls = 0", "lisp.max_turns = 2"];
+        assert_eq!(restrict(&mut config, &table(theirs)), lowered);
+        let (nesting, tool_calls, max_turns) = (Some(10), Some(0), Some(2));
+        let expected = LispFile { fuel: Some(100), nesting, tool_calls, max_turns, ..LispFile::default() };
         assert_eq!(config.lisp, expected);
         // Twice the same changes nothing more, and no shape of the table is an error.
         assert_eq!(restrict(&mut config, &table(theirs)), [""; 0]);

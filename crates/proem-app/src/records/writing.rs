@@ -178,6 +178,12 @@ impl OpenRecords {
         &self.ledger.caps
     }
 
+    /// Whether texts are kept, so that what a run did can be looked up later.
+    #[must_use]
+    pub(crate) fn keeps_content(&self) -> bool {
+        self.keeping == RecordDepth::Content
+    }
+
     /// The common part of all recordings.
     pub fn kept(&self) -> RecordingContext<'_> {
         RecordingContext {

@@ -12,7 +12,7 @@ use proem_agents::risk::feedback::{self, Meter};
 use proem_agents::risk::investigation::{Investigation, InvestigationEnd, InvestigationLimits, Subject};
 use proem_agents::risk::report::Rate;
 use proem_engine::ordered_json::OrderedJson;
-use proem_runtime::driver::{CallPerformer, ObjectPerform};
+use proem_runtime::driver::ObjectPerform;
 use proem_runtime::records::{Recording, Start};
 use proem_runtime::risk::{AssessorProgress, Measures};
 use proem_store::record::{RunId, RunOutcome, content_hash};
@@ -27,7 +27,9 @@ use super::recording::{InvestigationRun, ReportSubject, evaluations, investigati
 use super::setting::false_positives;
 use crate::agents::access::{ModelAccess, RunTerms};
 use crate::agents::record::RunRecord;
-use crate::agents::{Agent, AgentEnd, AgentMachine, AgentRun, EndedRun, OutcomeAdapter, ReadBack, RunResult, Today};
+use crate::agents::{
+    Agent, AgentEnd, AgentMachine, AgentRun, EndedRun, OutcomeAdapter, ReadBack, RunResult, Today, WorldParts,
+};
 use crate::error::Error;
 use crate::message::{Hint, Message};
 use crate::project::OpenProject;
@@ -189,12 +191,12 @@ impl AgentRun for RecordedInvestigation {
         })
     }
 
-    fn world<'w>(&'w self, calls: &'w CallPerformer<'w>) -> Result<Box<dyn ObjectPerform + 'w>, Error> {
+    fn world<'w>(&'w self, tied: WorldParts<'w>) -> Result<Box<dyn ObjectPerform + 'w>, Error> {
         let (assessing, looked) = self.today()?;
         let Some(look) = assessing.look_at(looked.change).transpose()? else {
             return Err(Error::bug("a change is missing", looked.change));
         };
-        Ok(Box::new(Measures::new(look, calls, Duration::from_millis(u64::from(self.limits.hop_ms)))))
+        Ok(Box::new(Measures::new(look, tied.calls, Duration::from_millis(u64::from(self.limits.hop_ms)))))
     }
 
     fn finish<'r>(
@@ -203,7 +205,7 @@ impl AgentRun for RecordedInvestigation {
         recording: Option<&'r Recording<'r>>,
     ) -> BoxFuture<'r, Result<RunResult, Error>> {
         Box::pin(async move {
-            let EndedRun { end, traces, earlier, began } = ended;
+            let EndedRun { end, traces, earlier, began, .. } = ended;
             let (assessing, looked) = self.today()?;
             let detail = end.detail.and_then(|detail| detail.downcast::<InvestigationEnd>().ok());
             let Some(investigated) = detail else {

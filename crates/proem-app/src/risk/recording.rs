@@ -294,6 +294,7 @@ async fn write_assessment(
         actor: common.actor.clone(),
         kind: feedback::KIND.to_owned(),
         parent: None,
+        caller: None,
         prompt: kept.prompts.synthesis.prompt.id.clone(),
         role: String::new(),
         model: String::new(),

@@ -105,7 +105,7 @@ impl AgentRun for PromptRun {
         recording: Option<&'r Recording<'r>>,
     ) -> BoxFuture<'r, Result<RunResult, Error>> {
         Box::pin(async move {
-            let EndedRun { end, traces, earlier, began } = ended;
+            let EndedRun { end, traces, earlier, began, .. } = ended;
             let mut ran = FinishedRun {
                 prepared: self.request.clone(),
                 outcome: end.outcome,

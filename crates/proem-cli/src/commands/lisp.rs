@@ -1,11 +1,15 @@
 //! `proem lisp`: programs of PTC-Lisp, run, checked and looked up without a model; and agents' files.
 
 pub(super) mod agent;
+mod chain;
 mod check;
 mod doc;
+pub(super) mod mission;
 pub(super) mod output;
+mod preview;
 mod repl;
 pub(super) mod run;
+pub(super) mod step;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -29,6 +33,7 @@ Examples:
   proem lisp check *.clj
   proem lisp doc group-by
   proem lisp run report.clj --agent orders.agent.toml
+  proem lisp agent orders.agent.toml --input orders.json
   proem lisp agent check orders.agent.toml
   proem lisp repl
 
@@ -58,6 +63,18 @@ A file of tools has their signatures: [tools] and lines such as search = '(query
 
 Exit code 1: there are problems.";
 
+const AGENT_EXAMPLES: &str = "\
+Examples:
+  proem lisp agent orders.agent.toml --input orders.json
+  proem lisp agent orders --set day=monday --json       # the agent `orders` of this project or of yours
+  proem lisp agent notes.agent.toml --memory notes.memory
+  proem lisp agent orders.agent.toml --max-cost 0.05
+  proem lisp agent check orders.agent.toml
+
+A model writes a program in each turn; it sees what programs print, and of untrusted data types only, unless `shows` of
+the agent's file permits more. Prints the value that a program returns. Exit code 1: a program called `fail`. 2: the
+file or an input is wrong. 3: there is no answer.";
+
 const DOC_EXAMPLES: &str = "\
 Examples:
   proem lisp doc                  # all forms and functions by subject
@@ -85,9 +102,9 @@ pub(crate) enum LispCommand {
     /// Look up forms and functions
     #[command(after_help = DOC_EXAMPLES)]
     Doc(doc::LispDocArgs),
-    /// Check agents' files: what programs may call
-    #[command(subcommand)]
-    Agent(agent::AgentCommand),
+    /// Accomplish the mission of an agent's file with a model that writes programs, or check such files
+    #[command(after_help = AGENT_EXAMPLES)]
+    Agent(Box<agent::AgentArgs>),
     /// Evaluate expressions as you type them
     #[command(after_help = REPL_EXAMPLES)]
     Repl(repl::LispReplArgs),
@@ -245,7 +262,7 @@ pub(super) fn run_lisp(command: &LispCommand) -> Result<ExitCode, CommandFailure
         LispCommand::Run(args) => run::run_lisp_program(args),
         LispCommand::Check(args) => check::run_lisp_check(args),
         LispCommand::Doc(args) => doc::run_lisp_doc(args),
-        LispCommand::Agent(command) => agent::run_lisp_agent(command),
+        LispCommand::Agent(args) => agent::run_lisp_agent(args),
         LispCommand::Repl(args) => repl::run_lisp_repl(args),
     }
 }

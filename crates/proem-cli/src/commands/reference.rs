@@ -29,6 +29,8 @@ pub(crate) enum ReferenceDocument {
     DoctorSchema,
     /// The JSON Schema of `find --json`
     FindSchema,
+    /// The JSON Schema of `lisp agent --json`
+    LispAgentSchema,
     /// The JSON Schema of `lisp check --json`
     LispCheckSchema,
     /// The JSON Schema of `lisp run --json`
@@ -56,6 +58,7 @@ pub(super) fn print_reference(document: ReferenceDocument) -> Result<ExitCode, C
         ReferenceDocument::AssembleSchema => schema_text(&schema_for!(assemble::WithProfile).to_value()),
         ReferenceDocument::DoctorSchema => published_schema_text::<doctor::DoctorOutput>(),
         ReferenceDocument::FindSchema => published_schema_text::<FindOutput>(),
+        ReferenceDocument::LispAgentSchema => published_schema_text::<lisp::step::LispAgentOutput>(),
         ReferenceDocument::LispCheckSchema => published_schema_text::<lisp::output::LispCheckOutput>(),
         ReferenceDocument::LispRunSchema => published_schema_text::<lisp::output::LispRunOutput>(),
         ReferenceDocument::RiskSchema => schema_text(&schema_for!(proem_agents::risk::report::RiskReport).to_value()),

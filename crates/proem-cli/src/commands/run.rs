@@ -189,7 +189,7 @@ impl RunArgs {
     }
 }
 
-fn name_and_text(argument: &str) -> Result<(String, String), String> {
+pub(super) fn name_and_text(argument: &str) -> Result<(String, String), String> {
     let (name, text) = argument.split_once('=').ok_or("write NAME=TEXT")?;
     Ok((name.to_owned(), text.to_owned()))
 }

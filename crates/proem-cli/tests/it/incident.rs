@@ -8,7 +8,7 @@ use proem_llm::scripted::{
 };
 use serde_json::{Value as Json, json};
 
-use crate::browser::seen;
+use crate::browser::browsed_page;
 use crate::fixture::Fixture;
 use crate::guide;
 
@@ -70,7 +70,7 @@ fn a_run_is_drawn(fixture: &Fixture) {
         assert!(picture.contains(words), "{words}: {picture}");
     }
     assert!(!picture.contains("<script") && !picture.contains("href"));
-    let Some(seen) = seen(&format!("<!doctype html><body style=\"margin: 0\">{picture}"), 1200) else { return };
+    let Some(seen) = browsed_page(&format!("<!doctype html><body style=\"margin: 0\">{picture}"), 1200) else { return };
     assert_eq!((&seen["outside"], &seen["overlapping"], &seen["fetched"]), (&json!(0), &json!(0), &json!(0)), "{seen}");
     let assembled = fixture.proem(&["assemble", "mend the clock"]);
     assert_eq!(assembled.code(), 0, "{}", assembled.transcript());

@@ -10,6 +10,9 @@ use proem_store::failpoint;
 
 use crate::fixture::{Fixture, Run};
 use crate::guide;
+use crate::records::sql;
+use crate::run::set_up;
+use crate::views;
 
 /// A server that counts how often each number came, and under which keys.
 pub(crate) struct Oracle {
@@ -219,9 +222,74 @@ fn a_run_whose_tools_have_changed_is_not_gone_on_with() {
     assert_eq!(fixture.proem(&["runs", "resume", "last"]).answer(), SUM);
 }
 
+/// A run with an input of a megabyte that was killed behind its third call.
+fn killed_with_a_large_input(oracle: &Oracle) -> Fixture {
+    let fixture = fixture(oracle, "idempotent = true");
+    let words: Vec<String> = (0..60_000).map(|number| format!("word number {number}")).collect();
+    fixture.write("large.json", serde_json::json!({ "words": words }).to_string());
+    fixture.write("twenty.clj", "(str (reduce + (mapv (fn [n] (tool/put {:n n})) (range 5))) \" \" (count ctx/words))");
+    let agent = fixture.base.join("poster.agent.toml");
+    let text = std::fs::read_to_string(&agent).unwrap();
+    let named = "name = \"poster\"\nsignature = \"(words [:string]?) -> :any\"";
+    std::fs::write(&agent, text.replace("name = \"poster\"", named)).unwrap();
+    let mut command = fixture.command(&fixture.binary);
+    command.args(RUN).args(["--input", "large.json"]).env("PROEM_FAILPOINT", "after-tool-outcome#3");
+    let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
+    assert!(status.signal().is_some());
+    fixture
+}
+
+#[test]
+fn the_parts_of_a_large_state_are_stored_once_and_go_with_the_run() {
+    let oracle = Oracle::new();
+    let fixture = killed_with_a_large_input(&oracle);
+    let count = |of: &str| {
+        sql(&fixture, &format!("SELECT format('%d', count(*)) FROM states WHERE {of}"))[0].parse::<usize>().unwrap()
+    };
+    let (all, old) = (count("1"), count("at < (SELECT at FROM snapshots)"));
+    assert!(all > 10 && old * 10 > all * 6, "most parts are those of an earlier state: {old} of {all}");
+    let sealed = sql(&fixture, "SELECT format('%d', max(length(sealed))) FROM snapshots")[0].parse::<usize>().unwrap();
+    assert!(sealed < 100_000, "the state itself names them: {sealed}");
+    let resumed = fixture.proem(&["runs", "resume", "last"]);
+    assert_eq!(resumed.answer(), "\"100 60000\"\n", "{}", resumed.stderr());
+    assert_eq!(count("1"), 0, "a run that has ended keeps no state");
+    assert_eq!(oracle.counts(), [(1, 1); 5]);
+}
+
+#[test]
+fn a_state_whose_part_was_changed_taken_or_is_anothers_is_not_gone_on_from() {
+    let changes = [
+        "UPDATE states SET sealed = zeroblob(length(sealed)) WHERE name = (SELECT min(name) FROM states)",
+        "DELETE FROM states WHERE name = (SELECT min(name) FROM states)",
+        "UPDATE states SET sealed = (SELECT sealed FROM states ORDER BY name DESC LIMIT 1) \
+         WHERE name = (SELECT min(name) FROM states)",
+    ];
+    for change in changes {
+        let oracle = Oracle::new();
+        let fixture = killed_with_a_large_input(&oracle);
+        views::execute_sql(&fixture, change);
+        let resumed = fixture.proem(&["runs", "resume", "last"]);
+        assert_eq!(resumed.code(), 2, "{change}: {}", resumed.stderr());
+        assert!(resumed.stderr().contains("part of its state is missing or was changed"), "{}", resumed.stderr());
+        assert_eq!(oracle.counts(), [(1, 1); 3]);
+    }
+}
+
 #[test]
 fn the_guide_of_tools_runs() {
-    let fixture = Fixture::folder();
+    // Which mail is asked about first is chance, so the answer follows the question.
+    let server = ScriptedServer::answering(|request| {
+        let body = String::from_utf8_lossy(&request.body).into_owned();
+        let is_late = body.contains("late again");
+        if body.contains("one friendly sentence") {
+            let words = if is_late { "We are sorry." } else { "Thank you!" };
+            return Reply::text(format!("```clojure\n(return \"{words}\")\n```"));
+        }
+        Reply::value(serde_json::json!({ "value": if is_late { "complaint" } else { "praise" } }))
+    });
+    let server = server.unwrap();
+    let mut fixture = Fixture::folder();
+    set_up(&mut fixture, &server, "");
     let tried = guide::run(&fixture, "tools.md", &[]);
-    assert_eq!((tried.files, tried.sessions), (4, 4));
+    assert_eq!((tried.files, tried.sessions), (9, 6));
 }

@@ -90,6 +90,7 @@ fn find_schema() {
 #[test]
 fn lisp_schemas() {
     check("agent.schema.json", &proem_output(&["reference", "agent-schema"]));
+    check("lisp-agent.schema.json", &proem_output(&["reference", "lisp-agent-schema"]));
     check("lisp-check.schema.json", &proem_output(&["reference", "lisp-check-schema"]));
     check("lisp-run.schema.json", &proem_output(&["reference", "lisp-run-schema"]));
 }

@@ -32,6 +32,8 @@ pub(super) struct RungSelection<'p> {
 #[derive(Debug)]
 pub(super) struct Choice<'p> {
     pub(super) section: &'p Section,
+    /// The section's number in the file.
+    number: usize,
     /// The section with everything in it.
     pub(super) full: Rc<RenderedSection>,
     parts: Vec<Part<'p>>,
@@ -63,12 +65,23 @@ struct Part<'p> {
     unit: Option<FitUnit>,
 }
 
+/// Where a section's units count.
+#[derive(Debug, Clone, Copy)]
+struct UnitPlace {
+    layer: Layer,
+    /// The section's number in the file.
+    section: usize,
+    shrinks: u8,
+}
+
 /// A limit on one layer, or on all of them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limit {
     pub(super) layer: Option<Layer>,
     /// A second layer that counts towards it.
     pub(super) and: Option<Layer>,
+    /// The only section that it limits, by its number in the file.
+    pub(super) section: Option<usize>,
     pub(super) tokens: u64,
     /// The tokens that the profile takes of it, before any section.
     pub(super) learned: u64,
@@ -106,8 +119,8 @@ impl Stability {
 /// Every section with each of its ladders on its best rung.
 pub(super) fn everything<'p>(renderer: &mut Renderer<'p, '_>) -> Result<Vec<Choice<'p>>, Error> {
     let prompt = renderer.prompt;
-    let choice = |section| Choice::of(section, renderer);
-    prompt.file.sections.iter().map(choice).collect()
+    let choice = |(number, section)| Choice::of(section, number, renderer);
+    prompt.file.sections.iter().enumerate().map(choice).collect()
 }
 
 /// Chooses a rung for every ladder, and what to leave out.
@@ -122,8 +135,10 @@ pub(super) fn choose_rungs<'p>(
     // Shares of the limits themselves: a profile must not move what is stable.
     let percent = u64::from(renderer.prompt.file.strict.stable_percent);
     let share = |tokens: u64| u64::try_from(u128::from(tokens) * u128::from(percent) / 100).unwrap_or(u64::MAX);
+    // A section's own limit is shared with nothing.
+    let shared = |limit: &Limit| if limit.section.is_some() { limit.tokens } else { share(limit.tokens) };
     let shares: Vec<Limit> =
-        limits.iter().map(|limit| Limit { tokens: share(limit.tokens), learned: 0, history: 0, ..*limit }).collect();
+        limits.iter().map(|limit| Limit { tokens: shared(limit), learned: 0, history: 0, ..*limit }).collect();
     // If nothing stable can shrink, there is nothing to choose, and the share is a limit that nobody set.
     let stable_fits = over(&choices, &shares, Stability::Stable) == 0 || !stable_shrinks(&choices);
     if stable_fits && over(&choices, limits, Stability::Volatile) == 0 {
@@ -195,6 +210,7 @@ fn cap(choices: &[Choice<'_>], limit: &Limit, slack: u64, group: Stability) -> F
     FitLimit {
         layer: limit.layer,
         and: limit.and,
+        section: limit.section,
         limit: limit.left().saturating_sub(slack),
         fixed: fixed.fold(0, u64::saturating_add),
     }
@@ -213,7 +229,8 @@ impl Limit {
 
     fn holds(&self, choice: &Choice<'_>) -> bool {
         let layer = choice.section.spec.layer;
-        self.layer.is_none_or(|limited| limited == layer) || self.and == Some(layer)
+        self.section.is_none_or(|section| section == choice.number)
+            && (self.layer.is_none_or(|limited| limited == layer) || self.and == Some(layer))
     }
 
     /// The tokens of those sections under it that count while `group` is chosen.
@@ -245,8 +262,17 @@ fn too_small(choices: &[Choice<'_>], limits: &[Limit]) -> Error {
     let problem = |limit: &Limit| {
         let layer = limit.layer.map(|layer| format!("layer `{}`", layer.as_str()));
         let and = limit.and.map_or(String::new(), |layer| format!(" with layer `{}`", layer.as_str()));
-        let name = layer.map_or_else(|| "the whole prompt".to_owned(), |layer| format!("{layer}{and}"));
         let under = choices.iter().filter(|choice| limit.holds(choice) && choice.shown.tokens > 0);
+        if limit.section.is_some() {
+            let name = under.map(|choice| choice.section.spec.name.as_str()).collect::<String>();
+            return format!(
+                "budget too small: section `{name}` may have {} tokens and needs at least {}; raise the `budget` of the \
+                 section in the prompt file or shorten what it shows",
+                limit.tokens,
+                needed(limit)
+            );
+        }
+        let name = layer.map_or_else(|| "the whole prompt".to_owned(), |layer| format!("{layer}{and}"));
         let mut list: Vec<String> =
             under.map(|choice| format!("`{}` {}", choice.section.spec.name, choice.shown.tokens)).collect();
         if limit.learned > 0 {
@@ -273,16 +299,20 @@ fn too_small(choices: &[Choice<'_>], limits: &[Limit]) -> Error {
 }
 
 impl<'p> Choice<'p> {
-    fn of(section: &'p Section, renderer: &mut Renderer<'_, '_>) -> Result<Self, Error> {
+    fn of(section: &'p Section, number: usize, renderer: &mut Renderer<'_, '_>) -> Result<Self, Error> {
         let full = Rc::new(renderer.full(section)?);
         let parts = match (section.spec.ladders.as_slice(), section.spec.keep) {
             ([], SectionPriority::Required) => Vec::new(),
             ([], SectionPriority::Priority(priority)) => vec![Part::new(None, vec![Rung::Full], priority)],
             (ladders, _) => ladders.iter().flat_map(|ladder| Part::on(ladder, section, renderer)).collect(),
         };
-        let mut choice = Self { section, shown: Rc::clone(&full), full, parts, dropped: false, fixed: 0 };
+        let mut choice = Self { section, number, shown: Rc::clone(&full), full, parts, dropped: false, fixed: 0 };
         choice.show(renderer)?;
         Ok(choice)
+    }
+
+    const fn place(&self) -> UnitPlace {
+        UnitPlace { layer: self.section.spec.layer, section: self.number, shrinks: self.section.spec.shrinks }
     }
 
     fn is_stable(&self) -> bool {
@@ -296,7 +326,9 @@ impl<'p> Choice<'p> {
             Some(_) => part.rung != best_rung(&part.rungs),
         });
         let report = |part: &Part<'_>| {
-            Some(ShrunkReport { input: part.ladder?.input.clone(), item: part.item, rung: part.rung })
+            let ladder = part.ladder?;
+            let version = ladder.version(part.rung).map(str::to_owned);
+            Some(ShrunkReport { input: ladder.input.clone(), item: part.item, rung: part.rung, version })
         };
         low.filter_map(report).collect()
     }
@@ -323,6 +355,7 @@ impl<'p> Choice<'p> {
             match ladder.climber {
                 Climber::Item => LadderState::Items(on.map(&rung).collect()),
                 Climber::Input => LadderState::Input(on.next().map_or(Rung::Full, &rung)),
+                Climber::Version(_) => LadderState::Version(on.next().map_or(Rung::Full, &rung)),
             }
         };
         ladders.map(|ladder| (ladder, state(ladder))).collect()
@@ -335,13 +368,13 @@ impl<'p> Choice<'p> {
             return Ok(());
         }
         let (section, full) = (self.section, Rc::clone(&self.full));
-        let layer = section.spec.layer;
+        let place = self.place();
         let whole = tokens_as_u64(full.tokens);
         if section.spec.ladders.is_empty() {
             self.fixed = if self.parts.is_empty() { whole } else { 0 };
             for part in &mut self.parts {
                 let best = RungCost { rung: Rung::Full, tokens: whole };
-                part.unit = Some(part.as_unit(layer, best, vec![RungCost { rung: Rung::Omitted, tokens: 0 }]));
+                part.unit = Some(part.as_unit(place, best, vec![RungCost { rung: Rung::Omitted, tokens: 0 }]));
             }
             return Ok(());
         }
@@ -349,6 +382,7 @@ impl<'p> Choice<'p> {
             let low = self.states(|part| last_rung(&part.rungs)).into_iter();
             low.map(move |(ladder, state)| match (raised, state) {
                 (Some((one, rung)), LadderState::Input(_)) if one == ladder => (ladder, LadderState::Input(rung)),
+                (Some((one, rung)), LadderState::Version(_)) if one == ladder => (ladder, LadderState::Version(rung)),
                 (_, state) => (ladder, state),
             })
         };
@@ -370,7 +404,7 @@ impl<'p> Choice<'p> {
             };
             let Some((best, lower)) = part.rungs.split_first() else { continue };
             let best = step(best)?;
-            units.push(Some(part.as_unit(layer, best, lower.iter().map(step).collect::<Result<_, Error>>()?)));
+            units.push(Some(part.as_unit(place, best, lower.iter().map(step).collect::<Result<_, Error>>()?)));
         }
         self.fixed = base;
         for (part, unit) in self.parts.iter_mut().zip(units) {
@@ -384,7 +418,7 @@ impl<'p> Choice<'p> {
     /// grows with the square of its items, so their own texts are counted, and what the section says around
     /// them is its own.
     fn price_items(&mut self, renderer: &mut Renderer<'_, '_>) {
-        let layer = self.section.spec.layer;
+        let place = self.place();
         let mut all = 0u64;
         for part in self.parts.iter_mut().filter(|part| part.item.is_some()) {
             let Some((ladder, item)) = part.ladder.zip(part.item) else { continue };
@@ -396,7 +430,7 @@ impl<'p> Choice<'p> {
             let best = step(best);
             all = all.saturating_add(best.tokens);
             let lower = lower.iter().map(step).collect();
-            part.unit = Some(part.as_unit(layer, best, lower));
+            part.unit = Some(part.as_unit(place, best, lower));
         }
         // Ladders of whole inputs in the same section are in `fixed` on their last rung already.
         let around = tokens_as_u64(self.full.tokens).saturating_sub(all);
@@ -433,15 +467,16 @@ impl<'p> Part<'p> {
     }
 
     /// Its figures for the fit.
-    const fn as_unit(&self, layer: Layer, best: RungCost, lower: Vec<RungCost>) -> FitUnit {
+    const fn as_unit(&self, place: UnitPlace, best: RungCost, lower: Vec<RungCost>) -> FitUnit {
         let UnitValue { priority, share, presence } = self.value();
-        FitUnit { layer, priority, share, presence, best, lower }
+        let UnitPlace { layer, section, shrinks } = place;
+        FitUnit { layer, section, shrinks, priority, share, presence, best, lower }
     }
 
     /// The climbers on a ladder: an input, or each of its items.
     fn on(ladder: &'p Ladder, section: &Section, renderer: &Renderer<'_, '_>) -> Vec<Self> {
         let all = priority(section);
-        if ladder.is_of_input() {
+        if ladder.climber != Climber::Item {
             return vec![Self::new(Some(ladder), ladder.rungs.clone(), all)];
         }
         let items = renderer.items(ladder).into_iter().enumerate();

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use proem_guard::contain::ContainmentMode;
-use proem_guard::{InstallationKey, LabelTree, show};
+use proem_guard::{InstallationKey, LabelMap, LabelTree, show};
 use proem_text::{Label, OrderedMap, Source};
 
 use super::AssemblyOptions;
@@ -42,6 +42,8 @@ pub(super) enum LadderState {
     Input(Rung),
     /// Each item, in their order.
     Items(Vec<Rung>),
+    /// The input as a whole, in one of the versions that it brings.
+    Version(Rung),
 }
 
 impl LadderState {
@@ -56,9 +58,18 @@ impl LadderState {
                 let best = list.iter().zip(rungs).all(is_best);
                 (!best).then(|| items::shrink_items(&ladder.input, list, rungs))
             }
-            (Self::Items(_), _) => None,
+            (Self::Version(rung), LabelTree::Map(versions)) if *rung != Rung::Full => {
+                Some(ShrunkValue { value: shown_version(ladder, versions, *rung), note: None })
+            }
+            (Self::Items(_) | Self::Version(_), _) => None,
         }
     }
+}
+
+/// A template's view of a text in its versions.
+fn shown_version(ladder: &Ladder, versions: &LabelMap, rung: Rung) -> LabelTree {
+    let shown = ladder.version(rung).and_then(|name| versions.get(name)).cloned().unwrap_or(LabelTree::Null);
+    LabelTree::Map(LabelMap::new(versions.label().clone(), [("shown", shown)]))
 }
 
 /// The rung on which most of an item is shown.
@@ -198,6 +209,7 @@ impl<'r, 'c> Renderer<'r, 'c> {
                 continue;
             }
             let best = match (climbers.get(name.as_str()), value) {
+                (Some(ladder), LabelTree::Map(versions)) => Some(shown_version(ladder, versions, Rung::Full)),
                 (Some(ladder), LabelTree::List(list)) => {
                     let rungs: Vec<Rung> = list.iter().map(|item| best_of(item, ladder)).collect();
                     Some(items::shrink_items(name, list, &rungs).value)

@@ -27,6 +27,8 @@ pub struct CallTerms {
     pub accepts: BTreeMap<String, BTreeSet<String>>,
     /// Whether a parameter takes what must stay hidden.
     pub takes_secrets: bool,
+    /// Whether each effect within the call is decided about for itself, under the labels of its arguments.
+    pub is_decided_within: bool,
 }
 
 /// Whether what a call does can be looked up later.
@@ -149,7 +151,7 @@ pub fn decide_call(request: &CallRequest<'_>) -> CallRuling {
     if request.records == CallRecords::Missing {
         return CallRuling::Refusal(CallReason::NotRecorded);
     }
-    if call.approval.is_some() {
+    if call.approval.is_some() || terms.is_decided_within {
         return permit();
     }
     let nothing = BTreeSet::new();
@@ -176,7 +178,7 @@ mod tests {
     fn call(power: ToolPower, argument: CallLabel, decision: CallLabel) -> ToolUse {
         let labels = ToolLabels { arguments: BTreeMap::from([("to".to_owned(), argument)]), decision };
         let (tool, arguments) = ("send".to_owned(), "{}".to_owned());
-        ToolUse { tool, arguments, power, labels, approval: None, repeats: None, refusal: None }
+        ToolUse { tool, arguments, power, labels, approval: None, repeats: None, refusal: None, grant: None }
     }
 
     fn ruling(call: &ToolUse, terms: &CallTerms, records: CallRecords) -> CallRuling {
@@ -211,6 +213,7 @@ mod tests {
             triggered_by: BTreeSet::from(["ctx/mail".to_owned()]),
             accepts: BTreeMap::from([("to".to_owned(), BTreeSet::from(["ctx/book".to_owned()]))]),
             takes_secrets: false,
+            is_decided_within: false,
         };
         let ask = |argument: &[&str], decision: &[&str]| {
             let call = call(ToolPower::Effectful, label(argument), label(decision));

@@ -293,7 +293,20 @@ impl StrictFileReader<'_> {
                 say(message, header.places.sections.get(&spec.name));
             }
             for ladder in &spec.ladders {
-                let kind = properties.and_then(|properties| properties.get(&ladder.input)).map(schema::kind_of_schema);
+                let field = properties.and_then(|properties| properties.get(&ladder.input));
+                if let (Climber::Version(names), Some(field)) = (&ladder.climber, field) {
+                    let fields = field.get("properties").and_then(Json::as_object);
+                    let has = |name: &str| fields.is_some_and(|fields| fields.contains_key(name));
+                    for name in names.iter().map(String::as_str).chain(["shown"]).filter(|name| !has(name)) {
+                        let message = format!(
+                            "section `{}` has a ladder of versions for `{}`, whose schema has no field `{name}`",
+                            spec.name, ladder.input
+                        );
+                        say(message, header.places.sections.get(&spec.name));
+                    }
+                    continue;
+                }
+                let kind = field.map(schema::kind_of_schema);
                 if matches!(kind, Some(ValueKind::Object | ValueKind::Unknown)) {
                     let message = format!(
                         "section `{}` has a ladder for `{}`, which is neither a list nor a text",

@@ -1,6 +1,7 @@
 //! A prompt file's front matter, decoded with every problem listed.
 
 mod key_values;
+mod ladders;
 
 use std::collections::BTreeMap;
 
@@ -9,6 +10,7 @@ use proem_text::{OrderedMap, diagnostic::Diagnostic, span::Span};
 use serde_json::Value as Json;
 
 pub(crate) use self::key_values::{expect_map, expect_string, expect_word, known_keys};
+use self::ladders::decode_ladders;
 use super::config::{HeaderRemark, read_dotprompt_config, set_output_budget};
 use super::layout::{Layout, parse_layout};
 use super::picoschema::{self, NamedSchemas};
@@ -19,9 +21,7 @@ use crate::error::error_at;
 use crate::input::InputTrust;
 use crate::ordered_json::OrderedJson;
 use crate::profile::Baseline;
-use crate::section::{
-    CacheClass, Climber, Ladder, Layer, Rung, SectionContainment, SectionPriority, SectionSpec, Trust,
-};
+use crate::section::{CacheClass, Layer, SectionContainment, SectionPriority, SectionSpec, Trust};
 
 /// Proem's additions to a prompt file, under the key `proem`.
 #[derive(Debug, Clone, PartialEq)]
@@ -411,7 +411,8 @@ fn decode_sections(
     specs
 }
 
-const SECTION_KEYS: [&str; 9] = ["name", "trust", "cache", "contain", "keep", "priority", "ladder", "layer", "tag"];
+const SECTION_KEYS: [&str; 11] =
+    ["name", "trust", "cache", "contain", "keep", "priority", "ladder", "layer", "tag", "budget", "shrinks"];
 
 fn decode_section(node: &YamlNode, problems: &mut Diagnostics) -> Option<SectionSpec> {
     let entries = expect_map(node, "a section", problems)?;
@@ -469,9 +470,32 @@ fn decode_section(node: &YamlNode, problems: &mut Diagnostics) -> Option<Section
         }
         expect_word(n, "contain", &SectionContainment::WORDS, problems)
     })?;
-    let ladders = ladders(node.get("ladder"), problems);
-    Some(SectionSpec { name, trust, cache, layer, keep, ladders, containment, tag })
+    let ladders = decode_ladders(node.get("ladder"), problems);
+    let (budget, shrinks) = section_limits(node, &name, problems);
+    Some(SectionSpec { name, trust, cache, layer, keep, budget, shrinks, ladders, containment, tag })
 }
+
+/// The most tokens of a section, and when it shrinks.
+fn section_limits(node: &YamlNode, name: &str, problems: &mut Diagnostics) -> (Option<usize>, u8) {
+    let budget = node.get("budget").and_then(|found| {
+        let tokens = found.to_json().as_u64().and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
+        if tokens.is_none() {
+            push_error(problems, format!("section `{name}`: budget is not a positive number of tokens"), found.span);
+        }
+        tokens
+    });
+    let shrinks = node.get("shrinks").and_then(|found| {
+        let order = found.to_json().as_u64().and_then(|n| u8::try_from(n).ok()).filter(|n| (1..=9).contains(n));
+        if order.is_none() {
+            push_error(problems, format!("section `{name}`: shrinks is not a whole number from 1 to 9"), found.span);
+        }
+        order
+    });
+    (budget, shrinks.unwrap_or(MIDDLE))
+}
+
+/// When a section shrinks whose file doesn't say.
+const MIDDLE: u8 = 5;
 
 pub(crate) fn is_section_name(name: &str) -> bool {
     name != "output"
@@ -518,59 +542,4 @@ fn decode_priority(node: &YamlNode, trust: Trust, problems: &mut Diagnostics) ->
         push_error(problems, "a section with `keep: required` can't have a priority".into(), n.span);
     }
     if required { SectionPriority::Required } else { SectionPriority::Priority(priority.unwrap_or(50)) }
-}
-
-fn ladders(node: Option<&YamlNode>, problems: &mut Diagnostics) -> Vec<Ladder> {
-    let Some(entries) = node.and_then(|node| expect_map(node, "ladder", problems)) else { return Vec::new() };
-    let mut ladders = Vec::new();
-    for (key, node) in entries {
-        // `input: { each: [full, outline, count] }` is a ladder for each item.
-        let (climber, node) = match node.get("each") {
-            Some(each) => (Climber::Item, each),
-            None => (Climber::Input, node),
-        };
-        let rungs: Option<Vec<Rung>> = match &node.data {
-            YamlValue::List(items) => {
-                items.iter().map(|item| expect_word(item, "a rung", &Rung::WORDS, problems)).collect()
-            }
-            _ => {
-                push_error(
-                    problems,
-                    "a ladder must be a list of shortening steps, the fullest first".into(),
-                    node.span,
-                );
-                None
-            }
-        };
-        let Some(rungs) = rungs else { continue };
-        if rungs.is_empty() || rungs.windows(2).any(|pair| matches!(pair, [a, b] if a >= b)) {
-            let order = "full, parts, brief, excerpt, outline, named, count, omitted";
-            push_error(problems, format!("the steps of a ladder must be in the order {order}"), node.span);
-            continue;
-        }
-        if let Some(problem) = misplaced_rung(climber, &rungs) {
-            push_error(problems, problem.into(), node.span);
-            continue;
-        }
-        ladders.push(Ladder { input: key.name.clone(), rungs, climber });
-    }
-    ladders
-}
-
-/// The problem of a ladder's rungs for its climber.
-fn misplaced_rung(climber: Climber, rungs: &[Rung]) -> Option<&'static str> {
-    let own = |rung: &Rung| matches!(rung, Rung::Parts | Rung::Excerpt | Rung::Outline | Rung::Named);
-    match climber {
-        Climber::Input if rungs.iter().any(own) => {
-            Some("`parts`, `excerpt`, `outline` and `named` are for items that bring them; write `{ each: [...] }`")
-        }
-        Climber::Item if rungs.contains(&Rung::Brief) => {
-            Some("`brief` shortens a whole list; an item brings `parts` or an `excerpt`")
-        }
-        // An item that brings none of the others still has to be somewhere.
-        Climber::Item if !matches!(rungs.last(), Some(Rung::Count | Rung::Omitted)) => {
-            Some("the ladder of each item must end with `count` or `omitted`")
-        }
-        _ => None,
-    }
 }

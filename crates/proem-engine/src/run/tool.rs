@@ -124,6 +124,18 @@ pub struct ToolUse {
     /// Why it isn't made, if that was decided before: it passes the gate all the same, which refuses and records it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusal: Option<String>,
+    /// What an agent may use that answers it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grant: Option<AgentGrant>,
+}
+
+/// What an agent may use that is called by another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentGrant {
+    /// The turns that are left of those that all of them share.
+    pub turns: u32,
+    /// Its level: 1 is an agent that nobody called.
+    pub depth: u32,
 }
 
 /// The sources of a call's words.
@@ -159,6 +171,49 @@ pub enum ToolOutcome {
         /// How that came to be, in our words.
         message: String,
     },
+    /// An agent answered it, or did not.
+    OfAgent {
+        /// What came of it.
+        outcome: Box<Self>,
+        /// The turns that it and the agents that it called took.
+        turns: u32,
+        /// The label of what it answered: that of all that its model was shown, too.
+        label: CallLabel,
+    },
+    /// It was begun or could have been, and what carries it out is missing or used up.
+    Unavailable {
+        /// The lack.
+        lack: ToolLack,
+        /// The same in our words.
+        message: String,
+    },
+}
+
+impl ToolOutcome {
+    /// What came of the call, whoever answered it.
+    #[must_use]
+    pub fn own(&self) -> &Self {
+        match self {
+            Self::OfAgent { outcome, .. } => outcome.own(),
+            other => other,
+        }
+    }
+}
+
+/// Why a model or an agent could not answer a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ToolLack {
+    /// No model can be asked.
+    Model,
+    /// A model was asked and gave no answer that counts.
+    Answer,
+    /// Agents call agents deeper than they may.
+    Depth,
+    /// The agents together have no turns left.
+    Turns,
+    /// The time of the mission is over.
+    Time,
 }
 
 /// The text in place of a hidden value.

@@ -33,7 +33,8 @@ fn any_unit() -> impl Strategy<Value = FitUnit> {
     let worth = (percent(), percent(), percent());
     (any_layer(), worth, rungs, vec(0u64..200, 4)).prop_map(|(layer, (priority, share, presence), rungs, tokens)| {
         let mut steps = rungs.into_iter().zip(tokens).map(|(rung, tokens)| RungCost { rung, tokens });
-        FitUnit { layer, priority, share, presence, best: steps.next().unwrap(), lower: steps.collect() }
+        let best = steps.next().unwrap();
+        FitUnit { layer, section: 0, shrinks: 5, priority, share, presence, best, lower: steps.collect() }
     })
 }
 
@@ -41,6 +42,7 @@ fn fit_limits() -> impl Strategy<Value = FitLimit> {
     (prop::option::of(any_layer()), 0u64..600, 0u64..200).prop_map(|(layer, limit, fixed)| FitLimit {
         layer,
         and: None,
+        section: None,
         limit,
         fixed,
     })

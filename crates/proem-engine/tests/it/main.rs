@@ -21,6 +21,7 @@ mod items;
 mod laws;
 mod media;
 mod policy;
+mod section_budgets;
 #[expect(clippy::disallowed_methods, reason = "a skipped test has to be heard")]
 #[path = "../../../xtask/skipped.rs"]
 mod skipped;

@@ -5,4 +5,5 @@ mod answers;
 mod arguments;
 mod clojure;
 pub(crate) mod eval;
+pub(crate) mod missions;
 mod others;

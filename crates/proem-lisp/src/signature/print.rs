@@ -41,6 +41,21 @@ impl fmt::Display for Signature {
 }
 
 impl Signature {
+    /// The type of the result as it is printed, such as `{count :int}`.
+    #[must_use]
+    pub fn result_type(&self) -> String {
+        self.type_text(self.result)
+    }
+
+    /// The type of a parameter as it is printed. `None` if there is no parameter of this name.
+    #[must_use]
+    pub fn parameter_type(&self, name: &str) -> Option<String> {
+        let record = self.record(self.parameters)?;
+        let field = record.fields.get(record.find(name)?)?;
+        let text = self.type_text(field.of);
+        Some(if field.is_required || text.ends_with('?') { text } else { format!("{text}?") })
+    }
+
     /// How a tool of this signature is called, such as `` `(tool/search {:query :string, :limit :int?})` ``.
     pub(crate) fn call_text(&self, name: &str) -> String {
         let all = self.record(self.parameters).map_or(&[][..], |record| &record.fields).iter().map(|field| {

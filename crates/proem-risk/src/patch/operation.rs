@@ -157,7 +157,7 @@ const OPERATIONS: [(Operation, Counting, &[&str]); 7] = [
         Operation::SkippedTest,
         Counting::Added,
         &[
-            "#[ignore",
+            concat!("#[", "ignore"),
             "pytest.skip",
             "mark.skip(",
             "mark.xfail(",

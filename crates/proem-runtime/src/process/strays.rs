@@ -49,12 +49,20 @@ impl GroupMark {
 /// The running processes whose environment has this entry. Others' environments can't be read.
 #[cfg(target_os = "linux")]
 fn marked_processes(entry: &[u8]) -> Vec<rustix::process::Pid> {
+    use crate::files::{FileContent, read_regular};
+    /// The most bytes of an environment that are looked at.
+    const ENVIRONMENT_BYTES: usize = 4 << 20;
     let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };
     let numbers = processes.flatten().filter_map(|process| process.file_name().to_str()?.parse::<i32>().ok());
     let is_marked = |number: &i32| {
         // That of a process that has ended and isn't waited for is empty.
-        std::fs::read(format!("/proc/{number}/environ"))
-            .is_ok_and(|environment| environment.split(|byte| *byte == 0).any(|variable| variable == entry))
+        let path = format!("/proc/{number}/environ");
+        let Ok(Some(FileContent::Whole(environment) | FileContent::Cut(environment))) =
+            read_regular(std::path::Path::new(&path), ENVIRONMENT_BYTES)
+        else {
+            return false;
+        };
+        environment.split(|byte| *byte == 0).any(|variable| variable == entry)
     };
     numbers.filter(is_marked).filter_map(rustix::process::Pid::from_raw).collect()
 }

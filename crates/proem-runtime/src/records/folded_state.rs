@@ -38,6 +38,17 @@ pub(super) struct FoldedState {
     pieces: Json,
     /// Texts that are not kept elsewhere, by hash.
     texts: BTreeMap<String, String>,
+    /// The hashes of texts that are sealed apart, each for itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    apart: Vec<String>,
+}
+
+/// The bytes from which on a text of a state is sealed apart, so that it is not sealed again with every other change.
+const APART: usize = 16 << 10;
+
+/// The policy that a part of a state is bound to: it opens as no whole state.
+pub(super) fn part_policy(policy: &str) -> String {
+    format!("part of a state under {policy}")
 }
 
 impl FoldedState {
@@ -49,7 +60,23 @@ impl FoldedState {
             let bytes = content.bytes.unwrap_or_default();
             (content.hash, String::from_utf8_lossy(&bytes).into_owned())
         };
-        Self { pieces: folded.pieces, texts: folded.texts.into_iter().map(text).collect() }
+        Self { pieces: folded.pieces, texts: folded.texts.into_iter().map(text).collect(), apart: Vec::new() }
+    }
+
+    /// Takes the large texts out, which are then sealed apart: each with its hash.
+    pub(super) fn take_parts(&mut self) -> Vec<(String, String)> {
+        let (parts, texts) = std::mem::take(&mut self.texts).into_iter().partition(|(_, text)| text.len() >= APART);
+        let parts: BTreeMap<String, String> = parts;
+        self.texts = texts;
+        self.apart = parts.keys().cloned().collect();
+        parts.into_iter().collect()
+    }
+
+    /// Puts the parts back that were sealed apart.
+    pub(super) fn restore_parts(&mut self, part: impl Fn(&str) -> Option<String>) {
+        for hash in &self.apart {
+            self.texts.extend(part(hash).map(|text| (hash.clone(), text)));
+        }
     }
 
     /// The state. `None` if one of its texts is gone or changed.

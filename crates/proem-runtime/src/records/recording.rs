@@ -17,8 +17,8 @@ use proem_engine::ErrorKind;
 use proem_engine::run::{Effect, EffectId, EffectResult, Event, EventKind, Question, QuestionAnswer, Time};
 use proem_llm::caller::wall_clock;
 use proem_store::record::{
-    Evaluation, HashedContent, NewApproval, NewRun, NewStep, Numbers, RunFinish, RunId, RunOutcome, Settlement,
-    Snapshot,
+    Evaluation, HashedContent, NewApproval, NewRun, NewStep, Numbers, RunCaller, RunFinish, RunId, RunOutcome,
+    Settlement, Snapshot, StatePart,
 };
 use proem_store::{Pause, Unusable};
 use serde_json::Value as Json;
@@ -28,7 +28,7 @@ use self::passing::{AttemptKey, Pass};
 use self::rows::{CallContext, SendState};
 pub use self::terms::{Ledger, RecordDepth, RecordingContext, Start};
 pub use self::tools::ToolReport;
-use super::folded_state::{FoldedState, Waits};
+use super::folded_state::{FoldedState, Waits, part_policy};
 use super::sealed_states::{SealBinding, seal};
 use crate::driver::{Journal, PauseReason};
 
@@ -57,6 +57,10 @@ struct PendingRecords {
     /// The next event's place.
     next: u32,
     snapshot: Option<Snapshot>,
+    /// The parts of states that the store has, by name.
+    parts: BTreeSet<String>,
+    /// How many bytes of states were sealed.
+    state_bytes: usize,
     /// Calls that are written.
     called: BTreeSet<EffectId>,
     /// Whether the last step asked for one effect, whose settlement can wait for what follows at once.
@@ -95,6 +99,8 @@ impl<'k> Recording<'k> {
                 steps: Vec::new(),
                 next: start.steps,
                 snapshot: None,
+                parts: BTreeSet::new(),
+                state_bytes: 0,
                 called: BTreeSet::new(),
                 alone: false,
                 settles: None,
@@ -105,6 +111,13 @@ impl<'k> Recording<'k> {
                 trouble: None,
             }),
         }
+    }
+
+    /// The same for a run that a call of another one started.
+    #[must_use]
+    pub fn called_by(self, caller: Option<RunCaller>) -> Self {
+        self.held().begins.iter_mut().for_each(|begins| begins.caller.clone_from(&caller));
+        self
     }
 
     /// The run's id.
@@ -235,7 +248,9 @@ impl<'k> Recording<'k> {
         let state = waits.of(machine).map_err(|error| unwritable(&error))?;
         let kept = self.kept_texts(waits.effects);
         let kept: Vec<(&str, &str)> = kept.iter().map(|(text, hash)| (*text, hash.as_str())).collect();
-        let written = serde_json::to_vec(&FoldedState::new(&state, &kept)).map_err(|error| unwritable(&error))?;
+        let mut folded = FoldedState::new(&state, &kept);
+        let parts = self.sealed_parts(folded.take_parts())?;
+        let written = serde_json::to_vec(&folded).map_err(|error| unwritable(&error))?;
         // Bound to what it belongs to, so that a state can't be put in place of another run's, or of an earlier
         // one of this run.
         let binding = SealBinding {
@@ -246,9 +261,54 @@ impl<'k> Recording<'k> {
             policy: &self.policy,
         };
         let sealed = seal(self.kept.seal, &binding, &written).map_err(|error| unwritable(&error))?;
-        Ok(Some(Snapshot { step, at: wall_clock(), sealed: sealed.0 }))
+        self.count_state(sealed.0.len())?;
+        Ok(Some(Snapshot { step, at: wall_clock(), sealed: sealed.0, parts }))
+    }
+
+    /// The large parts of a state. One that is stored, or waits for that, is not sealed again.
+    fn sealed_parts(&self, parts: Vec<(String, String)>) -> Result<Vec<StatePart>, proem_engine::Error> {
+        let policy = part_policy(&self.policy);
+        let (project, run, definition) = (&self.kept.project.0, &self.id.0, &self.closure);
+        let binding = SealBinding { project, run, step: 0, definition, policy: &policy };
+        let part = |(hash, text): (String, String)| {
+            let name = self.kept.seal.part_name(&hash);
+            let known = {
+                let held = self.held();
+                let waiting = held.snapshot.iter().flat_map(|snapshot| &snapshot.parts);
+                let mut waiting = waiting.filter(|part| part.name == name);
+                if held.parts.contains(&name) { Some(None) } else { waiting.next().map(|part| part.sealed.clone()) }
+            };
+            let sealed = match known {
+                Some(known) => known,
+                None => {
+                    let sealed = seal(self.kept.seal, &binding, text.as_bytes()).map_err(|error| unwritable(&error))?;
+                    self.count_state(sealed.0.len())?;
+                    Some(sealed.0.into())
+                }
+            };
+            Ok(StatePart { name, sealed })
+        };
+        parts.into_iter().map(part).collect()
+    }
+
+    /// Counts what a state takes, up to what the states of one run may take.
+    fn count_state(&self, bytes: usize) -> Result<(), proem_engine::Error> {
+        let mut held = self.held();
+        held.state_bytes = held.state_bytes.saturating_add(bytes);
+        if held.state_bytes <= MAX_STATE_BYTES {
+            return Ok(());
+        }
+        let message = format!(
+            "the states of this run take more than {} MiB, which is all that a run may save; let it hold less when it \
+             calls tools, or split it",
+            MAX_STATE_BYTES >> 20
+        );
+        Err(proem_engine::Error::new(ErrorKind::StateLimit, message))
     }
 }
+
+/// The most bytes that all states of a run take together as they are sealed. One that doesn't change is counted once.
+const MAX_STATE_BYTES: usize = 512 << 20;
 
 /// A state that can't be written down.
 fn unwritable(error: &dyn std::error::Error) -> proem_engine::Error {
@@ -344,8 +404,12 @@ impl Journal for Recording<'_> {
         };
         let settles = self.held().settles.clone();
         let pause = Pause { run: self.id.clone(), begins, steps, settles, snapshot, questions: asked };
+        let parts = pause.snapshot.parts.iter().map(|part| part.name.clone()).collect();
         match self.kept.store.pause(pause).await {
-            Ok(()) => self.written(step),
+            Ok(()) => {
+                self.written(step);
+                self.held().parts = parts;
+            }
             // A run that goes on in this process needs no state to go on from.
             Err(error) if until.is_some() => self.remember(&error.to_string()),
             Err(error) => return Err(unanswerable(&error)),
@@ -385,7 +449,10 @@ impl Recording<'_> {
         held.settles = None;
         // Events may have come while the transaction was written. They and a newer state wait for the next one.
         held.steps.retain(|kept| kept.step >= step);
-        held.snapshot.take_if(|snapshot| snapshot.step <= step);
+        if let Some(stored) = held.snapshot.take_if(|snapshot| snapshot.step <= step) {
+            // The store has let go of every part that this one doesn't name.
+            held.parts = stored.parts.into_iter().map(|part| part.name).collect();
+        }
     }
 }
 

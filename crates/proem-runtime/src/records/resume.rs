@@ -18,7 +18,7 @@ use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
 use super::Recording;
-use super::folded_state::FoldedState;
+use super::folded_state::{FoldedState, part_policy};
 use super::recording::tools::known_outcomes;
 use super::sealed_states::{SealBinding, SealKey, SealedState, open_sealed_state};
 use crate::Error;
@@ -242,7 +242,15 @@ pub async fn resume(store: &Store, seal: &SealKey, request: ResumeRequest<'_>) -
     let bytes = open_sealed_state(seal, &binding, &SealedState(snapshot.sealed)).ok_or_else(|| refused(unsealed()))?;
     let form =
         |error: serde_json::Error| refused(format!("its state has another format ({error}); start the run again"));
-    let written: FoldedState = serde_json::from_slice(&bytes).map_err(form)?;
+    let mut written: FoldedState = serde_json::from_slice(&bytes).map_err(form)?;
+    let part_policy = part_policy(policy);
+    let binding = SealBinding { step: 0, policy: &part_policy, ..binding };
+    written.restore_parts(|hash| {
+        let name = seal.part_name(hash);
+        let part = snapshot.parts.iter().find(|part| part.name == name)?;
+        let sealed = SealedState(part.sealed.as_deref()?.to_vec());
+        String::from_utf8(open_sealed_state(seal, &binding, &sealed)?).ok()
+    });
     let sections = detail.calls.iter().flat_map(|call| &call.sections);
     let hashes: Vec<String> = sections.map(|section| section.text.clone()).collect();
     let state = written.state(&store.contents(&hashes).await?);

@@ -9,6 +9,8 @@ use std::path::Path;
 
 use chacha20poly1305::aead::{Aead as _, Payload};
 use chacha20poly1305::{KeyInit as _, XChaCha20Poly1305, XNonce};
+use proem_text::hex;
+use sha2::{Digest as _, Sha256};
 
 use crate::{Error, installation_key};
 
@@ -40,6 +42,17 @@ impl SealKey {
     /// As [`crate::installation_key`].
     pub fn of(path: &Path) -> Result<Self, Error> {
         Ok(Self::derived(&installation_key(path)?))
+    }
+}
+
+impl SealKey {
+    /// The name of a part of a state under which it is stored: it tells nobody without the key what the part is.
+    #[must_use]
+    pub(super) fn part_name(&self, hash: &str) -> String {
+        // The key's length is fixed, and so is that of the hash.
+        hex::encode_hex(
+            Sha256::new().chain_update(self.0).chain_update(b"part of a state").chain_update(hash).finalize(),
+        )
     }
 }
 

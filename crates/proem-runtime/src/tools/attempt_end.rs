@@ -1,5 +1,7 @@
 //! The end of one attempt to call a tool, and its result.
 
+use proem_engine::run::{ToolLack, ToolOutcome};
+
 /// The most bytes of a result.
 pub const MAX_RESULT: usize = 4 << 20;
 
@@ -14,6 +16,10 @@ pub(super) enum AttemptEnd {
     Refused(String),
     /// It was begun, and how it ended is not known.
     Doubtful(String),
+    /// Without one, for the lack of something that carries it out.
+    Lacking(ToolLack, String),
+    /// By an agent.
+    OfAgent(ToolOutcome),
 }
 
 /// The result that a tool wrote, if it is JSON in UTF-8.

@@ -43,6 +43,10 @@ pub(super) enum ReadyKind {
     Command(ReadyCommand),
     Http(ReadyServer),
     Recorded(RecordedResults),
+    /// A question, which the run's models have.
+    Model,
+    /// Another agent, which the run's children have.
+    Agent,
 }
 
 /// A command with its program, folder and environment.
@@ -104,6 +108,8 @@ fn ready_kind(name: &str, definition: &ToolDefinition, place: &ToolPlace<'_>) ->
             let text = place.files.get(name).ok_or_else(|| format!("there is no file `{file}`"))?;
             RecordedResults::read(text).map(ReadyKind::Recorded).map_err(|why| format!("`{file}`: {why}"))
         }
+        ToolKind::Model(_) => Ok(ReadyKind::Model),
+        ToolKind::Agent { .. } => Ok(ReadyKind::Agent),
     }
 }
 

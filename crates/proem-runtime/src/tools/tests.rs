@@ -41,18 +41,22 @@ fn end_words(end: AttemptEnd) -> String {
         AttemptEnd::Unbegun(why) => format!("unbegun {why}"),
         AttemptEnd::Refused(why) => format!("refused {why}"),
         AttemptEnd::Doubtful(why) => format!("doubtful {why}"),
+        AttemptEnd::OfAgent(outcome) => format!("agent {outcome:?}"),
+        AttemptEnd::Lacking(lack, why) => format!("lacking {lack:?} {why}"),
     }
 }
 
 fn tool_use(tool: &str, arguments: &Json, power: ToolPower) -> ToolUse {
     let (tool, arguments) = (tool.to_owned(), arguments.to_string());
-    ToolUse { tool, arguments, power, labels: ToolLabels::default(), approval: None, repeats: None, refusal: None }
+    let labels = ToolLabels::default();
+    ToolUse { tool, arguments, power, labels, approval: None, repeats: None, refusal: None, grant: None }
 }
 
 async fn try_once(set: &ToolSet, tool: &str, arguments: &Json) -> String {
     let ready = set.get(tool).unwrap();
     let call = tool_use(tool, arguments, ready.definition.power);
-    end_words(attempt(ready, &call, "key", &CancellationToken::new()).await)
+    let performer = ToolPerformer::new(set, None, policy_hash(&[]));
+    end_words(performer.attempt(ready, (EffectId(0), &call), "key", &CancellationToken::new()).await)
 }
 
 /// A command that runs a script of the shell; what `{x}` represents is its first argument.

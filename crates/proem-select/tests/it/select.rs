@@ -190,8 +190,7 @@ fn check_choice(rows: &[Row], caps: &Caps, (tools, skills): (&[&'static str], &[
     let place = |name: &str| all.entries().iter().position(|entry| entry.name().as_str() == name).unwrap();
     let ranked =
         |row: &Row| RankedEntry { entry: place(row.0), probability: row.2, features: [0.0; FEATURES], part: 0 };
-    let ranking =
-        Ranking { ranked: rows.iter().map(ranking_lines).collect(), threshold: 0.5, degraded: None, cut: false };
+    let ranking = Ranking { ranked: rows.iter().map(ranked).collect(), threshold: 0.5, degraded: None, cut: false };
     let names = |names: &[&'static str]| names.iter().copied().collect();
     let base = BaseNames { tools: names(tools), skills: names(skills) };
     let selection = choose_capabilities(all.entries(), &ranking, caps, &base);

@@ -75,7 +75,7 @@ pub async fn a_finished_run_has_no_state(backend: &impl Backend) {
         run: LawSamples.id(1),
         begins: None,
         steps: vec![],
-        snapshot: Snapshot { step: 9, at: Time(9_000), sealed: vec![1] },
+        snapshot: Snapshot { step: 9, at: Time(9_000), sealed: vec![1], parts: vec![] },
         questions: vec![],
     };
     assert!(store.pause(pause).await.is_ok());

@@ -62,6 +62,7 @@ impl LawSamples {
             actor: self.actor(),
             kind: "prompt".to_owned(),
             parent: None,
+            caller: None,
             prompt: PromptId {
                 agent: "assess".to_owned(),
                 name: "change".to_owned(),
@@ -129,7 +130,7 @@ impl LawSamples {
             run: begins.id.clone(),
             begins: Some(Box::new(begins)),
             steps: vec![NewStep { step: 0, at: Time(1_000), event: HashedContent::new(format!("started {run}")) }],
-            snapshot: Some(Snapshot { step: 1, at: Time(1_000), sealed: vec![7; 64] }),
+            snapshot: Some(Snapshot { step: 1, at: Time(1_000), sealed: vec![7; 64], parts: vec![] }),
             call: Some(Box::new(call)),
             attempt: NewAttempt {
                 effect: EffectId(0),

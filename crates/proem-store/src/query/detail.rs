@@ -199,7 +199,7 @@ pub(crate) fn read_run_detail(reader: &Connection, id: &RunId, alive: Alive<'_>)
     let sql = format!(
         "SELECT {}, r.because, r.value, r.files, r.inputs, r.settings, r.profile, r.replayable, \
          EXISTS (SELECT 1 FROM snapshots s WHERE s.run = r.id) AS resumable \
-         FROM runs r LEFT JOIN epochs e ON e.id = r.epoch WHERE r.id = ?",
+         FROM runs r LEFT JOIN epochs e ON e.id = r.epoch LEFT JOIN callers c ON c.run = r.id WHERE r.id = ?",
         runs::COLUMNS
     );
     let found = first_row(reader, &sql, [&id.0], |line| {

@@ -2,7 +2,7 @@
 
 use proem_engine::assembly::PromptId;
 use proem_engine::call::NanoDollars;
-use proem_engine::run::Time;
+use proem_engine::run::{EffectId, Time};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row};
 
@@ -10,13 +10,13 @@ use super::values::{ReadFault, all_rows, column_json, column_value, count_or_nul
 use crate::Store;
 use crate::epoch;
 use crate::error::{Absence, AbsenceRemedy, Error};
-use crate::record::{Numbers, Project, RunId, RunOutcome};
+use crate::record::{Numbers, Project, RunCaller, RunId, RunOutcome};
 
 /// How many runs an ambiguous id names.
 const NAMED: usize = 5;
 
 /// The columns of a [`RunRow`], with `r` for the run and `e` for its epoch.
-pub(super) const COLUMNS: &str = "r.id, r.project, r.actor, r.kind, r.parent, r.agent, r.prompt, r.version, r.closure, \
+pub(super) const COLUMNS: &str = "r.id, r.project, r.actor, r.kind, r.parent, c.caller, c.effect AS caller_effect, r.agent, r.prompt, r.version, r.closure, \
      r.role, r.model, r.endpoint, r.line, r.started, r.ended, r.state, r.outcome, r.input_tokens, \
      r.cache_read_tokens, r.output_tokens, r.nanos, r.numbers, iif(e.ended IS NULL, e.id, NULL) AS epoch, \
      EXISTS (SELECT 1 FROM attempts o WHERE o.run = r.id AND o.state = 'open') AS open";
@@ -50,6 +50,8 @@ pub struct RunRow {
     pub kind: String,
     /// The run that it is a fork of.
     pub parent: Option<RunId>,
+    /// The call that started it, if a run did.
+    pub caller: Option<RunCaller>,
     /// The prompt's name and version.
     pub prompt: PromptId,
     /// The requested role.
@@ -183,7 +185,7 @@ pub(crate) fn run_listing(wanted: &RunsWanted) -> Listing {
     let mut query = Listing::default();
     query.push("SELECT ");
     query.push(COLUMNS);
-    query.push(" FROM runs r LEFT JOIN epochs e ON e.id = r.epoch WHERE r.seq IN (SELECT seq FROM runs");
+    query.push(" FROM runs r LEFT JOIN epochs e ON e.id = r.epoch LEFT JOIN callers c ON c.run = r.id WHERE r.seq IN (SELECT seq FROM runs");
     // Most runs count as listed: the newest rows are found soonest in the table's own order.
     let narrow = wanted.since.is_some() || wanted.prompt.is_some() || wanted.outcome.is_some();
     match &wanted.project {
@@ -216,6 +218,8 @@ pub(crate) fn run_listing(wanted: &RunsWanted) -> Listing {
 pub(super) fn read_run_row(row: &Row<'_>, alive: Alive<'_>) -> Result<RunRow, ReadFault> {
     // Usage of an open attempt is unknown and not yet part of the sums.
     let open: bool = column_value(row, "open")?;
+    let caller = column_value::<Option<String>>(row, "caller")?.map(RunId);
+    let effect = count_or_null::<u32>(row, "caller_effect")?.map(EffectId);
     let settled = |column| if open { Ok(None) } else { count_or_null(row, column) };
     Ok(RunRow {
         id: RunId(column_value(row, "id")?),
@@ -223,6 +227,7 @@ pub(super) fn read_run_row(row: &Row<'_>, alive: Alive<'_>) -> Result<RunRow, Re
         actor: column_value(row, "actor")?,
         kind: column_value(row, "kind")?,
         parent: column_value::<Option<String>>(row, "parent")?.map(RunId),
+        caller: caller.zip(effect).map(|(run, effect)| RunCaller { run, effect }),
         prompt: PromptId {
             agent: column_value(row, "agent")?,
             name: column_value(row, "prompt")?,
@@ -319,6 +324,10 @@ fn nth_newest_run(
         None => query.push(" WHERE 1"),
     }
     query.push(listed.condition());
+    // A run that a call started belongs to its caller, which is the one that a person means.
+    query.push(" AND NOT EXISTS (SELECT 1 FROM callers WHERE callers.run = runs.id");
+    query.push_with(" AND callers.effect <> ", i64::from(RunCaller::CHAINED.0));
+    query.push(")");
     query.push_with(" ORDER BY seq DESC LIMIT 1 OFFSET ", i64::from(back));
     Ok(first_row(reader, &query.sql, query.values, |row| column_value(row, "id"))?.map(RunId))
 }

@@ -17,7 +17,8 @@ const SCHEMA: &str = concat!(
     include_str!("../../migrations/0003.sql"),
     include_str!("../../migrations/0004.sql"),
     include_str!("../../migrations/0007.sql"),
-    include_str!("../../migrations/0011.sql")
+    include_str!("../../migrations/0011.sql"),
+    include_str!("../../migrations/0012.sql")
 );
 
 /// Two epochs, one over. Five runs of `/p` and one of `/q`; what the third run sent.

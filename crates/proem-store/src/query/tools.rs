@@ -39,7 +39,7 @@ pub struct ToolCallRow {
     /// How often it was tried.
     pub attempts: u32,
     /// The run that it started, if it is an agent's.
-    pub child: Option<String>,
+    pub child: Option<RunId>,
 }
 
 /// How often a tool was called, and how that went.
@@ -86,7 +86,9 @@ pub(super) fn read_tool_calls(
     run: &RunId,
     state: RunState,
 ) -> Result<Vec<ToolCallRow>, ReadFault> {
-    all_rows(reader, "SELECT * FROM tool_calls WHERE run = ? ORDER BY effect", [&run.0], |row| {
+    let sql = "SELECT t.*, c.run AS started FROM tool_calls t LEFT JOIN callers c ON c.caller = t.run \
+               AND c.effect = t.effect WHERE t.run = ? ORDER BY t.effect";
+    all_rows(reader, sql, [&run.0], |row| {
         let found = read_tool_call(row)?;
         let is_lost = found.state == ToolCallState::Pending && !matches!(state, RunState::Running);
         Ok(ToolCallRow { state: if is_lost { ToolCallState::Unknown } else { found.state }, ..found })
@@ -109,6 +111,6 @@ fn read_tool_call(row: &Row<'_>) -> Result<ToolCallRow, ReadFault> {
         ended: column_value::<Option<i64>>(row, "ended")?.map(Time),
         took_ms: column_count(row, "took_ms")?,
         attempts: column_count(row, "attempts")?,
-        child: column_value(row, "child")?,
+        child: column_value::<Option<String>>(row, "started")?.map(RunId),
     })
 }

@@ -1,10 +1,11 @@
 //! A run: how it starts, what it takes, and how it ends.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use proem_engine::assembly::PromptId;
 use proem_engine::profile::{Issue, Profiles};
-use proem_engine::run::Time;
+use proem_engine::run::{EffectId, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
@@ -25,6 +26,8 @@ pub struct NewRun {
     pub kind: String,
     /// The run that it is a fork of.
     pub parent: Option<RunId>,
+    /// The call that started it, if a run did.
+    pub caller: Option<RunCaller>,
     /// The prompt that it was started with. Each call has its own.
     pub prompt: PromptId,
     /// The requested role, such as `small`.
@@ -68,6 +71,31 @@ pub struct Snapshot {
     pub at: Time,
     /// The sealed state.
     pub sealed: Vec<u8>,
+    /// Its large parts, which it names.
+    pub parts: Vec<StatePart>,
+}
+
+/// A large part of a state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatePart {
+    /// Its name within the run.
+    pub name: String,
+    /// It, sealed. `None` if it is stored already.
+    pub sealed: Option<Arc<[u8]>>,
+}
+
+/// The call of a tool that started a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunCaller {
+    /// The run that called.
+    pub run: RunId,
+    /// Which effect of it. [`RunCaller::CHAINED`] if no call did, and the run follows on that one.
+    pub effect: EffectId,
+}
+
+impl RunCaller {
+    /// What a run names that follows on another one in a chain: no run has so many effects.
+    pub const CHAINED: EffectId = EffectId(u32::MAX);
 }
 
 /// An event that a run took.

@@ -12,7 +12,7 @@ use crate::error::{Error, Unusable};
 use crate::failpoint;
 
 /// The forms of the tables, each as the statements that make it from the one before.
-const FORMS: [&str; 11] = [
+const FORMS: [&str; 12] = [
     include_str!("../../migrations/0001.sql"),
     include_str!("../../migrations/0002.sql"),
     include_str!("../../migrations/0003.sql"),
@@ -24,6 +24,7 @@ const FORMS: [&str; 11] = [
     WITNESSED,
     JUDGED,
     TOOLS,
+    STATES,
 ];
 
 /// The tables of the newest form as all of [`FORMS`] make them: a new store needs no way that leads there.
@@ -44,8 +45,11 @@ const JUDGED: &str = include_str!("../../migrations/0010.sql");
 /// The table that form 11 adds.
 const TOOLS: &str = include_str!("../../migrations/0011.sql");
 
+/// The tables that form 12 adds.
+const STATES: &str = include_str!("../../migrations/0012.sql");
+
 /// Forms that only add tables, each with its statements.
-const ADDED: [(i64, &str); 5] = [(5, EFFECTS), (6, TRIAGE), (9, WITNESSED), (10, JUDGED), (11, TOOLS)];
+const ADDED: [(i64, &str); 6] = [(5, EFFECTS), (6, TRIAGE), (9, WITNESSED), (10, JUDGED), (11, TOOLS), (12, STATES)];
 
 /// The form from which on the columns of calls, sums and results are those of the newest.
 const RESULTS: i64 = 4;

@@ -125,12 +125,13 @@ pub(super) fn book_attempt(
     tables.execute("UPDATE attempts SET state = ? WHERE id = ?", (booking.state, reserved.id))?;
     write_usage(tables, reserved.id, &booking, at, settlement)?;
     spend(tables, reserved.id, &booking)?;
-    // A figure that one attempt doesn't know is unknown for the run: null plus a number is null. An attempt that could
+    // Booked to the run and to those that called it, each of which caused it. A figure that one attempt doesn't know is unknown for the run: null plus a number is null. An attempt that could
     // cost nothing has cost nothing.
     let nanos = booking.nanos.filter(|_| !booking.is_unknown() || reserved.most_nanos == Some(0));
     tables.execute(
         "UPDATE runs SET input_tokens = input_tokens + ?, cache_read_tokens = cache_read_tokens + ?, \
-         output_tokens = output_tokens + ?, nanos = nanos + ? WHERE id = ?",
+         output_tokens = output_tokens + ?, nanos = nanos + ? WHERE id IN (WITH RECURSIVE callers_of (id) AS \
+         (SELECT ? UNION SELECT caller FROM callers JOIN callers_of ON run = id) SELECT id FROM callers_of)",
         (booking.input, booking.cache_read, booking.output, nanos, &reserved.run.0),
     )?;
     let details = json!({

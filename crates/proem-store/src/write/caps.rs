@@ -112,6 +112,7 @@ fn cap_balance(lines: &[Line], cap: &Cap) -> CapBalance {
 /// open is read by the index of open attempts, which is as short as the list of calls under way.
 fn spent_lines(tables: &Tables, run: &RunId, effect: u32, now: &Moment) -> Result<Vec<Line>, Error> {
     let (Moment { day, month, .. }, last, run) = (now, now.end(), &run.0);
+    let tree = run_tree(tables, run)?;
     // The agent is that of the call's own prompt, under which it is booked.
     let agent = tables.row(
         "SELECT coalesce((SELECT agent FROM calls WHERE run = ?1 AND effect = ?2), \
@@ -129,17 +130,27 @@ fn spent_lines(tables: &Tables, run: &RunId, effect: u32, now: &Moment) -> Resul
     lines.extend(tables.rows(
         "SELECT 1, day > ?3 AND day < ?4, day = ?1, project = (SELECT project FROM runs WHERE id = ?2), \
          coalesce((SELECT agent FROM calls WHERE calls.run = attempts.run AND calls.effect = attempts.effect), \
-         (SELECT agent FROM runs WHERE runs.id = attempts.run)) = ?5, run = ?2, sum(coalesce(most_nanos, 0)), \
-         sum(most_tokens) FROM attempts WHERE state = 'open' GROUP BY 2, 3, 4, 5, 6",
-        [day, run, month, &last, &agent],
+         (SELECT agent FROM runs WHERE runs.id = attempts.run)) = ?5, run IN (SELECT value FROM json_each(?6)), \
+         sum(coalesce(most_nanos, 0)), sum(most_tokens) FROM attempts WHERE state = 'open' GROUP BY 2, 3, 4, 5, 6",
+        [day, run, month, &last, &agent, &tree],
         Line::read,
     )?);
     lines.extend(tables.rows(
         "SELECT 0, 0, 0, 0, 0, 1, coalesce(sum(coalesce((SELECT nanos FROM corrections WHERE attempt = attempts.id \
          ORDER BY seq DESC LIMIT 1), usage.nanos, 0)), 0), coalesce(sum(usage.tokens), 0) \
-         FROM attempts JOIN usage ON usage.attempt = attempts.id WHERE attempts.run = ?",
-        [run],
+         FROM attempts JOIN usage ON usage.attempt = attempts.id \
+         WHERE attempts.run IN (SELECT value FROM json_each(?))",
+        [&tree],
         Line::read,
     )?);
     Ok(lines)
+}
+
+/// A run with the runs that called it, and all that these started, as a JSON list of ids: what one of them may spend
+/// counts for all of them.
+fn run_tree(tables: &Tables, run: &str) -> Result<String, Error> {
+    let tree = "WITH RECURSIVE callers_of (id) AS (SELECT ?1 UNION SELECT caller FROM callers JOIN callers_of ON run = id), \
+                tree (id) AS (SELECT id FROM callers_of UNION SELECT run FROM callers JOIN tree ON caller = id) \
+                SELECT json_group_array(id) FROM tree";
+    Ok(tables.row(tree, [run], |row| row.get(0))?.unwrap_or_default())
 }

@@ -100,16 +100,17 @@ fn correct_sums(tables: &Tables, attempt: i64, nanos: i64, before: &Found) -> Re
          LEFT JOIN calls ON calls.run = attempts.run AND calls.effect = attempts.effect WHERE attempts.id = ?)",
         (more, was_unknown, before.booked.is_none(), attempt),
     )?;
+    let ours = "WITH RECURSIVE callers_of (id) AS (SELECT ? UNION SELECT caller FROM callers JOIN callers_of ON run = id) \
+                SELECT id FROM callers_of";
+    let ours: Vec<String> = tables.rows(ours, [&before.run.0], |row| row.get(0))?;
     // Unknown or open amounts without a correction leave the run's sum unknown: a difference to an unknown amount would
     // turn it into a number.
-    tables.execute(
-        &format!(
-            "UPDATE runs SET nanos = (SELECT iif(count(*) = count(booked), sum(booked), NULL) FROM (SELECT \
+    let sum = format!(
+        "UPDATE runs SET nanos = (SELECT iif(count(*) = count(booked), sum(booked), NULL) FROM (SELECT \
              iif(attempts.state = 'unknown' AND NOT EXISTS (SELECT 1 FROM corrections WHERE attempt = attempts.id), \
              NULL, {BOOKED}) AS booked FROM attempts JOIN usage ON usage.attempt = attempts.id \
-             WHERE attempts.run = ?1)) WHERE id = ?1"
-        ),
-        [&before.run.0],
-    )?;
-    Ok(())
+             WHERE attempts.run IN (WITH RECURSIVE started (id) AS (SELECT ?1 UNION SELECT run FROM callers \
+             JOIN started ON caller = id) SELECT id FROM started))) WHERE id = ?1"
+    );
+    ours.iter().try_for_each(|run| tables.execute(&sum, [run]).map(drop))
 }

@@ -81,7 +81,9 @@ fn finish_calls(tables: &Tables, RunFinish { run, calls, .. }: &RunFinish, at: T
 /// Writes the end into the run's own line.
 fn write_run_end(tables: &Tables, finish: &RunFinish) -> Result<(), Error> {
     write_contents(tables, &finish.value)?;
-    tables.execute("DELETE FROM snapshots WHERE run = ?", [&finish.run.0])?;
+    for table in ["snapshots", "states"] {
+        tables.execute(&format!("DELETE FROM {table} WHERE run = ?"), [&finish.run.0])?;
+    }
     tables.execute(
         "UPDATE runs SET state = 'ended', ended = ?, outcome = ?, because = ?, value = ?, numbers = ?, \
          replayable = coalesce(?, replayable) WHERE id = ?",

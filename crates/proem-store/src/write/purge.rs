@@ -43,9 +43,11 @@ pub struct PurgeCounts {
 }
 
 /// Tables whose lines have the run that they belong to.
-const OF_RUNS: [&str; 11] = [
+const OF_RUNS: [&str; 13] = [
     "steps",
     "snapshots",
+    "states",
+    "callers",
     "assemblies",
     "calls",
     "tool_calls",

@@ -92,6 +92,12 @@ fn begin_run(to: &Transaction<'_>, new: &NewRun, at: Time) -> Result<(), Error> 
             replayable,
         ],
     )?;
+    if let Some(caller) = &new.caller {
+        to.tables.execute(
+            "INSERT OR IGNORE INTO callers (run, project, actor, caller, effect) VALUES (?, ?, ?, ?, ?)",
+            (&new.id.0, &new.project.0, new.actor.to_string(), &caller.run.0, caller.effect.0),
+        )?;
+    }
     Ok(())
 }
 
@@ -106,14 +112,27 @@ fn write_step(tables: &Tables, run: &RunId, new: &NewStep) -> Result<(), Error> 
     Ok(())
 }
 
-/// Writes a state to go on from, unless a later one is there or the run has ended.
+/// Writes a state to go on from, unless a later one is there or the run has ended. Parts that it doesn't name go.
 fn snapshot(tables: &Tables, run: &RunId, new: &Snapshot) -> Result<(), Error> {
-    tables.execute(
+    for part in &new.parts {
+        let Some(sealed) = &part.sealed else { continue };
+        tables.execute(
+            "INSERT OR IGNORE INTO states (run, name, project, actor, at, sealed) \
+             SELECT id, ?, project, actor, ?, ? FROM runs WHERE id = ? AND state <> 'ended'",
+            (&part.name, new.at.0, sealed.as_ref(), &run.0),
+        )?;
+    }
+    let written = tables.execute(
         "INSERT INTO snapshots (run, project, actor, step, at, sealed) \
          SELECT id, project, actor, ?, ?, ? FROM runs WHERE id = ? AND state <> 'ended' \
          ON CONFLICT (run) DO UPDATE SET step = excluded.step, at = excluded.at, sealed = excluded.sealed \
          WHERE excluded.step >= snapshots.step",
         (new.step, new.at.0, &new.sealed, &run.0),
     )?;
+    if written > 0 {
+        let names: Vec<&str> = new.parts.iter().map(|part| part.name.as_str()).collect();
+        let unnamed = "DELETE FROM states WHERE run = ? AND name NOT IN (SELECT value FROM json_each(?))";
+        tables.execute(unnamed, (&run.0, compact(&json!(names))))?;
+    }
     Ok(())
 }

@@ -8,7 +8,7 @@ use super::epochs;
 use super::event::RunEvent;
 use super::run::no_run;
 use crate::error::Error;
-use crate::record::{RunId, Snapshot};
+use crate::record::{RunId, Snapshot, StatePart};
 use crate::sqlite::{Transaction, Write};
 use crate::store::Store;
 
@@ -109,6 +109,9 @@ impl Write for TakeOver {
         };
         RunEvent { run, at, what, details: json!({ "from": found.epoch, "step": step }) }.write(to.tables)?;
         let step = u32::try_from(step).map_err(|_| Error::Conflict(format!("run `{run}` has a step `{step}`")))?;
-        Ok(Snapshot { step, at: when, sealed })
+        let parts = to.tables.rows("SELECT name, sealed FROM states WHERE run = ? ORDER BY name", [&run.0], |row| {
+            Ok(StatePart { name: row.get(0)?, sealed: Some(row.get::<_, Vec<u8>>(1)?.into()) })
+        })?;
+        Ok(Snapshot { step, at: when, sealed, parts })
     }
 }

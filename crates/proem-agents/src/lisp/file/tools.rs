@@ -12,9 +12,10 @@ use proem_text::{Audience, Source};
 use toml::de::DeTable;
 
 use super::super::definition::{
-    ArgumentPiece, CommandTool, HttpMethod, HttpTool, ParameterTerms, ToolDefinition, ToolKind, argument_pieces,
-    fold_name, result_label,
+    ArgumentPiece, CommandTool, HttpMethod, HttpTool, ModelPrompt, ModelTool, ParameterTerms, ToolDefinition, ToolKind,
+    argument_pieces, fold_name, result_label,
 };
+use super::super::model::question_slots;
 use super::AgentReader;
 
 const TOOL: [&str; 16] = [
@@ -39,12 +40,14 @@ const PARAMETER: [&str; 3] = ["accepts", "one_of", "may_be_option"];
 const COMMAND: [&str; 4] = ["argv", "folder", "environment", "secrets"];
 const HTTP: [&str; 6] = ["method", "url", "headers", "result", "credential", "private"];
 /// The kinds of tools that are carried out, and those whose words are reserved, each with the reason.
-const KINDS: [&str; 3] = ["command", "http", "recorded"];
-const RESERVED: [(&str, &str); 3] = [
-    ("model", "a tool that asks a model is not carried out by this version"),
-    ("agent", "a tool that runs another agent is not carried out by this version"),
-    ("mcp", "the word is reserved for servers of the Model Context Protocol, which this version does not call"),
-];
+const KINDS: [&str; 5] = ["command", "http", "recorded", "model", "agent"];
+const RESERVED: [(&str, &str); 1] =
+    [("mcp", "the word is reserved for servers of the Model Context Protocol, which this version does not call")];
+const MODEL: [&str; 3] = ["prompt", "book", "model"];
+/// The flags that a tool which asks a model or runs an agent can't have: code knows what they would say.
+const KNOWN_FLAGS: [&str; 3] = ["effect", "idempotent", "trusted"];
+/// The most bytes of a question's text.
+const MAX_QUESTION: usize = 16 << 10;
 const AUDIENCES: [&str; 4] = ["public", "external", "internal", "restricted"];
 /// The longest attempt, in seconds, and the usual one: what a model's mission may take in all.
 const MAX_SECONDS: u32 = 3_600;
@@ -98,14 +101,23 @@ impl AgentReader<'_> {
         }
         let timeout_seconds = self.seconds(of);
         let retries = of.get("retries").and_then(|value| self.reader.number(value, MAX_RETRIES)).unwrap_or(0);
-        let power = self.power(of);
-        let (label, triggered_by) = (self.read_result_label(name, of), self.sources(of.get("triggered_by")));
+        let (power, family) = match &kind {
+            Some(ToolKind::Model(_)) => (ToolPower::Free, "model"),
+            // A second call under the same key goes on with the run that the first one began.
+            Some(ToolKind::Agent { .. }) => (ToolPower::Idempotent, "agent"),
+            _ => (self.power(of), "tool"),
+        };
+        let (label, triggered_by) = (self.read_result_label((family, name), of), self.sources(of.get("triggered_by")));
         let signature = Arc::new(signature?);
         let (parameters, accepts) = self.parameters(tool, &signature);
         let kind = kind?;
         self.check_slots(&kind, &signature, place);
+        if family != "tool" {
+            self.check_answered(tool, &kind, &signature);
+        }
         let takes_secrets = signature.parameters().any(|parameter| parameter.starts_with('_'));
-        let terms = CallTerms { triggered_by, accepts, takes_secrets };
+        let is_decided_within = matches!(kind, ToolKind::Agent { .. });
+        let terms = CallTerms { triggered_by, accepts, takes_secrets, is_decided_within };
         Some(ToolDefinition { signature, description, timeout_seconds, retries, power, label, terms, parameters, kind })
     }
 
@@ -138,14 +150,38 @@ impl AgentReader<'_> {
         }
     }
 
-    fn read_result_label(&mut self, name: &str, of: &DeTable<'_>) -> proem_text::Label {
+    /// A tool that a model or an agent answers: code knows its flags, and a model is shown nothing hidden.
+    fn check_answered(&mut self, tool: &ToolTable<'_>, kind: &ToolKind, signature: &Signature) {
+        // An agent's own file says how long it goes on.
+        let of_agents = ["timeout_seconds", "retries"].into_iter().filter(|_| matches!(kind, ToolKind::Agent { .. }));
+        for flag in KNOWN_FLAGS.into_iter().chain(of_agents) {
+            if let Some(value) = tool.of.get(flag) {
+                let message = format!("a tool with `{}` has no `{flag}`; leave it out", kind.as_str());
+                self.reader.problem(message, value.span());
+            }
+        }
+        let ToolKind::Model(ModelTool { prompt, .. }) = kind else { return };
+        if let Some(name) = signature.parameters().find(|name| name.starts_with('_')) {
+            let message = format!("`{name}` is hidden, and a model is shown nothing hidden; rename it or leave it out");
+            self.reader.problem(message, tool.place.clone());
+        }
+        let ModelPrompt::Text(text) = prompt else { return };
+        for name in question_slots(text) {
+            if !signature.parameters().any(|known| known == name) {
+                let message = format!("the question has `{{{{{name}}}}}`, which is no parameter of {signature}");
+                self.reader.problem(message, tool.place.clone());
+            }
+        }
+    }
+
+    fn read_result_label(&mut self, name: (&str, &str), of: &DeTable<'_>) -> proem_text::Label {
         let is_trusted = of.get("trusted").and_then(|value| self.reader.switch(value)) == Some(true);
         let audience = of.get("audience").and_then(|value| self.reader.word(value, &AUDIENCES, Audience::parse));
         result_label(name, is_trusted, audience.unwrap_or(Audience::External))
     }
 
     /// Names of untrusted sources.
-    fn sources(&mut self, value: Option<PlacedValue<'_>>) -> BTreeSet<String> {
+    pub(super) fn sources(&mut self, value: Option<PlacedValue<'_>>) -> BTreeSet<String> {
         let mut sources = BTreeSet::new();
         for (name, place) in value.map(|value| self.reader.texts(value)).unwrap_or_default() {
             if Source::parse(name).is_none() {
@@ -217,12 +253,34 @@ impl AgentReader<'_> {
         match *kind {
             "command" => self.read_command(table, value.span()).map(ToolKind::Command),
             "http" => self.read_http(table, value.span()).map(ToolKind::Http),
-            _ => {
+            "model" => self.read_model(table, value.span()).map(ToolKind::Model),
+            word => {
                 self.reader.only(table, &["file"]);
                 let file = self.needed_text(table, "file", value.span())?.to_owned();
-                Some(ToolKind::Recorded { file })
+                Some(if word == "agent" { ToolKind::Agent { file } } else { ToolKind::Recorded { file } })
             }
         }
+    }
+
+    fn read_model(&mut self, table: &DeTable<'_>, place: Range<usize>) -> Option<ModelTool> {
+        self.reader.only(table, &MODEL);
+        let mut text = |key: &str| table.get(key).and_then(|value| self.reader.text(value)).map(str::to_owned);
+        let (prompt, book, model) = (text("prompt"), text("book"), text("model"));
+        let prompt = match (prompt, book) {
+            (Some(prompt), None) if prompt.trim().is_empty() || prompt.len() > MAX_QUESTION => {
+                self.reader.problem(format!("a question has 1 to {MAX_QUESTION} bytes"), place);
+                return None;
+            }
+            (Some(prompt), None) => ModelPrompt::Text(prompt),
+            (None, Some(book)) => ModelPrompt::Book(book),
+            _ => {
+                let message = "a model needs one question; write `prompt = \"…\"`, or `book = \"AGENT/NAME\"` for a \
+                               prompt of your book";
+                self.reader.problem(message, place);
+                return None;
+            }
+        };
+        Some(ModelTool { prompt, model })
     }
 
     fn read_command(&mut self, table: &DeTable<'_>, place: Range<usize>) -> Option<CommandTool> {
@@ -301,7 +359,7 @@ impl AgentReader<'_> {
                     .filter(|name| !name.is_empty())
                     .collect()
             }
-            ToolKind::Recorded { .. } => Vec::new(),
+            ToolKind::Recorded { .. } | ToolKind::Model(_) | ToolKind::Agent { .. } => Vec::new(),
         };
         for name in names {
             if !signature.parameters().any(|known| known == name) {

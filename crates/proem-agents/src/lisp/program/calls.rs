@@ -2,15 +2,18 @@
 
 use proem_engine::Error;
 use proem_engine::policy::{CallRequest, CallRuling, EffectSwitch, call_key, decide_call};
-use proem_engine::run::{CallLabel, Effect, EffectId, EffectResult, ToolLabels, ToolOutcome, ToolUse};
+use proem_engine::run::{
+    AgentGrant, CallLabel, Effect, EffectId, EffectResult, ToolLabels, ToolLack, ToolOutcome, ToolUse,
+};
 use proem_guard::show;
 use proem_lisp::{
     Meter, Reason, SignatureProblem, ToolAnswer, ToolCall, Value, is_equal, label_secret_fields, read_json, write_json,
 };
+use proem_text::Label;
 
 use super::state::{CallStage, PlannedCall, StoredAnswer};
 use super::{ProgramMachine, out_of_step};
-use crate::lisp::definition::{ToolDefinition, fold_name};
+use crate::lisp::definition::{ToolDefinition, ToolKind, fold_name};
 
 /// The most problems of arguments or of a result that are listed.
 const MAX_PROBLEMS: usize = 5;
@@ -55,7 +58,7 @@ impl ProgramMachine {
         let label = |parameter: &String| (parameter.clone(), argument_label(call, parameter));
         let labels = ToolLabels {
             arguments: call.labels.keys().map(label).collect(),
-            decision: CallLabel::from(&call.pc.join(&call.floor)),
+            decision: CallLabel::from(&call.pc.join(&call.floor)).join(&self.state.shown),
         };
         let refusal = Some(why.to_owned());
         Ok(ToolUse { refusal, ..self.tool_use((name, tool), &call.args, labels)? })
@@ -71,7 +74,7 @@ impl ProgramMachine {
         let arguments = write_json(args, &mut Meter::new(self.terms.limits))
             .map_err(|fault| format!("the arguments of `{name}` can't be written as JSON: {}", fault.message()))?;
         let (tool, power) = (name.to_owned(), tool.power);
-        Ok(ToolUse { tool, arguments, power, labels, approval: None, repeats: None, refusal: None })
+        Ok(ToolUse { tool, arguments, power, labels, approval: None, repeats: None, refusal: None, grant: None })
     }
 
     /// The call as its tool takes it. In words, why it doesn't.
@@ -90,12 +93,14 @@ impl ProgramMachine {
         let label = |parameter: &str| {
             let value = args.field(parameter)?;
             let vouched = self.is_vouched_for(tool, parameter, value);
-            let label = if vouched { CallLabel::default() } else { argument_label(call, parameter) };
+            // A model can retype what it was shown, so every argument may be that.
+            let label =
+                if vouched { CallLabel::default() } else { argument_label(call, parameter).join(&self.state.shown) };
             Some((parameter.to_owned(), label))
         };
         let labels = ToolLabels {
             arguments: tool.signature.parameters().filter_map(label).collect(),
-            decision: CallLabel::from(&call.pc.join(&call.floor)),
+            decision: CallLabel::from(&call.pc.join(&call.floor)).join(&self.state.shown),
         };
         self.tool_use((name, tool), &args, labels)
     }
@@ -103,6 +108,9 @@ impl ProgramMachine {
     /// Whether the value is a member of the trusted list that its parameter names.
     fn is_vouched_for(&self, tool: &ToolDefinition, parameter: &str, value: &Value) -> bool {
         let Some(list) = tool.parameters.get(parameter).and_then(|terms| terms.one_of.as_deref()) else { return false };
+        if !self.terms.agent.input_label(list).is_trusted() {
+            return false;
+        }
         let Some(list) = self.terms.context.field(list) else { return false };
         let mut meter = Meter::new(self.terms.limits);
         list.elements().any(|member| is_equal(member, value, &mut meter).unwrap_or(false))
@@ -132,11 +140,22 @@ impl ProgramMachine {
         }
     }
 
-    /// The calls that may be made, as effects.
+    /// The calls that may be made, as effects. Of agents one at a time, so that each is granted the turns that are left.
     pub(super) fn begin_calls(&mut self) -> Vec<(EffectId, Effect)> {
         let mut effects = Vec::new();
+        let grant = AgentGrant { turns: self.state.turns_left, depth: self.terms.shared.depth.saturating_add(1) };
+        let mut has_agent = false;
         for planned in &mut self.state.calls {
-            let (CallStage::Ready, Some(call)) = (&planned.stage, &planned.call) else { continue };
+            let (CallStage::Ready, Some(call)) = (&planned.stage, &mut planned.call) else { continue };
+            let tool = self.terms.agent.tools.get(&call.tool);
+            if tool.is_some_and(|tool| matches!(tool.kind, ToolKind::Agent { .. })) {
+                if has_agent {
+                    // Those behind it may have effects, which go in order.
+                    break;
+                }
+                has_agent = true;
+                call.grant = Some(grant);
+            }
             let effect = EffectId(self.state.next);
             self.state.next = self.state.next.saturating_add(1);
             effects.push((effect, Effect::Tool { call: call.clone() }));
@@ -162,6 +181,9 @@ impl ProgramMachine {
                 EffectResult::Failed { failure } => ToolOutcome::Failed { message: failure.message },
                 _ => return Err(out_of_step("a program asks for calls of tools only")),
             };
+            if let ToolOutcome::OfAgent { turns, .. } = &outcome {
+                self.state.turns_left = self.state.turns_left.saturating_sub(*turns);
+            }
             planned.stage = match outcome {
                 ToolOutcome::Unknown { message } => CallStage::Doubt { effect: id, message },
                 outcome => CallStage::Answered { answer: StoredAnswer::Outcome { outcome } },
@@ -173,8 +195,16 @@ impl ProgramMachine {
     /// Gives the program all answers of a step, in the order of its calls.
     pub(super) fn answer_program(&mut self) {
         for planned in std::mem::take(&mut self.state.calls) {
-            let CallStage::Answered { answer } = &planned.stage else { continue };
-            let answer = self.program_answer(planned.call.as_deref(), answer);
+            let CallStage::Answered { answer: known } = &planned.stage else { continue };
+            let answer = self.program_answer(planned.call.as_deref(), known);
+            // Whether it fails is the tool's own doing, unless it was not called.
+            let is_called =
+                matches!(known, StoredAnswer::Outcome { outcome } if !matches!(outcome, ToolOutcome::Denied { .. }));
+            if let (true, ToolAnswer::Problem(_), Some(call)) = (is_called, &answer, &planned.call)
+                && let Some((_, tool)) = self.terms.agent.tool(&call.tool)
+            {
+                self.state.failed = self.state.failed.join(&CallLabel::from(&tool.label));
+            }
             self.machine.answer(planned.call_id(), answer);
         }
     }
@@ -192,9 +222,13 @@ impl ProgramMachine {
                 (Value::keyword("outcome"), Value::keyword("unknown")),
                 (Value::keyword("tool"), Value::text(name)),
             ])),
-            StoredAnswer::Outcome { outcome } => match outcome {
-                ToolOutcome::Answered { result } => self.tool_result(name, result),
+            StoredAnswer::Outcome { outcome } => match outcome.own() {
+                ToolOutcome::Answered { result } => self.tool_result(name, (result, agent_label(outcome))),
                 ToolOutcome::Failed { message } => ToolAnswer::tool_error(name, message),
+                ToolOutcome::OfAgent { .. } => ToolAnswer::tool_error(name, "it gave no outcome"),
+                ToolOutcome::Unavailable { lack, message } => {
+                    ToolAnswer::refused(lack_reason(*lack), &format!("the tool `{name}` gave no result: {message}"))
+                }
                 ToolOutcome::Denied { message } => {
                     ToolAnswer::refused(Reason::FlowDenied, &format!("the tool `{name}` was not called: {message}"))
                 }
@@ -207,7 +241,7 @@ impl ProgramMachine {
     }
 
     /// A result as the tool's signature has it, with the tool's label.
-    fn tool_result(&self, name: &str, result: &str) -> ToolAnswer {
+    fn tool_result(&self, name: &str, (result, label): (&str, Label)) -> ToolAnswer {
         let Some((_, tool)) = self.terms.agent.tool(name) else {
             return ToolAnswer::tool_error(name, "its definition is gone");
         };
@@ -219,7 +253,7 @@ impl ProgramMachine {
             }
         };
         match tool.signature.coerce_result(&value) {
-            Ok(coerced) => ToolAnswer::Value(label_secret_fields(coerced.value.labelled(&tool.label))),
+            Ok(coerced) => ToolAnswer::Value(label_secret_fields(coerced.value.labelled(&tool.label.join(&label)))),
             Err(problems) => {
                 ToolAnswer::tool_error(name, &format!("its result is another: {}", problem_list(&problems)))
             }
@@ -235,6 +269,25 @@ fn argument_label(call: &ToolCall, parameter: &str) -> CallLabel {
     let label = own.map_or_else(whole, |name| call.sink_label(name));
     // A secret that may go to a parameter is the parameter's own matter, and no source.
     CallLabel { secret: false, ..CallLabel::from(&label) }
+}
+
+/// The label that an agent gives its answer beside that of its tool.
+fn agent_label(outcome: &ToolOutcome) -> Label {
+    match outcome {
+        ToolOutcome::OfAgent { outcome, label, .. } => label.to_label().join(&agent_label(outcome)),
+        _ => Label::trusted(),
+    }
+}
+
+/// The reason that a program ends with.
+const fn lack_reason(lack: ToolLack) -> Reason {
+    match lack {
+        ToolLack::Model => Reason::LlmRequired,
+        ToolLack::Answer => Reason::LlmError,
+        ToolLack::Depth => Reason::MaxDepthExceeded,
+        ToolLack::Turns => Reason::TurnBudgetExhausted,
+        ToolLack::Time => Reason::MissionTimeout,
+    }
 }
 
 /// The first problems in words, safe to look at.

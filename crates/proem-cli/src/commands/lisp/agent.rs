@@ -3,18 +3,22 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 use proem_agents::lisp::{AgentDefinition, ProgramOutcome, ToolDefinition};
 use proem_app::lisp::agent::{find_agent, load_agent, read_agent};
+use proem_app::lisp::compiled::CompiledHead;
+use proem_app::lisp::models::asks_book;
 use proem_app::lisp::running::{ProgramJob, ProgramReport, agent_session};
 use proem_app::lisp::{CheckedProgram, LispSession, MemoryFile};
 use proem_app::operator::Operator;
-use proem_app::project::OpenProject;
+use proem_app::project::{BookReading, OpenProject};
 use proem_app::records::writing::RecordChoice;
+use proem_engine::call::NanoDollars;
 use proem_engine::run::{Question, QuestionAnswer, ToolPower};
 use proem_text::json;
 use serde_json::{Value as Json, json};
 
+use super::mission::{MissionArgs, run_mission};
 use crate::commands::run::calling;
 use crate::failure::CommandFailure;
 use crate::ui::{self, count_with_noun};
@@ -26,15 +30,24 @@ Examples:
 
 Nothing is trusted or called by a check. Exit code 2: a file has problems.";
 
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(crate) struct AgentArgs {
+    #[command(subcommand)]
+    command: Option<AgentCommand>,
+    #[command(flatten)]
+    mission: MissionArgs,
+}
+
 #[derive(Debug, Subcommand)]
-pub(crate) enum AgentCommand {
+enum AgentCommand {
     /// List what is wrong with agents' files, and what their tools may do
     #[command(after_help = CHECK_EXAMPLES)]
     Check(AgentCheckArgs),
 }
 
 #[derive(Debug, Parser)]
-pub(crate) struct AgentCheckArgs {
+struct AgentCheckArgs {
     /// Agents' files, such as `orders.agent.toml`, or names in `.proem/agents` or your own folder of agents
     #[arg(required = true)]
     files: Vec<PathBuf>,
@@ -46,8 +59,14 @@ pub(crate) struct AgentCheckArgs {
     json: bool,
 }
 
-pub(super) fn run_lisp_agent(command: &AgentCommand) -> Result<ExitCode, CommandFailure> {
-    let AgentCommand::Check(args) = command;
+pub(super) fn run_lisp_agent(args: &AgentArgs) -> Result<ExitCode, CommandFailure> {
+    match &args.command {
+        Some(AgentCommand::Check(args)) => check_agents(args),
+        None => run_mission(&args.mission),
+    }
+}
+
+fn check_agents(args: &AgentCheckArgs) -> Result<ExitCode, CommandFailure> {
     let (mut checked, mut failures) = (Vec::new(), Vec::new());
     for named in &args.files {
         let path = match named.is_file() {
@@ -124,24 +143,35 @@ pub(super) struct ProgramAgent {
 impl ProgramAgent {
     /// Finds the agent, and gives the session its inputs, its result and its tools.
     pub(super) fn find(named: &Path, root: &Path, session: LispSession) -> Result<(Self, LispSession), CommandFailure> {
-        let project = OpenProject::without_book(root, &crate::user_places()?)?;
-        ui::print_notes(&project.all_notes());
+        let places = crate::user_places()?;
+        let mut project = OpenProject::without_book(root, &places)?;
         let path = find_agent(&project, named)?;
         let definition = load_agent(&project, &path)?.definition;
+        if asks_book(&definition) {
+            project = OpenProject::open(root, &places, BookReading::Trusted)?;
+        }
+        ui::print_notes(&project.all_notes());
+        project.notes.clear();
         let mut session = agent_session(session, &definition);
         session.limits = definition.narrow_limits(session.limits);
         Ok((Self { project, path }, session))
     }
 
+    /// Whether the agent is what a program was compiled with.
+    pub(super) fn check_compiled(&self, head: &CompiledHead) -> Result<(), CommandFailure> {
+        Ok(head.check(&load_agent(&self.project, &self.path)?)?)
+    }
+
     /// Runs a program to its end.
     pub(super) fn run(
-        &self,
+        &mut self,
         session: &LispSession,
         checked: &CheckedProgram,
-        (choice, memory): (RecordChoice, Option<&MemoryFile>),
+        (choice, most, memory): (RecordChoice, Option<NanoDollars>, Option<&MemoryFile>),
     ) -> Result<ProgramOutcome, CommandFailure> {
-        let job = ProgramJob::new(&self.project, load_agent(&self.project, &self.path)?, session, checked)?;
-        let job = job.with_memory_file(memory);
+        let agent = load_agent(&self.project, &self.path)?;
+        let job = ProgramJob::new(&mut self.project, agent, session, checked, most)?.with_memory_file(memory);
+        ui::print_notes(&self.project.notes);
         let report = calling(async |stop| {
             let (mut notes, waiting) = (Vec::new(), ui::working("running the program"));
             let person = ui::TerminalQuestions { waiting: &waiting, stop: &stop };

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
+use proem_app::lisp::compiled::CompiledHead;
 use proem_app::lisp::{DelimiterRepair, LispSource, ProgramEnd, ProgramRun, SourceRefusal, TracedCall};
 use proem_app::records::writing::RecordChoice;
+use proem_engine::call::NanoDollars;
 use proem_lisp::{Meter, SignatureProblem, write_json};
 use proem_text::json;
 use serde_json::json;
@@ -39,6 +41,9 @@ pub(crate) struct LispRunArgs {
     /// Record nothing; only tools without effects are called then
     #[arg(long, requires = "agent")]
     no_record: bool,
+    /// Maximum cost of the models that tools ask, in dollars
+    #[arg(long, value_name = "DOLLARS", value_parser = proem_app::config::parse_dollars, requires = "agent")]
+    max_cost: Option<NanoDollars>,
     /// Correct miscounted brackets where the indentation leaves one way only
     #[arg(long)]
     repair: bool,
@@ -56,19 +61,22 @@ const REFUSED: u8 = 2;
 pub(super) fn run_lisp_program(args: &LispRunArgs) -> Result<ExitCode, CommandFailure> {
     let KeptSession { session, memory } = args.program.session(&crate::user_places()?)?;
     let session = declare_signature(session, args.signature.as_deref())?;
-    let (agent, session) = match &args.agent {
+    let source = match (&args.expression, &args.file) {
+        (Some(expression), _) => LispSource::of_expression(expression)?,
+        (None, Some(file)) => read_lisp_source(file, &session.limits)?,
+        (None, None) => return Err(CommandFailure::usage("name a file with a program, or give one with -e")),
+    };
+    let compiled = CompiledHead::read(&source.text)?;
+    let named = args.agent.as_ref().or(compiled.as_ref().map(|head| &head.agent));
+    let (mut agent, session) = match named {
         Some(named) => {
             let (agent, session) = ProgramAgent::find(named, &args.program.root, session)?;
+            compiled.iter().try_for_each(|head| agent.check_compiled(head))?;
             (Some(agent), session)
         }
         None => (None, session),
     };
     let mut kept = KeptSession { session, memory };
-    let source = match (&args.expression, &args.file) {
-        (Some(expression), _) => LispSource::of_expression(expression)?,
-        (None, Some(file)) => read_lisp_source(file, &kept.session.limits)?,
-        (None, None) => return Err(CommandFailure::usage("name a file with a program, or give one with -e")),
-    };
     let repair = if args.repair { DelimiterRepair::Apply } else { DelimiterRepair::Offer };
     let checked = match kept.session.check(source, repair) {
         Ok(checked) => checked,
@@ -89,10 +97,10 @@ pub(super) fn run_lisp_program(args: &LispRunArgs) -> Result<ExitCode, CommandFa
             lines.push(printed);
         }
     };
-    let run = match &agent {
+    let run = match &mut agent {
         Some(agent) => {
             let choice = if args.no_record { RecordChoice::No } else { RecordChoice::AsConfigured };
-            let outcome = agent.run(&kept.session, &checked, (choice, kept.memory.as_ref()))?;
+            let outcome = agent.run(&kept.session, &checked, (choice, args.max_cost, kept.memory.as_ref()))?;
             print(&outcome.printed);
             kept.session.take_outcome(outcome, &checked)
         }

@@ -11,6 +11,7 @@ use proem_agents::risk::report::RiskReport;
 use proem_app::agents::running::Resumption;
 use proem_app::agents::{AgentRun, RunResult};
 use proem_app::lisp::ProgramEnd;
+use proem_app::lisp::mission::{MissionReport, as_mission};
 use proem_app::lisp::running::{self, RecordedProgram, ResumedProgram};
 use proem_app::records::blocking;
 use proem_app::run::agent::PromptRun;
@@ -26,6 +27,7 @@ use proem_store::query::{RunDetail, RunState};
 
 use super::{CommandFailure, OpenProject, RecordsPlace};
 use crate::commands::lisp::agent;
+use crate::commands::lisp::mission::print_mission;
 use crate::commands::lisp::run::print_end;
 use crate::commands::run::single::waiting_bar;
 use crate::commands::run::{calling, single};
@@ -39,14 +41,20 @@ pub(super) fn run_runs_resume(
     place: &RecordsPlace,
 ) -> Result<ExitCode, CommandFailure> {
     ui::print_notes(&project.all_notes());
-    let project = &*project;
     let mut notes = Vec::new();
     let found = blocking(StoppedRun::find(&shipped_agents::agents(), project, run, place.whose(), &mut notes));
     ui::print_notes(&notes);
     let found = found?;
+    if let Some(caller) = &found.detail.row.caller {
+        let (run, caller) = (found.detail.row.id.short().to_owned(), caller.run.short().to_owned());
+        return Err(CommandFailure::usage(format!(
+            "run {run} was started by a call of run {caller}, which goes on with it; resume that one"
+        )));
+    }
     if found.detail.row.kind == running::KIND {
         return resume_program(project, found.detail, if fork { Way::Apart } else { Way::On });
     }
+    let project = &*project;
     if found.detail.row.state == RunState::Asking {
         // Before the run is taken over: it stays as it is.
         ui::answerer(found.detail.row.id.short())?;
@@ -80,7 +88,7 @@ pub(super) fn run_runs_resume(
 }
 
 /// Goes on with a program and prints its value.
-fn resume_program(project: &OpenProject, detail: RunDetail, way: Way) -> Result<ExitCode, CommandFailure> {
+fn resume_program(project: &mut OpenProject, detail: RunDetail, way: Way) -> Result<ExitCode, CommandFailure> {
     let (resumed, report) = calling(async |stop| {
         let (mut notes, waiting) = (Vec::new(), ui::working("going on with the program"));
         let person = ui::TerminalQuestions { waiting: &waiting, stop: &stop };
@@ -136,6 +144,17 @@ fn print_resumed_run(run: &dyn AgentRun, ran: RunResult, json: bool) -> Result<E
         // Its own trouble is told with it.
         (Ok(finished), Some(run)) => return single::print_run(&run.setting, &finished, json),
         (Ok(_), None) => return Err(CommandFailure::bug("the run can't be printed", "it is none of a prompt's")),
+        (Err(output), _) => output,
+    };
+    let output = match (output.downcast::<MissionReport>(), as_mission(run)) {
+        (Ok(report), Some(mission)) => {
+            let code = print_mission(mission, &report, json)?;
+            return match report.trouble {
+                Some(trouble) => Err(CommandFailure::outside(trouble)),
+                None => Ok(code),
+            };
+        }
+        (Ok(_), None) => return Err(CommandFailure::bug("the run can't be printed", "it is none of a mission")),
         (Err(output), _) => output,
     };
     let printed = match output.downcast::<RiskReport>() {

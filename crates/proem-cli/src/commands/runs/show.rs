@@ -5,12 +5,18 @@ mod output;
 mod picture;
 mod profile;
 mod tools;
+mod turns;
 
 use std::path::Path;
 use std::process::ExitCode;
 
+use proem_agents::lisp::turns::record::TurnRecord;
+use proem_app::agents::record::RunRecord;
+use proem_app::lisp::mission;
+use proem_app::message::{Note, NoteKind};
 use proem_engine::report::{MediaReport, SectionState};
 use proem_engine::run::EffectId;
+use proem_store::Store;
 use proem_store::query::{CallRow, RunDetail};
 use proem_text::json;
 use serde_json::Value as Json;
@@ -39,6 +45,8 @@ struct RunView<'s> {
     texts: &'s TextsByHash,
     /// For each call what is found here beside what its provider says of its cache.
     beside: Vec<Option<CacheFinding>>,
+    /// The turns of a mission.
+    turns: Vec<TurnRecord>,
 }
 
 impl RunView<'_> {
@@ -107,7 +115,8 @@ pub(super) async fn run_runs_show(
     let texts = TextsByHash::load(&store, shown_hashes(&run)).await?;
     let mut notes = Vec::new();
     let beside = compare_cache_findings(&store, &run, &mut notes).await?;
-    let shown = RunView { run: &run, texts: &texts, beside };
+    let turns = mission_turns(project, &store, &run, &mut notes).await;
+    let shown = RunView { run: &run, texts: &texts, beside, turns };
     ui::print_notes(&notes);
     if place.json {
         ui::print_json_document(&json::pretty(&output::run_json(&shown)))?;
@@ -115,6 +124,26 @@ pub(super) async fn run_runs_show(
         ui::print_listing(&account::run_account(&shown, &zone, wanted.full))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The turns of a mission's run. None of another, or where they can't be read, which is noted.
+async fn mission_turns(
+    project: &OpenProject,
+    store: &Store,
+    run: &RunDetail,
+    notes: &mut Vec<Note>,
+) -> Vec<TurnRecord> {
+    if run.row.kind != mission::KIND {
+        return Vec::new();
+    }
+    let record = RunRecord { store, detail: run, places: &project.places };
+    match mission::recorded_turns(&record).await {
+        Ok(turns) => turns,
+        Err(why) => {
+            notes.push(Note::new(NoteKind::Records, format!("its turns can't be shown: {}", why.text)));
+            Vec::new()
+        }
+    }
 }
 
 /// The texts that are shown.

@@ -64,7 +64,7 @@ enum Current {
     None,
     /// Behind a marker with a problem, which has been told.
     Broken,
-    In(Section),
+    In(Box<Section>),
 }
 
 impl SectionCutter<'_, '_> {
@@ -117,7 +117,7 @@ impl SectionCutter<'_, '_> {
             }
             let Some(spec) = self.plain_part("user") else { return };
             self.close();
-            self.current = Current::In(Section::new(spec, Role::User));
+            self.current = Current::In(Box::new(Section::new(spec, Role::User)));
         }
         match &mut self.current {
             Current::In(section) => section.template.nodes.push(node),
@@ -157,7 +157,7 @@ impl SectionCutter<'_, '_> {
             // Of a plain file's user turn, what is before its first picture may be nothing.
             let is_empty = section.media.is_empty() && section.template.nodes.iter().all(is_blank);
             if !(is_empty && self.reader.is_plain && section.role == Role::User) {
-                self.body.sections.push(section);
+                self.body.sections.push(*section);
             }
         }
     }
@@ -207,7 +207,7 @@ impl SectionCutter<'_, '_> {
         if self.reader.is_plain && section.media.is_empty() {
             let Some(spec) = self.plain_part("media") else { return };
             self.close();
-            self.current = Current::In(Section::new(spec, Role::User));
+            self.current = Current::In(Box::new(Section::new(spec, Role::User)));
         }
         let trusted = |name: &str| self.strict.inputs.iter().any(|(n, t)| n == name && *t == InputTrust::Trusted);
         let is_trusted = marker.input().is_none_or(trusted);
@@ -309,7 +309,7 @@ impl SectionCutter<'_, '_> {
             );
             self.fault(at, message);
         }
-        self.current = Current::In(Section::new(spec, role));
+        self.current = Current::In(Box::new(Section::new(spec, role)));
     }
 
     fn roles(&mut self, spec: &SectionSpec, role: Role, at: LineColumn) {

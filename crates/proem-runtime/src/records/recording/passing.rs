@@ -238,7 +238,8 @@ impl Recording<'_> {
         };
         // A run that waits for one answer takes its next step at once: the settlement goes with it, in the same
         // transaction.
-        if left.last == Last::Yes && self.held().alone {
+        let is_step = EffectId(attempt.slot.effect).caller().is_none();
+        if left.last == Last::Yes && is_step && self.held().alone {
             self.held().settles = Some(Box::new(settlement));
             return;
         }

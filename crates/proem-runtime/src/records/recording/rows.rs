@@ -26,6 +26,7 @@ pub(super) fn new_run_row(kept: &RecordingContext<'_>, start: &Start<'_>, cleane
     let settings = cleaner.inline(start.settings.clone());
     let profiles = start.profiles.clone().filter(|_| cleaner.keeping() == RecordDepth::Content);
     NewRun {
+        caller: None,
         id: start.id.clone(),
         project: kept.project.clone(),
         actor: kept.actor.clone(),

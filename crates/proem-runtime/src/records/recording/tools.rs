@@ -137,11 +137,11 @@ impl Recording<'_> {
 
     /// An outcome as it is kept: its text without credentials, and sealed beside it if that is another.
     fn kept_outcome(&self, effect: EffectId, outcome: &ToolOutcome) -> (ToolCallState, HashedContent, Option<Vec<u8>>) {
-        let state = match outcome {
+        let state = match outcome.own() {
             ToolOutcome::Answered { .. } => ToolCallState::Answered,
-            ToolOutcome::Failed { .. } => ToolCallState::Failed,
+            ToolOutcome::Failed { .. } | ToolOutcome::Unavailable { .. } => ToolCallState::Failed,
             ToolOutcome::Denied { .. } => ToolCallState::Denied,
-            ToolOutcome::Unknown { .. } => ToolCallState::Unknown,
+            ToolOutcome::Unknown { .. } | ToolOutcome::OfAgent { .. } => ToolCallState::Unknown,
         };
         let exact = serde_json::to_vec(outcome).unwrap_or_default();
         let result = self.cleaner.serialised(&self.hidden_outcome(outcome));
@@ -173,6 +173,11 @@ impl Recording<'_> {
                     ToolOutcome::Answered { result }
                 }
                 None => outcome.clone(),
+            },
+            ToolOutcome::OfAgent { outcome, turns, label } => ToolOutcome::OfAgent {
+                outcome: Box::new(self.hidden_outcome(outcome)),
+                turns: *turns,
+                label: label.clone(),
             },
             _ => outcome.clone(),
         }

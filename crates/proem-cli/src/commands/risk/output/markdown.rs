@@ -4,7 +4,6 @@
 //! HTML of it.
 
 use proem_agents::risk::report::{AssessmentMode, FileOut, ReportPhrase, ReportSentence, RiskReport};
-use proem_guard::show;
 
 use super::lines::{false_alarms, fraction_parts, metric_value, metric_words};
 use super::terminal;

@@ -16,7 +16,7 @@ use proem_store::record::{CallState, Replayable, SectionRow};
 use serde::Deserialize as _;
 use serde_json::Value as Json;
 
-use super::{RunView, profile, tools};
+use super::{RunView, profile, tools, turns};
 use crate::commands::runs::list;
 use crate::ui::{
     self, BLUE, BOLD, CYAN, DIM, GOES_ON, GREEN, RED, YELLOW, bar, cut_to_width, group_thousands, style_text,
@@ -52,6 +52,7 @@ struct RunPage<'p> {
 pub(super) fn run_account(shown: &RunView<'_>, zone: &TimeZone, full: bool) -> String {
     let mut page = RunPage { shown, zone, full, out: String::new() };
     page.head();
+    page.out.push_str(&turns::turn_tree(&shown.turns, full));
     for (index, call) in shown.run.calls.iter().enumerate() {
         page.call(index, call);
     }

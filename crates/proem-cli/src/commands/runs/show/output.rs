@@ -4,7 +4,7 @@ use proem_store::query::{AttemptRow, CallRow};
 use proem_store::record::{Replayable, SectionRow};
 use serde_json::{Value as Json, json};
 
-use super::{RunView, tools};
+use super::{RunView, tools, turns};
 use crate::commands::runs::list;
 use proem_app::runs::diff::CacheFinding;
 use proem_app::runs::versions;
@@ -53,6 +53,7 @@ pub(super) fn run_json(shown: &RunView<'_>) -> Json {
         "resumable": run.resumable,
         "calls": calls,
         "tools": tools::rows(shown),
+        "turns": turns::turn_rows(&shown.turns),
         "steps": steps,
         "feedback": feedback,
         "approvals": approvals,

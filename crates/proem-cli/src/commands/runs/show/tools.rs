@@ -4,8 +4,8 @@
 
 use proem_engine::run::{ToolLabels, ToolOutcome};
 use proem_guard::show;
-use proem_store::query::ToolCallRow;
-use proem_store::record::ToolCallState;
+use proem_store::query::{CallRow, ToolCallRow};
+use proem_store::record::{CallState, ToolCallState};
 use serde_json::{Value as Json, json};
 
 use super::RunView;
@@ -57,16 +57,40 @@ fn branch(shown: &RunView<'_>, call: &ToolCallRow, (is_last, full): (bool, bool)
         leaf("arguments", &one_line_text(arguments, full));
     }
     leaf("from     ", &ui::terminal_safe(&sources(&call.labels)));
-    match outcome(shown, call) {
-        Some(ToolOutcome::Answered { result }) => leaf("result   ", &one_line_text(&result, full)),
-        Some(ToolOutcome::Failed { message } | ToolOutcome::Denied { message } | ToolOutcome::Unknown { message }) => {
-            leaf("why      ", &one_line_text(&message, full));
-        }
-        None => {}
+    match outcome(shown, call).as_ref().map(ToolOutcome::own) {
+        Some(ToolOutcome::Answered { result }) => leaf("result   ", &one_line_text(result, full)),
+        Some(
+            ToolOutcome::Failed { message }
+            | ToolOutcome::Denied { message }
+            | ToolOutcome::Unknown { message }
+            | ToolOutcome::Unavailable { message, .. },
+        ) => leaf("why      ", &one_line_text(message, full)),
+        Some(ToolOutcome::OfAgent { .. }) | None => {}
+    }
+    for (index, asked) in calls_within(shown, call) {
+        leaf("model    ", &model_words(index, asked));
     }
     if let Some(child) = &call.child {
-        leaf("run      ", &cut_to_width(child, 16));
+        leaf("run      ", child.short());
     }
+}
+
+/// The calls of models that a call of a tool made, with their places among all calls of the run.
+fn calls_within<'r>(shown: &RunView<'r>, call: &ToolCallRow) -> impl Iterator<Item = (usize, &'r CallRow)> {
+    let caller = Some(call.effect);
+    shown.run.calls.iter().enumerate().filter(move |(_, asked)| asked.effect.caller() == caller)
+}
+
+/// A call of a model on one line.
+fn model_words(index: usize, asked: &CallRow) -> String {
+    let state = match asked.state {
+        CallState::Answered => "answered",
+        CallState::Failed => "failed",
+        CallState::Pending => "under way",
+        CallState::Unknown => "may have been made",
+    };
+    let attempts = u64::try_from(asked.attempts.len()).unwrap_or(u64::MAX);
+    format!("call {index}, {}  {state}, {}", cut_to_width(&asked.model, 32), count_with_noun(attempts, "attempt"))
 }
 
 const fn state_words(state: ToolCallState) -> &'static str {
@@ -116,6 +140,7 @@ pub(super) fn rows(shown: &RunView<'_>) -> Vec<Json> {
             "tookMs": call.took_ms,
             "attempts": call.attempts,
             "child": call.child,
+            "calls": calls_within(shown, call).map(|(index, _)| index).collect::<Vec<_>>(),
         })
     };
     shown.run.tools.iter().map(row).collect()
