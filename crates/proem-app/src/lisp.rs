@@ -6,9 +6,9 @@
 pub mod agent;
 pub mod chain;
 pub mod children;
-pub mod compiled;
 mod files;
 mod history;
+pub mod kept_program;
 pub mod mission;
 pub mod models;
 mod problem;

@@ -3,7 +3,7 @@
 //! An unreadable file never stops the others. A part that was not looked at is at least a flag. In a folder it is
 //! counted.
 
-pub mod accepted;
+pub mod acceptances;
 pub mod agent_files;
 pub mod calibrate;
 pub mod examine;

@@ -135,7 +135,7 @@ pub struct SectionReport {
     pub cache: CacheClass,
     /// The layer whose cap it counts towards.
     pub layer: Layer,
-    /// Its state.
+    /// The section's state after all limits.
     pub state: SectionState,
     /// Why it is smaller than it was, or absent.
     pub reason: Option<String>,

@@ -11,7 +11,7 @@ mod importers;
 mod operations;
 mod quiet;
 
-pub use self::importers::{CalledFunction, ChangedFunction, changed_functions};
+pub use self::importers::{CalledFunction, ChangedFunction, functions_changed_by};
 pub use self::quiet::QuietPart;
 pub(crate) use self::quiet::quiet_parts;
 
@@ -135,7 +135,7 @@ impl Raw {
     }
 }
 
-/// The findings of a change.
+/// Everything specific and true of a change, the gravest first.
 #[must_use]
 pub fn change_findings(facts: &AssessmentFacts<'_>, model: &RiskModel, percentile: Option<f64>) -> Found {
     let (change, empty_files, empty_lessons) = (facts.change, KnownFiles::default(), Lessons::default());
@@ -231,7 +231,7 @@ fn command_word(path: &str) -> Option<&str> {
 }
 
 /// `a, b, c and 28 others`.
-fn with_names(sentence: Sentence, names: &[String]) -> Sentence {
+fn sentence_with_names(sentence: Sentence, names: &[String]) -> Sentence {
     let shown = names.get(..names.len().min(NAMED)).unwrap_or(names);
     let rest = names.len().saturating_sub(shown.len());
     let mut sentence = sentence;
@@ -252,12 +252,12 @@ fn with_names(sentence: Sentence, names: &[String]) -> Sentence {
 }
 
 /// `1 line`, `2 lines`.
-fn count_of(number: usize, one: &str) -> String {
+fn counted_noun(number: usize, one: &str) -> String {
     if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
 }
 
 /// `today`, `1 day before`, `40 days before`, `3 years before`.
-fn days_before(days: u32) -> String {
+fn age_in_days(days: u32) -> String {
     match days {
         0 => "the same day".to_string(),
         1 => "1 day before".to_string(),

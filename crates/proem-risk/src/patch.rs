@@ -9,7 +9,7 @@ mod text;
 
 use self::operation::check_balance;
 pub use self::operation::{Operation, OperationSite, operation_sites};
-pub(crate) use self::text::{is_comment_or_blank, is_equal_but_versions, is_telling, line_print};
+pub(crate) use self::text::{is_comment_or_blank, is_equal_but_versions, is_telling_line, line_print};
 
 use alloc::vec::Vec;
 
@@ -68,7 +68,7 @@ impl FilePatch {
             return LinePrints::default();
         }
         let prints = |side: fn(&Hunk) -> &Vec<Vec<u8>>| {
-            let lines = self.hunks.iter().flat_map(side).filter(|line| is_telling(line));
+            let lines = self.hunks.iter().flat_map(side).filter(|line| is_telling_line(line));
             let mut prints: Vec<u64> = lines.map(|line| line_print(line)).collect();
             prints.sort_unstable();
             prints.dedup();

@@ -157,7 +157,7 @@ pub struct PatchedCommit {
     pub commit: CommitIndex,
     /// The features that it had. `None` if no file of it counts.
     pub features: Option<ChangeFeatures>,
-    /// Its files.
+    /// The files that changed together.
     pub files: Vec<PatchedFile>,
 }
 
@@ -166,7 +166,7 @@ pub struct PatchedCommit {
 pub struct PatchedFile {
     /// Which.
     pub file: FileId,
-    /// Its role.
+    /// The role that its path gives it.
     pub role: FileRole,
     /// Whether it is sensitive.
     pub is_sensitive: bool,

@@ -8,7 +8,7 @@
 //! through a link. A count that git can't make, such as for a blob that a partial clone left out, is `None` with a gap,
 //! never zero.
 
-mod added;
+mod added_lines;
 mod batch;
 mod blobs;
 mod commit;
@@ -36,7 +36,7 @@ use crate::{
     process::Deadline,
 };
 
-pub use self::added::{AddedLines, read_added_lines};
+pub use self::added_lines::{AddedLines, read_added_lines};
 pub use self::batch::{CommitListing, CommitSelection, commits_since};
 pub(crate) use self::commit::git_user;
 pub use self::past_lines::read_drawn_commits;

@@ -14,7 +14,7 @@
 
 mod answers;
 pub(crate) mod by_hand;
-mod committed;
+mod commit_tree;
 mod discover;
 mod file_listing;
 pub(crate) mod filters;
@@ -46,8 +46,8 @@ use crate::{
 };
 
 pub use answers::GitAnswers;
-pub(crate) use committed::committed_bytes;
-pub use committed::committed_file;
+pub(crate) use commit_tree::committed_bytes;
+pub use commit_tree::committed_file;
 pub use discover::{Repository, RepositoryKind, discover_repository_around};
 pub(crate) use file_listing::{INDEX_ENTRIES, UNTRACKED_PATHS};
 pub use file_listing::{TrackedKind, count_untracked_below, tracked_below};

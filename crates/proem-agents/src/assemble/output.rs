@@ -108,7 +108,7 @@ pub struct ContextOut {
 pub struct CommandOut {
     /// `build`, `test`, `lint` or `format`.
     pub purpose: String,
-    /// The command.
+    /// The shell command to run.
     pub command: String,
     /// The file and line that say it.
     pub place: String,

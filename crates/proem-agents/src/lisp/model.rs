@@ -63,8 +63,8 @@ pub fn question_prompt(agent: &str, (name, tool): (&str, &ToolDefinition), book:
             None => book.prompt(meant, None),
         },
         ModelPrompt::Text(text) => {
-            let prompt = format!("{}/{}", folder_name(agent), folder_name(name));
-            let file = PartialText::Template(prompt_file(text, tool));
+            let prompt = format!("{}/{}", prompt_folder_name(agent), prompt_folder_name(name));
+            let file = PartialText::Template(question_prompt_file(text, tool));
             let files = BTreeMap::from([(format!("{prompt}/{VERSION}.prompt"), file)]);
             Book::new(vec![BookLayer { origin: Origin::Named, files }])?.prompt(&prompt, Some(VERSION))
         }
@@ -157,7 +157,7 @@ fn result_contract(name: &str, signature: &Signature) -> Result<AnswerContract, 
     if is_text {
         return Ok(AnswerContract::Text);
     }
-    let (contract, _) = Contract::of_answer(&folder_name(name), schema, MissingMaxima::Filled)?;
+    let (contract, _) = Contract::of_answer(&prompt_folder_name(name), schema, MissingMaxima::Filled)?;
     Ok(AnswerContract::Value(contract))
 }
 
@@ -165,22 +165,23 @@ fn result_contract(name: &str, signature: &Signature) -> Result<AnswerContract, 
 fn texts_of_arguments(arguments: &serde_json::Map<String, Json>) -> OrderedJson {
     let text = |(name, value): (&String, &Json)| match value {
         Json::Null => None,
-        Json::String(text) => Some((input_name(name), Json::from(text.as_str()))),
-        other => Some((input_name(name), Json::from(json::compact(other)))),
+        Json::String(text) => Some((question_input_name(name), Json::from(text.as_str()))),
+        other => Some((question_input_name(name), Json::from(json::compact(other)))),
     };
     OrderedJson::from(Json::Object(arguments.iter().filter_map(text).collect()))
 }
 
 /// The file of a prompt that asks a question. The question is the user's, and the arguments within it are not.
-fn prompt_file(text: &str, tool: &ToolDefinition) -> String {
+fn question_prompt_file(text: &str, tool: &ToolDefinition) -> String {
     let names: Vec<&str> = tool.signature.parameters().collect();
     let is_optional = |name: &str| tool.signature.parameter_type(name).is_some_and(|of| of.ends_with('?'));
-    let declare =
-        |name: &&str| format!("    {}{}: string\n", input_name(name), if is_optional(name) { "?" } else { "" });
+    let declare = |name: &&str| {
+        format!("    {}{}: string\n", question_input_name(name), if is_optional(name) { "?" } else { "" })
+    };
     let declared: String = names.iter().map(declare).collect();
     // A template prints an input that may be missing only where it is there.
     let slot = |name: &str, before: &str| {
-        let input = input_name(name);
+        let input = question_input_name(name);
         match is_optional(name) {
             true => format!("{{{{#if {input}}}}}{before}{{{{{input}}}}}{{{{/if}}}}"),
             false => format!("{before}{{{{{input}}}}}"),
@@ -212,12 +213,12 @@ pub(super) fn question_slots(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// A parameter's name as an input of a template.
-fn input_name(name: &str) -> String {
+fn question_input_name(name: &str) -> String {
     name.replace('-', "_")
 }
 
 /// A name as a part of a prompt's name and of a contract's.
-fn folder_name(name: &str) -> String {
+fn prompt_folder_name(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '-' };
     let plain: String = name.chars().map(plain).take(48).collect();
     if plain.is_empty() { "question".to_owned() } else { plain }

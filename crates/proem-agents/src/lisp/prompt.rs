@@ -106,7 +106,7 @@ pub fn choose(facts: &PromptFacts<'_>) -> Result<ChosenPrompt, Error> {
         }))
     };
     let samples = screened("samples", &inventory.samples, |key, full| {
-        let excerpt = inventory::excerpt(&full);
+        let excerpt = inventory::sample_excerpt(&full);
         LabelTree::from([("key", key), ("full", full), ("excerpt", excerpt)])
     });
     let values = screened("values", &mission.values, |name, text| LabelTree::from([("name", name), ("text", text)]));

@@ -197,7 +197,7 @@ impl Machine for TurnsMachine<'_> {
 
     fn step(&mut self, event: Event) -> Result<MissionStep, Error> {
         match (&self.state.phase, &event.what) {
-            (MissionPhase::Over, _) => return Err(out_of_step("the mission is over")),
+            (MissionPhase::Over, _) => return Err(turn_out_of_step("the mission is over")),
             (MissionPhase::New, EventKind::Started) => {
                 self.pass(event.now);
                 return Ok(self.begin());
@@ -211,7 +211,7 @@ impl Machine for TurnsMachine<'_> {
                 return Ok(self.cancelled(*why));
             }
             (MissionPhase::New | MissionPhase::Pausing, _) => {
-                return Err(out_of_step("the mission waits for something else"));
+                return Err(turn_out_of_step("the mission waits for something else"));
             }
             (MissionPhase::Asking | MissionPhase::Running { .. }, _) => {}
         }
@@ -229,7 +229,7 @@ impl Machine for TurnsMachine<'_> {
                 self.note_results(&what);
                 Ok(self.program_step(step))
             }
-            (None, None) => Err(out_of_step("the mission has neither a question nor a program")),
+            (None, None) => Err(turn_out_of_step("the mission has neither a question nor a program")),
         }
     }
 
@@ -248,6 +248,6 @@ impl Machine for TurnsMachine<'_> {
     }
 }
 
-fn out_of_step(message: &str) -> Error {
+fn turn_out_of_step(message: &str) -> Error {
     Error::new(ErrorKind::OutOfStep, message)
 }

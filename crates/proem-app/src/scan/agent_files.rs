@@ -47,7 +47,7 @@ const ENDINGS: [&str; 5] = [".prompt.md", ".instructions.md", ".chatmode.md", ".
 
 /// Whether an agent loads the file at `path`, which is relative to the root of a project.
 #[must_use]
-pub fn is_agent_file(path: &Path) -> bool {
+pub fn is_read_by_agents(path: &Path) -> bool {
     let path = format!("/{}", path.to_string_lossy().to_lowercase());
     let name = path.rsplit('/').next().unwrap_or_default();
     NAMES.contains(&name)

@@ -22,8 +22,8 @@ use proem_runtime::readers::{
 use proem_runtime::{Environment, map_on_all};
 
 use super::ScanOptions;
-use super::accepted::{ACCEPTED_BYTES, ACCEPTED_FILE, AcceptedFindings};
-use super::agent_files::is_agent_file;
+use super::acceptances::{ACCEPTED_BYTES, ACCEPTED_FILE, AcceptedFindings};
+use super::agent_files::is_read_by_agents;
 use super::examine::{CutChoice, FileScan, LineScope, scan_document};
 use crate::error::Error;
 use crate::guarding::GuardSetup;
@@ -293,7 +293,7 @@ impl<'f> Folder<'f> {
     fn look(&self, entry: &FolderEntry, guarding: &GuardSetup, options: &ScanOptions) -> FolderScanEvent {
         let whole = self.prefix.join(&entry.path);
         // A repository must not hide from its reviewers what it gives to their agents.
-        if self.ignored.matches(whole.as_os_str().as_bytes()) && !is_agent_file(&whole) {
+        if self.ignored.matches(whole.as_os_str().as_bytes()) && !is_read_by_agents(&whole) {
             return FolderScanEvent::LeftOut(SkipReason::Ignored);
         }
         let looked = match entry.kind {

@@ -22,7 +22,7 @@ use proem_triage::{contract::RecommendedAction, original};
 use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
 
-use super::cycle_report::{AskedQuestion, CycleReport, KeptOutCount, MOST_CAUSES, cause_tree};
+use super::cycle_report::{AskedQuestion, CycleReport, KeptOutCount, MOST_CAUSES, cycle_cause_tree};
 use super::desk::{BySender, TriageDesk};
 use super::links::SignalLinks;
 use super::matters::{EarlierCase, are_named};
@@ -243,7 +243,7 @@ impl TriageDesk<'_> {
         let whole = LabelTree::map([
             (BECAUSE, LabelTree::from(because.as_str())),
             (HEADING, question.heading.clone()),
-            (CAUSES, LabelTree::list(causes.iter().take(MOST_CAUSES).map(cause_tree))),
+            (CAUSES, LabelTree::list(causes.iter().take(MOST_CAUSES).map(cycle_cause_tree))),
             (ABOUT, about),
             (MATTER, self.question_id(&question.subject).0.as_str().into()),
         ]);

@@ -124,6 +124,6 @@ pub struct AskedQuestion {
 pub(super) const MOST_CAUSES: usize = 500;
 
 /// A signal as it is written down with a question.
-pub(super) fn cause_tree(cause: &SignalRevision) -> LabelTree {
+pub(super) fn cycle_cause_tree(cause: &SignalRevision) -> LabelTree {
     LabelTree::map([("id", LabelTree::from(cause.id.as_str())), ("revision", cause.revision.as_str().into())])
 }

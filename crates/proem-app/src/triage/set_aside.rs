@@ -21,7 +21,7 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use super::attempt::overtaken_attempt;
-use super::cycle_report::{AskedQuestion, CycleReport, MOST_CAUSES, cause_tree};
+use super::cycle_report::{AskedQuestion, CycleReport, MOST_CAUSES, cycle_cause_tree};
 use super::desk::{MAX_MALFORMED, TriageDesk};
 use super::read_signal::ReadSignal;
 use super::time_limit::{in_time, late_reason};
@@ -269,7 +269,7 @@ impl TriageDesk<'_> {
                     .to_owned(),
             ],
         };
-        let causes = LabelTree::list(causes.iter().take(MOST_CAUSES).map(cause_tree));
+        let causes = LabelTree::list(causes.iter().take(MOST_CAUSES).map(cycle_cause_tree));
         let about = question_case(&background, &about, SET_ASIDE_REASONS.into_iter());
         let reason = LabelTree::map([(BECAUSE, title.into()), (CAUSES, causes), (ABOUT, about)]);
         let option = |id: &str, label: &str| {

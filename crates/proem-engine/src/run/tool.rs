@@ -182,7 +182,7 @@ pub enum ToolOutcome {
     },
     /// It was begun or could have been, and what carries it out is missing or used up.
     Unavailable {
-        /// The lack.
+        /// The missing or exhausted thing.
         lack: ToolLack,
         /// The same in our words.
         message: String,

@@ -196,7 +196,7 @@ fn measure_prompt(shown: &mut Shown, clone: &mut Clone, case: &Case, maker: &Pro
     let whole = |order: &[&str], room| whole_files_within(clone, &parent, order, room);
     let ways =
         [shown_lines(&code), whole(&by_ours, code.len())?, whole(&by_ours, sources)?, whole(&by_words, code.len())?];
-    let functions = changed_functions(clone, &parent, &corpus.corpus, &changed)?;
+    let functions = functions_changed_by(clone, &parent, &corpus.corpus, &changed)?;
     shown.cases += 1;
     shown.bytes += code.len();
     shown.functions += functions.len();
@@ -231,7 +231,7 @@ fn is_shown(place: &ChangedLines, lines: &BTreeMap<String, BTreeSet<u32>>) -> bo
 }
 
 /// The functions that were changed, innermost: from the line of the name to the last, without what is left out of comments.
-fn changed_functions(
+fn functions_changed_by(
     clone: &Clone,
     parent: &str,
     corpus: &Corpus<'_>,

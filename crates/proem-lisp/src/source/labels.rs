@@ -93,7 +93,7 @@ fn mark_number(symbol: &str) -> Option<usize> {
 /// The table is none, or a mark has no label in it.
 pub(super) fn label_inputs(text: &str, forms: &Forms, table: Option<FormId>) -> Result<Inputs, Vec<Problem>> {
     let labels = match table {
-        Some(form) => read_table(text, forms.span(form))?,
+        Some(form) => read_label_table(text, forms.span(form))?,
         None => Vec::new(),
     };
     let is_unknown = |number: usize| number == 0 || number > labels.len();
@@ -108,8 +108,8 @@ pub(super) fn label_inputs(text: &str, forms: &Forms, table: Option<FormId>) -> 
     Ok(Inputs { context: Value::map(labels.iter().enumerate().map(input)), ..Inputs::default() })
 }
 
-/// The labels of a table.
-fn read_table(text: &str, span: Span) -> Result<Vec<Label>, Vec<Problem>> {
+/// Reads the table behind a memory's values: one label for each of its lines, in order.
+fn read_label_table(text: &str, span: Span) -> Result<Vec<Label>, Vec<Problem>> {
     let none = || {
         let message = "behind a memory there is the table of its labels, such as \
                        `[{:sources [\"ctx/mail\"] :audience :external}]`";
@@ -123,10 +123,10 @@ fn read_table(text: &str, span: Span) -> Result<Vec<Label>, Vec<Problem>> {
     else {
         return Err(none());
     };
-    table.elements().map(|label| read_label(label).ok_or_else(none)).collect()
+    table.elements().map(|label| read_kept_label(label).ok_or_else(none)).collect()
 }
 
-fn read_label(label: &Value) -> Option<Label> {
+fn read_kept_label(label: &Value) -> Option<Label> {
     let sources = label.field("sources")?;
     let named = match sources {
         Value::Keyword(word) if word.as_str() == "many" => Label::from_many(),

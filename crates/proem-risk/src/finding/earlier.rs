@@ -5,7 +5,7 @@ use alloc::string::ToString as _;
 use alloc::vec::Vec;
 
 use super::scene::{EarlierLines, SceneFile, fixed_lines, reverted_lines};
-use super::{Advice, Raw, Search, count_of, days_before, patch_of};
+use super::{Advice, Raw, Search, age_in_days, counted_noun, patch_of};
 use crate::metric::{Sentence, SentencePart};
 use crate::metrics::decides_level;
 use crate::patch::{Hunk, line_print};
@@ -24,13 +24,13 @@ pub(super) fn earlier_findings(search: Search<'_>, memory: &LineMemory) -> Vec<R
 fn fixed_finding(search: Search<'_>, file: &SceneFile<'_>, lines: &EarlierLines) -> Option<Raw> {
     let (commit, days) = search.commit(lines.origin.commit)?;
     let first = first_line(search, file, &lines.prints, |hunk| (&hunk.removed, hunk.old_start));
-    let number = count_of(lines.prints.len(), "line");
+    let number = counted_noun(lines.prints.len(), "line");
     let evidence = Sentence::default()
         .then(SentencePart::Path(search.path(file.index)))
-        .and(format!(" loses {number} of the fix {commit}, made {}: ", days_before(days)))
-        .then(subject(search, lines));
+        .and(format!(" loses {number} of the fix {commit}, made {}: ", age_in_days(days)))
+        .then(earlier_subject(search, lines));
     let advice = Advice {
-        sentence: Sentence::ours("make sure that what this fixed stays fixed: ").then(subject(search, lines)),
+        sentence: Sentence::ours("make sure that what this fixed stays fixed: ").then(earlier_subject(search, lines)),
         command: Some(format!("git show {commit}")),
     };
     let raw = Raw::new(SignalName::FixedLines, file.index, evidence);
@@ -40,20 +40,20 @@ fn fixed_finding(search: Search<'_>, file: &SceneFile<'_>, lines: &EarlierLines)
 fn reverted_finding(search: Search<'_>, file: &SceneFile<'_>, lines: &EarlierLines) -> Option<Raw> {
     let (commit, days) = search.commit(lines.origin.commit)?;
     let first = first_line(search, file, &lines.prints, |hunk| (&hunk.added, hunk.new_start));
-    let number = count_of(lines.prints.len(), "line");
+    let number = counted_noun(lines.prints.len(), "line");
     let evidence = Sentence::default()
         .then(SentencePart::Path(search.path(file.index)))
-        .and(format!(" gets {number} back that {commit} reverted {}: ", days_before(days)))
-        .then(subject(search, lines));
+        .and(format!(" gets {number} back that {commit} reverted {}: ", age_in_days(days)))
+        .then(earlier_subject(search, lines));
     let advice = Advice {
-        sentence: Sentence::ours("check that the reason for the revert is gone: ").then(subject(search, lines)),
+        sentence: Sentence::ours("check that the reason for the revert is gone: ").then(earlier_subject(search, lines)),
         command: Some(format!("git show {commit}")),
     };
     let raw = Raw::new(SignalName::RevertedLines, file.index, evidence);
     Some(Raw { line: first, count: lines.prints.len(), commit: Some((commit, days)), advice: Some(advice), ..raw })
 }
 
-fn subject(search: Search<'_>, lines: &EarlierLines) -> SentencePart {
+fn earlier_subject(search: Search<'_>, lines: &EarlierLines) -> SentencePart {
     SentencePart::Message(search.facts.past.history().subject(lines.origin.commit).to_string())
 }
 

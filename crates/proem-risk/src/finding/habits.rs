@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::scene::{Habit, SceneFile};
-use super::{Advice, Raw, Search, command_word, count_of, days_before};
+use super::{Advice, Raw, Search, age_in_days, command_word, counted_noun};
 use crate::change::FileStatus;
 use crate::history::FileId;
 use crate::metric::{Sentence, SentencePart};
@@ -14,18 +14,18 @@ use crate::signal::SignalName;
 
 pub(super) fn habit_findings(search: Search<'_>) -> Vec<Raw> {
     let is_there = |file: &&SceneFile<'_>| file.status != FileStatus::Deleted;
-    let mut found: Vec<Raw> = missing_partners(search);
+    let mut found: Vec<Raw> = partner_findings(search);
     // A habit of tests is one of the change: the file with the firmest says it for all.
     let files = || search.scene.files.iter().filter(is_there);
     let tests = files().filter_map(|file| Some((file, search.scene.missing_tests(file)?)));
     let firmest = tests.max_by(|(_, one), (_, other)| one.low.total_cmp(&other.low));
-    found.extend(firmest.map(|(file, habit)| without_tests(search, file, &habit)));
+    found.extend(firmest.map(|(file, habit)| missing_tests_finding(search, file, &habit)));
     found.extend(files().filter_map(|file| strangers(search, file)));
     found
 }
 
 /// Each partner once, for the file that it goes with most.
-fn missing_partners(search: Search<'_>) -> Vec<Raw> {
+fn partner_findings(search: Search<'_>) -> Vec<Raw> {
     let mut most: BTreeMap<FileId, (u32, Habit)> = BTreeMap::new();
     for file in search.scene.files.iter().filter(|file| file.status != FileStatus::Deleted) {
         if let (Some(habit), _) = search.scene.missing_partner(file) {
@@ -63,7 +63,7 @@ fn missing_partner(search: Search<'_>, file: u32, habit: &Habit) -> Raw {
     }
 }
 
-fn without_tests(search: Search<'_>, file: &SceneFile<'_>, habit: &Habit) -> Raw {
+fn missing_tests_finding(search: Search<'_>, file: &SceneFile<'_>, habit: &Habit) -> Raw {
     let test = search.facts.past.history().last_path(habit.other).to_text();
     let times = times_in_words(habit);
     let evidence = Sentence::ours("no test changes here, but tests changed with ")
@@ -92,8 +92,8 @@ fn strangers(search: Search<'_>, file: &SceneFile<'_>) -> Option<Raw> {
     let path = search.path(file.index);
     let evidence = Sentence::ours("nobody who knows ").then(SentencePart::Path(path.clone())).and(format!(
         " is active: the last author of its {} committed {} for the last time",
-        count_of(unknown.commits, "commit"),
-        days_before(days)
+        counted_noun(unknown.commits, "commit"),
+        age_in_days(days)
     ));
     let advice = Advice {
         sentence: Sentence::ours("read why ")

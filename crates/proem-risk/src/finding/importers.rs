@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-use super::{Advice, Raw, Search, command_word, count_of, with_names};
+use super::{Advice, Raw, Search, command_word, counted_noun, sentence_with_names};
 use crate::change::{Change, ChangedFile, FileStatus};
 use crate::graph::EdgeKind;
 use crate::metric::{Sentence, SentencePart};
@@ -67,19 +67,19 @@ fn moved_or_gone(search: Search<'_>, base: &FileTree, (index, file): (u32, &Chan
     let start = Sentence::default()
         .then(SentencePart::Path(old.clone()))
         .and(format!(" {done}; {} {import} it at the base: ", importers.len()));
-    let sentence = with_names(start, &names);
+    let sentence = sentence_with_names(start, &names);
     let evidence = if broken.is_empty() {
         sentence.and("; all of them find what they import afterwards")
     } else {
-        with_names(sentence.and(format!("; {} no longer find what they import: ", broken.len())), &broken)
+        sentence_with_names(sentence.and(format!("; {} no longer find what they import: ", broken.len())), &broken)
     };
     let first = broken.first().or_else(|| names.first()).cloned().unwrap_or_default();
     let advice = Advice {
         sentence: Sentence::ours("build and test what imports ")
             .then(SentencePart::Path(old.clone()))
-            .and(format!(", {} in all, beginning with ", count_of(names.len(), "file")))
+            .and(format!(", {} in all, beginning with ", counted_noun(names.len(), "file")))
             .then(SentencePart::Path(first)),
-        command: stem(file.base_path())
+        command: module_stem(file.base_path())
             .filter(|_| command_word(&old).is_some())
             .map(|stem| format!("git grep -n -w {stem}")),
     };
@@ -88,7 +88,7 @@ fn moved_or_gone(search: Search<'_>, base: &FileTree, (index, file): (u32, &Chan
 }
 
 /// The last part of a path up to its first dot, if it is a plain word.
-fn stem(path: &RepoPath) -> Option<String> {
+fn module_stem(path: &RepoPath) -> Option<String> {
     let name = String::from_utf8_lossy(path.name()).to_string();
     let stem = name.split('.').next().unwrap_or_default();
     command_word(stem).map(str::to_string)
@@ -132,16 +132,16 @@ fn other_signature(search: Search<'_>, base: &FileTree, called: &CalledFunction)
         .then(SentencePart::Message(function.name.clone()))
         .and(format!(", and {} {verb} not change: ", names.len()));
     let advice = Advice {
-        sentence: with_names(Sentence::ours("check the calls in "), &names).and(" against the new signature"),
+        sentence: sentence_with_names(Sentence::ours("check the calls in "), &names).and(" against the new signature"),
         command: command_word(&function.name).map(|name| format!("git grep -n -w {name}")),
     };
-    let raw = Raw::new(SignalName::ChangedSignature, function.file, with_names(start, &names));
+    let raw = Raw::new(SignalName::ChangedSignature, function.file, sentence_with_names(start, &names));
     Some(Raw { line: Some(function.line), count: names.len(), advice: Some(advice), ..raw })
 }
 
 /// The functions of code whose signature a change replaces, first come first.
 #[must_use]
-pub fn changed_functions(change: &Change) -> Vec<ChangedFunction> {
+pub fn functions_changed_by(change: &Change) -> Vec<ChangedFunction> {
     let numbered = (0_u32..).zip(&change.files).filter(|(_, file)| file.class.role == FileRole::Code);
     let of_file = |(index, file): (u32, &ChangedFile)| {
         let patch = super::patch_of(change, &file.path).cloned().unwrap_or_default();
@@ -152,8 +152,9 @@ pub fn changed_functions(change: &Change) -> Vec<ChangedFunction> {
 
 fn functions_of(patch: &FilePatch) -> Vec<(String, u32)> {
     let of_hunk = |hunk: &Hunk| {
-        let removed: Vec<(&str, &str)> = hunk.removed.iter().filter_map(|line| signature(line)).collect();
-        let added = (hunk.new_start..).zip(&hunk.added).filter_map(|(number, line)| Some((number, signature(line)?)));
+        let removed: Vec<(&str, &str)> = hunk.removed.iter().filter_map(|line| function_signature(line)).collect();
+        let added =
+            (hunk.new_start..).zip(&hunk.added).filter_map(|(number, line)| Some((number, function_signature(line)?)));
         let changed = |(number, (name, new)): (u32, (&str, &str))| {
             let (_, old) = removed.iter().find(|(other, _)| *other == name)?;
             (breaks_calls(old, new) && name.len() >= SHORTEST).then(|| (name.to_string(), number))
@@ -164,7 +165,7 @@ fn functions_of(patch: &FilePatch) -> Vec<(String, u32)> {
 }
 
 /// The name of a function and its parameters, if a line begins with its definition and has all of them.
-fn signature(line: &[u8]) -> Option<(&str, &str)> {
+fn function_signature(line: &[u8]) -> Option<(&str, &str)> {
     let line = core::str::from_utf8(line).ok()?;
     let text = line.trim();
     let marks = ["fn ", "def ", "func ", "function "];

@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use super::scene::SceneFile;
-use super::{Advice, Raw, Search, command_word, count_of, patch_of};
+use super::{Advice, Raw, Search, command_word, counted_noun, patch_of};
 use crate::change::{ChangedFile, FileStatus};
 use crate::metric::{Sentence, SentencePart};
 use crate::metrics::decides_level;
@@ -74,7 +74,7 @@ fn weaker_tests(search: Search<'_>, scene: &SceneFile<'_>, sites: &[OperationSit
         }
         (_, None, Some(lost)) => {
             let number = usize::try_from(lost.lost).unwrap_or(usize::MAX);
-            (Some(lost.line), number, format!(" checks less: {} fewer than before", count_of(number, "assertion")))
+            (Some(lost.line), number, format!(" checks less: {} fewer than before", counted_noun(number, "assertion")))
         }
         (_, None, None) => return None,
     };

@@ -14,9 +14,9 @@ use crate::path::FileRole;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QuietPart {
-    /// A test.
+    /// Only tests and their data change.
     Tests,
-    /// Documentation.
+    /// Only documentation changes.
     Documentation,
     /// A generated file.
     Generated,

@@ -46,7 +46,7 @@ pub(crate) struct Scene<'s> {
     pub(crate) window_days: u32,
 }
 
-/// A file of it.
+/// A changed file with its past and its lines.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SceneFile<'s> {
     /// Its place in the change.

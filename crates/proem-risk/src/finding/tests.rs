@@ -27,7 +27,7 @@ fn a_path_that_a_shell_would_read_is_in_no_command() {
 fn names_are_listed_up_to_three() {
     let list = |names: &[&str]| {
         let names: Vec<String> = names.iter().map(|name| (*name).to_string()).collect();
-        let Sentence(parts) = with_names(Sentence::default(), &names);
+        let Sentence(parts) = sentence_with_names(Sentence::default(), &names);
         let text = |part: &SentencePart| match part {
             SentencePart::Ours(text)
             | SentencePart::Path(text)

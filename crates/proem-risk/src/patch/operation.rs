@@ -47,7 +47,7 @@ pub struct OperationSite {
 enum Counting {
     /// On either side.
     Either,
-    /// Added.
+    /// The line is new.
     Added,
     /// Gone, beyond those that are added in the same file.
     Lost,
@@ -199,8 +199,8 @@ pub fn operation_sites(patch: &FilePatch) -> Vec<OperationSite> {
 }
 
 fn site(patch: &FilePatch, operation: Operation, counting: Counting, words: &[&'static str]) -> Option<OperationSite> {
-    let added = word_matches(patch, words, |hunk| (&hunk.added, hunk.new_start));
-    let removed = word_matches(patch, words, |hunk| (&hunk.removed, hunk.old_start));
+    let added = operation_words(patch, words, |hunk| (&hunk.added, hunk.new_start));
+    let removed = operation_words(patch, words, |hunk| (&hunk.removed, hunk.old_start));
     let lost = u32::try_from(removed.len().saturating_sub(added.len())).unwrap_or(u32::MAX);
     // A line that only moved, or changed around the word, has it on both sides.
     let first = match counting {
@@ -220,13 +220,13 @@ fn site(patch: &FilePatch, operation: Operation, counting: Counting, words: &[&'
 /// Lines that check something: those added less those taken away.
 pub(super) fn check_balance(patch: &FilePatch) -> i32 {
     let count = |side: fn(&Hunk) -> (&Vec<Vec<u8>>, u32)| {
-        i32::try_from(word_matches(patch, CHECKS, side).len()).unwrap_or(i32::MAX)
+        i32::try_from(operation_words(patch, CHECKS, side).len()).unwrap_or(i32::MAX)
     };
     count(|hunk| (&hunk.added, hunk.new_start)).saturating_sub(count(|hunk| (&hunk.removed, hunk.old_start)))
 }
 
 /// The lines of one side that have one of the words.
-fn word_matches<'w>(
+fn operation_words<'w>(
     patch: &FilePatch,
     words: &[&'w str],
     side: fn(&Hunk) -> (&Vec<Vec<u8>>, u32),

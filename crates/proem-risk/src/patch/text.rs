@@ -7,7 +7,7 @@ const TELLING: usize = 14;
 
 /// Whether a line is telling: long enough to be recognised, with a sign of code, and no comment or import. The prose of
 /// a docstring has no such sign.
-pub(crate) fn is_telling(line: &[u8]) -> bool {
+pub(crate) fn is_telling_line(line: &[u8]) -> bool {
     let text = line.trim_ascii();
     let solid = text.iter().filter(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()).count();
     let imports: [&[u8]; 6] = [b"import ", b"from ", b"use ", b"#include", b"using ", b"require("];
@@ -84,7 +84,7 @@ fn without_versions(line: &[u8]) -> Option<Vec<u8>> {
     let mut rest = Vec::new();
     let mut found = false;
     for word in line.chunk_by(|one, other| is_part(*one) == is_part(*other)) {
-        if is_version(word) {
+        if is_version_word(word) {
             found = true;
             rest.push(0);
         } else {
@@ -95,7 +95,7 @@ fn without_versions(line: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// `1.2`, `v1.2.3-rc.1`, `globset-0.4.20`'s number only where it stands alone, or forty hexadecimal digits.
-fn is_version(word: &[u8]) -> bool {
+fn is_version_word(word: &[u8]) -> bool {
     let number = word.strip_prefix(b"v").unwrap_or(word);
     let mut parts = number.split(|&byte| byte == b'.');
     let is_number =

@@ -9,7 +9,7 @@ use crate::metrics::decides_level;
 /// Who wrote a line, or took it away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineOrigin {
-    /// The commit.
+    /// The commit that wrote the line.
     pub commit: CommitIndex,
     /// Its claim of mending.
     pub mends: Mends,

@@ -114,7 +114,7 @@ impl Base {
         self.fraction().share()
     }
 
-    /// It as a fraction.
+    /// The share with its 95 % interval.
     #[must_use]
     pub const fn fraction(self) -> Fraction {
         Fraction { numerator: self.fixed, denominator: self.commits }
@@ -154,16 +154,16 @@ impl SignalTable {
             return SignalRow { signal, with, between: None, ratio: None, ratio_by_size: None, source, raises: false };
         }
         let here = Expected {
-            base: self.base.share().map(|share| share * count_to_f64(with.commits)),
+            base: self.base.share().map(|share| share * exact_f64(with.commits)),
             by_size: self.by_size.get(&signal).copied(),
         };
         let is_enough = with.commits >= ENOUGH && self.base.fixed > 0;
         match trained.iter().find(|one| one.signal == signal) {
             Some(clones) if !is_enough => {
                 let expected = Expected { base: Some(clones.expected), by_size: Some(clones.expected_by_size) };
-                judge_signal(signal, clones.with, expected, RowSource::Clones)
+                signal_row(signal, clones.with, expected, RowSource::Clones)
             }
-            _ => judge_signal(signal, with, here, RowSource::Here),
+            _ => signal_row(signal, with, here, RowSource::Here),
         }
     }
 
@@ -181,13 +181,13 @@ struct Expected {
 }
 
 /// A signal that only large commits have tells what the rank tells already, so both ratios count.
-fn judge_signal(signal: SignalName, with: Base, expected: Expected, source: RowSource) -> SignalRow {
+fn signal_row(signal: SignalName, with: Base, expected: Expected, source: RowSource) -> SignalRow {
     let between = with.fraction().between();
     let over = |expected: Option<f64>| {
-        expected.filter(|expected| *expected > 0.0).map(|expected| count_to_f64(with.fixed) / expected)
+        expected.filter(|expected| *expected > 0.0).map(|expected| exact_f64(with.fixed) / expected)
     };
     let (ratio, ratio_by_size) = (over(expected.base), over(expected.by_size));
-    let base = expected.base.map(|base| base / count_to_f64(with.commits.max(1)));
+    let base = expected.base.map(|base| base / exact_f64(with.commits.max(1)));
     let is_above = between.zip(base).is_some_and(|(between, base)| between.low > base);
     let is_worthy = [ratio, ratio_by_size].iter().all(|ratio| ratio.is_some_and(|ratio| ratio >= WORTHY));
     SignalRow {
@@ -202,7 +202,7 @@ fn judge_signal(signal: SignalName, with: Base, expected: Expected, source: RowS
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of commits are far below 2⁵³")]
-const fn count_to_f64(count: u64) -> f64 {
+const fn exact_f64(count: u64) -> f64 {
     count as f64
 }
 
@@ -239,7 +239,7 @@ impl Worth {
             }
             like
         });
-        Some(Self { base, like_this, auc: area_under_curve(scored)?, auc_lines: area_under_curve(added)? })
+        Some(Self { base, like_this, auc: rank_auc(scored)?, auc_lines: rank_auc(added)? })
     }
 }
 
@@ -249,7 +249,7 @@ fn share_in_percent(part: usize, whole: usize) -> f64 {
 }
 
 /// The area under the curve of Mann and Whitney (1947): pairs in the right order, and half of the ties.
-fn area_under_curve(mut scored: Vec<(f64, bool)>) -> Option<f64> {
+fn rank_auc(mut scored: Vec<(f64, bool)>) -> Option<f64> {
     scored.sort_by(|one, other| one.0.total_cmp(&other.0));
     let (mut right, mut clean, mut fixed) = (0.0, 0.0, 0.0);
     for tied in scored.chunk_by(|one, other| one.0.total_cmp(&other.0).is_eq()) {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use proem_risk::change::{Change, FileStatus};
-use proem_risk::finding::{CalledFunction, ChangedFunction, changed_functions};
+use proem_risk::finding::{CalledFunction, ChangedFunction, functions_changed_by};
 use proem_risk::history::ObjectId;
 use proem_risk::metrics::kamei::counts_in_kamei;
 use proem_risk::path::{PathRules, RepoPath};
@@ -39,7 +39,7 @@ impl BeforeChange {
         let Some(base) = &change.base else { return Ok(before) };
         let mut files = change.files.iter().filter(|file| counts_in_kamei(file.class.role));
         let moves = files.any(|file| matches!(file.status, FileStatus::Deleted | FileStatus::Renamed));
-        let functions = changed_functions(change);
+        let functions = functions_changed_by(change);
         if moves || !functions.is_empty() {
             before.tree = grounds.base_tree(base, rules, &mut before.notes)?;
             before.find_callers(grounds, base, functions);

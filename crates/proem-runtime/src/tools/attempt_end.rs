@@ -18,7 +18,7 @@ pub(super) enum AttemptEnd {
     Doubtful(String),
     /// Without one, for the lack of something that carries it out.
     Lacking(ToolLack, String),
-    /// By an agent.
+    /// A called agent ended it, with its turns and label.
     OfAgent(ToolOutcome),
 }
 

@@ -9,7 +9,7 @@ use crate::screen::{PromptPlace, Screening};
 /// The facts from which a run's prompt is made.
 #[derive(Debug, Clone, Copy)]
 pub struct PromptFacts<'a> {
-    /// The agent.
+    /// The agent, as its file declares it.
     pub agent: &'a AgentDefinition,
     /// Its inputs, a map. Labels come from the agent's file, so none are needed here.
     pub context: &'a Value,

@@ -34,7 +34,7 @@ impl Inventory {
             inventory.add(facts, name);
         }
         let words = "nil, or the error of the program before";
-        inventory.rows.push(row("ctx/fail", FAIL_TYPE, &Sample::of_words(words)));
+        inventory.rows.push(inventory_row("ctx/fail", FAIL_TYPE, &Sample::of_words(words)));
         inventory
     }
 
@@ -64,7 +64,7 @@ impl Inventory {
                 }
             }
         };
-        self.rows.push(row(&key, &of, &sample));
+        self.rows.push(inventory_row(&key, &of, &sample));
     }
 }
 
@@ -85,14 +85,14 @@ impl Sample {
         let short = PromptLimits { list_sample: 1, string_truncate: EXCERPT_CHARACTERS, ..limits };
         let items = item_count(value);
         Self {
-            full: table_cell(&sample_text(value, limits)),
-            excerpt: Some(table_cell(&first_characters(&sample_text(value, short), EXCERPT_CHARACTERS))),
+            full: inventory_cell(&sample_text(value, limits)),
+            excerpt: Some(inventory_cell(&cut_sample(&sample_text(value, short), EXCERPT_CHARACTERS))),
             named: Some(if items.is_empty() { "…".to_owned() } else { items }),
         }
     }
 }
 
-fn row(key: &str, of: &str, sample: &Sample) -> LabelTree {
+fn inventory_row(key: &str, of: &str, sample: &Sample) -> LabelTree {
     let shorter = [("excerpt", &sample.excerpt), ("named", &sample.named)];
     let shorter = shorter.into_iter().filter_map(|(rung, text)| Some((rung, LabelTree::from(text.as_deref()?))));
     let fields = [("key", key), ("type", of), ("full", &sample.full)].map(|(name, text)| (name, LabelTree::from(text)));
@@ -100,22 +100,22 @@ fn row(key: &str, of: &str, sample: &Sample) -> LabelTree {
 }
 
 /// The start of a sample from outside.
-pub(super) fn excerpt(full: &LabelTree) -> LabelTree {
+pub(super) fn sample_excerpt(full: &LabelTree) -> LabelTree {
     match full {
         LabelTree::Outside(text) | LabelTree::Flagged(text) => {
-            full.with_outside(text.clone().map(|text| first_characters(&text, EXCERPT_CHARACTERS)))
+            full.with_outside(text.clone().map(|text| cut_sample(&text, EXCERPT_CHARACTERS)))
         }
         _ => LabelTree::Null,
     }
 }
 
-fn first_characters(text: &str, most: u32) -> String {
+fn cut_sample(text: &str, most: u32) -> String {
     let start: String = text.chars().take(usize::try_from(most).unwrap_or(usize::MAX)).collect();
     if start.len() < text.len() { format!("{start}…") } else { start }
 }
 
 /// A text for a cell of a table.
-fn table_cell(text: &str) -> String {
+fn inventory_cell(text: &str) -> String {
     format!("`{}`", text.replace('`', "'").replace('|', "\\|").replace(['\n', '\r'], " "))
 }
 
@@ -138,7 +138,7 @@ fn item_count(value: &Value) -> String {
 }
 
 /// Whether a key can be written as a keyword, which finds a string as well.
-fn is_plain_word(name: &str) -> bool {
+fn is_bare_key(name: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     !name.is_empty() && name.chars().all(is_plain) && !name.starts_with(|c: char| c.is_ascii_digit())
 }
@@ -150,14 +150,14 @@ fn write_sample(out: &mut String, value: &Value, limits: PromptLimits, depth: us
     let most = usize::try_from(limits.list_sample).unwrap_or(usize::MAX);
     match value.unlabelled() {
         Value::Text(text) => {
-            out.push_str(&proem_text::json::quote_json(&first_characters(text.as_str(), limits.string_truncate)));
+            out.push_str(&proem_text::json::quote_json(&cut_sample(text.as_str(), limits.string_truncate)));
         }
         inner if inner.is_map() && depth > 0 => {
             let entries = inner.entries().take(SAMPLE_ENTRIES);
             out.push('{');
             for (at, (key, value)) in entries.enumerate() {
                 out.push_str(if at > 0 { ", " } else { "" });
-                match key.as_str().filter(|name| is_plain_word(name)) {
+                match key.as_str().filter(|name| is_bare_key(name)) {
                     Some(name) => out.push_str(&format!(":{name}")),
                     None => write_sample(out, key, limits, 0),
                 }

@@ -16,7 +16,7 @@ pub(super) struct Mission {
     pub(super) values: Vec<OutsideText>,
 }
 
-/// A piece of a mission.
+/// Words of the file, or a place for a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum MissionPiece<'m> {
     /// Text as it is.
@@ -79,11 +79,14 @@ impl Mission {
             if label.is_secret() {
                 text.push_str("[Hidden]");
             } else if label.is_trusted() {
-                text.push_str(&value_text(value));
+                text.push_str(&placeholder_text(value));
             } else {
                 text.push_str(&access(path));
                 if facts.agent.may_show(&label) && !values.iter().any(|known| known.name == path) {
-                    values.push(OutsideText { name: path.to_owned(), text: Untrusted::new(value_text(value), label) });
+                    values.push(OutsideText {
+                        name: path.to_owned(),
+                        text: Untrusted::new(placeholder_text(value), label),
+                    });
                 }
             }
         }
@@ -113,7 +116,7 @@ fn value_at<'v>(context: &'v Value, path: &str) -> Option<&'v Value> {
 }
 
 /// A value as words of a sentence.
-fn value_text(value: &Value) -> String {
+fn placeholder_text(value: &Value) -> String {
     let mut meter = Meter::new(Limits::default());
     print_display(&value.without_labels(), &mut meter).unwrap_or_else(|_| "(a value that is too large)".to_owned())
 }

@@ -7,7 +7,7 @@ use super::super::definition::AgentDefinition;
 /// One of the seven sections of the specification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreviewPart {
-    /// Its heading.
+    /// The heading, in the specification's words.
     pub heading: &'static str,
     /// Its text as it is sent.
     pub text: String,

@@ -44,19 +44,22 @@ pub(super) fn history_input(turns: &[TurnText], screening: Screening<'_>) -> (Op
     let (mut entries, mut noted) = (Vec::new(), Vec::new());
     let lines: Vec<&str> = turns.iter().take(folded).map(|turn| turn.line.as_str()).collect();
     if !lines.is_empty() {
-        entries.push(entry("user", [LabelTree::Text(paragraph(&format!("Earlier turns:\n{}", lines.join("\n"))))]));
+        entries.push(history_entry(
+            "user",
+            [LabelTree::Text(paragraph(&format!("Earlier turns:\n{}", lines.join("\n"))))],
+        ));
     }
     for (number, turn) in turns.iter().enumerate().skip(folded) {
         // Each turn alone, so that a later one changes nothing of it.
         let mut screen = Screen::new(screening);
-        entries.push(entry("model", [screened(&mut screen, 0, number, &answer_text(turn))]));
+        entries.push(history_entry("model", [screened(&mut screen, 0, number, &turn_answer(turn))]));
         let parts = turn.feedback.iter().enumerate().map(|(at, part)| match part {
             FeedbackPart::Ours(text) => LabelTree::Text(paragraph(text)),
             FeedbackPart::Outside(text) => screened(&mut screen, at.saturating_add(1), number, text),
         });
         let parts: Vec<LabelTree> = parts.collect();
         if !parts.is_empty() {
-            entries.push(entry("user", parts));
+            entries.push(history_entry("user", parts));
         }
         noted.extend(screen.into_noted());
     }
@@ -68,13 +71,13 @@ fn paragraph(text: &str) -> String {
     format!("{}\n\n", text.trim_end_matches('\n'))
 }
 
-fn entry(role: &str, parts: impl IntoIterator<Item = LabelTree>) -> LabelTree {
+fn history_entry(role: &str, parts: impl IntoIterator<Item = LabelTree>) -> LabelTree {
     let parts = parts.into_iter().map(|part| LabelTree::map([("type", LabelTree::from("text")), ("text", part)]));
     LabelTree::map([("role", LabelTree::from(role)), ("content", LabelTree::list(parts))])
 }
 
 /// The answer, its start if it is long. An empty one is named, as no turn of a conversation is empty.
-fn answer_text(turn: &TurnText) -> Untrusted<String> {
+fn turn_answer(turn: &TurnText) -> Untrusted<String> {
     turn.answer.clone().map(|text| {
         let start: String = text.chars().take(ANSWER_CHARACTERS).collect();
         match (text.trim().is_empty(), start.len() < text.len()) {

@@ -39,7 +39,7 @@ pub struct FindingOut {
 /// What a signal has been worth.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct SignalOut {
-    /// The signal.
+    /// The signal's name in `proem risk signals`.
     pub signal: String,
     /// Past commits with it that needed a fix, of all past commits with it.
     pub needed_a_fix: FractionOut,
@@ -64,7 +64,7 @@ pub struct WorthOut {
     pub like_this: Option<FractionOut>,
     /// The AUC of the score among them.
     pub auc: f64,
-    /// The AUC of lines added.
+    /// The AUC of lines added, over the same changes.
     pub auc_lines_added: f64,
 }
 

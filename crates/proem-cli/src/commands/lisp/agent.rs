@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 use proem_agents::lisp::{AgentDefinition, ProgramOutcome, ToolDefinition};
 use proem_app::lisp::agent::{find_agent, load_agent, read_agent};
-use proem_app::lisp::compiled::CompiledHead;
+use proem_app::lisp::kept_program::CompiledHead;
 use proem_app::lisp::models::asks_book;
 use proem_app::lisp::running::{ProgramJob, ProgramReport, agent_session};
 use proem_app::lisp::{CheckedProgram, LispSession, MemoryFile};

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use proem_agents::lisp::turns::record::MissionEnd;
 use proem_app::lisp::agent::{LoadedAgent, find_agent, load_agent};
 use proem_app::lisp::chain::{chained_caller, chained_failure, chained_input, check_chain};
-use proem_app::lisp::compiled::MissionProgram;
+use proem_app::lisp::kept_program::MissionProgram;
 use proem_app::lisp::mission::{Mission, MissionOptions, MissionReport};
 use proem_app::operator::{Consent, Operator};
 use proem_app::project::OpenProject;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use proem_app::lisp::compiled::CompiledHead;
+use proem_app::lisp::kept_program::CompiledHead;
 use proem_app::lisp::{DelimiterRepair, LispSource, ProgramEnd, ProgramRun, SourceRefusal, TracedCall};
 use proem_app::records::writing::RecordChoice;
 use proem_engine::call::NanoDollars;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, ValueEnum};
 use jiff::civil::Date;
 use proem_app::scan::ScanOptions;
-use proem_app::scan::accepted::parse_day;
+use proem_app::scan::acceptances::parse_day;
 use proem_app::scan::folder::FileSelection;
 use proem_runtime::readers::DocumentKind;
 use proem_text::Source;

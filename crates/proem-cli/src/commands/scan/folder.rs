@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use jiff::civil::Date;
 use proem_app::guarding::GuardSetup;
 use proem_app::scan::ScanOptions;
-use proem_app::scan::accepted::{
+use proem_app::scan::acceptances::{
     ACCEPTED_BYTES, ACCEPTED_FILE, AcceptanceTerms, AcceptedEntry, AcceptedFindings, EntryEnd, parse_day,
 };
 use proem_app::scan::examine::{CutChoice, FileScan, scan_document};

@@ -2,7 +2,7 @@
 //!
 //! Neither repeats the text that was found: a reader goes there by file and line.
 
-use proem_app::scan::accepted::{AcceptedEntry, EntryEnd};
+use proem_app::scan::acceptances::{AcceptedEntry, EntryEnd};
 use proem_app::scan::examine::{FileScan, LineScope, PlacedFinding};
 use proem_app::scan::groups::{FindingGroup, finding_groups};
 use proem_guard::{Verdict, scanners};
@@ -28,7 +28,7 @@ pub(super) fn sarif_log(files: &[FileScan], ended: &[(&AcceptedEntry, EntryEnd)]
     let mut rules: Vec<(&str, &str)> = catalogue.iter().map(|rule| (rule.id, rule.meaning)).collect();
     rules.push(("unread", "A part of the file was not looked at."));
     let index = |id: &str| rules.iter().position(|(rule, _)| *rule == id);
-    let results: Vec<Json> = files.iter().flat_map(|file| sarif_results(file, &index)).collect();
+    let results: Vec<Json> = files.iter().flat_map(|file| scan_results(file, &index)).collect();
     let described: Vec<Json> = rules
         .iter()
         .map(|(id, text)| json!({ "id": id, "name": id.replace('/', "_"), "shortDescription": { "text": text } }))
@@ -53,7 +53,7 @@ pub(super) fn sarif_log(files: &[FileScan], ended: &[(&AcceptedEntry, EntryEnd)]
     }))
 }
 
-fn sarif_results(file: &FileScan, index: &dyn Fn(&str) -> Option<usize>) -> Vec<Json> {
+fn scan_results(file: &FileScan, index: &dyn Fn(&str) -> Option<usize>) -> Vec<Json> {
     let groups = finding_groups(file);
     let shown: Vec<&FindingGroup<'_>> = groups.iter().filter(|group| group.worst.verdict > Verdict::Allow).collect();
     let mut results: Vec<Json> = shown
@@ -65,7 +65,7 @@ fn sarif_results(file: &FileScan, index: &dyn Fn(&str) -> Option<usize>) -> Vec<
                 text.push_str(&format!(" in {}", field_name(group)));
             }
             let place = (found.verdict, region(found));
-            let mut result = sarif_result(file, found.finding.rule, &text, place);
+            let mut result = scan_result(file, found.finding.rule, &text, place);
             if let Some(result) = result.as_object_mut() {
                 result.insert("ruleIndex".to_owned(), json!(index(found.finding.rule)));
                 result.insert("partialFingerprints".to_owned(), json!({ "proemFinding/v1": found.id }));
@@ -75,12 +75,12 @@ fn sarif_results(file: &FileScan, index: &dyn Fn(&str) -> Option<usize>) -> Vec<
         .collect();
     if results.is_empty() {
         let text = "a part of this file was not looked at";
-        results.push(sarif_result(file, "unread", text, (file.verdict, json!({ "startLine": 1 }))));
+        results.push(scan_result(file, "unread", text, (file.verdict, json!({ "startLine": 1 }))));
     }
     results
 }
 
-fn sarif_result(file: &FileScan, rule: &str, text: &str, (verdict, region): (Verdict, Json)) -> Json {
+fn scan_result(file: &FileScan, rule: &str, text: &str, (verdict, region): (Verdict, Json)) -> Json {
     let level = if verdict >= Verdict::Quarantine { "error" } else { "warning" };
     json!({
         "ruleId": rule,

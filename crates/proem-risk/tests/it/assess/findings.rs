@@ -165,7 +165,7 @@ fn deleting_what_others_import_is_not_low_and_names_them() {
 fn callers_of_a_changed_signature_are_named_only_where_they_import_it() {
     let mut world = World::new(&["lib.py"]);
     world.changes("lib.py", &["def compute(a, b):"], &["def compute(a, b, c):"]);
-    let functions = proem_risk::finding::changed_functions(&world.change);
+    let functions = proem_risk::finding::functions_changed_by(&world.change);
     let function = ChangedFunction { file: 0, name: "compute".to_owned(), line: 7 };
     assert_eq!(functions, [function.clone()]);
     let mut base = World::new(&["lib.py"]);
@@ -182,7 +182,7 @@ fn parameters_with_a_default_and_other_words_change_no_signature() {
     let check = |old: &str, new: &str, expected: usize| {
         let mut world = World::new(&["lib.py"]);
         world.changes("lib.py", &[old], &[new]);
-        assert_eq!(proem_risk::finding::changed_functions(&world.change).len(), expected, "{old} → {new}");
+        assert_eq!(proem_risk::finding::functions_changed_by(&world.change).len(), expected, "{old} → {new}");
     };
     check("def compute(a):", "def compute(a, b=None):", 0);
     check("def compute(a, b):", "def compute(a):", 1);

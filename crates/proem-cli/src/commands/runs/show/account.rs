@@ -48,7 +48,7 @@ struct RunPage<'p> {
     out: String,
 }
 
-/// The account.
+/// The whole run, as text for a terminal.
 pub(super) fn run_account(shown: &RunView<'_>, zone: &TimeZone, full: bool) -> String {
     let mut page = RunPage { shown, zone, full, out: String::new() };
     page.head();

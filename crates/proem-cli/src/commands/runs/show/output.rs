@@ -52,7 +52,7 @@ pub(super) fn run_json(shown: &RunView<'_>) -> Json {
         "notReplayable": why,
         "resumable": run.resumable,
         "calls": calls,
-        "tools": tools::rows(shown),
+        "tools": tools::tool_rows(shown),
         "turns": turns::turn_rows(&shown.turns),
         "steps": steps,
         "feedback": feedback,

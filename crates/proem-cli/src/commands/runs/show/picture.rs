@@ -90,7 +90,7 @@ fn push_strip(steps: &[Step<'_>], out: &mut String) {
         let after = before.saturating_add(u128::from(weight(step)));
         let (from, to) = (place(before), place(after));
         let width = to.saturating_sub(from).saturating_sub(2).max(1);
-        push_box(out, class(step.attempt), [from, STRIP.0, width, STRIP.1], Some(&words(step)));
+        push_box(out, class(step.attempt), [from, STRIP.0, width, STRIP.1], Some(&step_words(step)));
         before = after;
     }
 }
@@ -100,7 +100,7 @@ fn push_step(step: &Step<'_>, slowest: u64, top: usize, out: &mut String) {
     let attempt = step.attempt;
     push_box(out, class(attempt), [MARGIN, top.saturating_add(4), 13, 13], None);
     let [name, input, output, cost, bar] = COLUMNS;
-    push_svg_text(out, "", (name, y), &words(step));
+    push_svg_text(out, "", (name, y), &step_words(step));
     let known = attempt.usage.as_ref().filter(|usage| usage.doubt.is_none() && usage.estimate.is_none());
     let count = |count: Option<u64>| count.map_or_else(|| ui::UNKNOWN.to_owned(), group_tokens);
     let read = format!("{} in", count(known.and_then(|usage| usage.input)));
@@ -116,7 +116,7 @@ fn push_step(step: &Step<'_>, slowest: u64, top: usize, out: &mut String) {
 }
 
 /// An attempt in words: its call, its prompt and how it failed.
-fn words(step: &Step<'_>) -> String {
+fn step_words(step: &Step<'_>) -> String {
     let again = match step.attempt.attempt {
         0 => String::new(),
         number => format!(", attempt {}", number.saturating_add(1)),

@@ -56,7 +56,7 @@ fn branch(shown: &RunView<'_>, call: &ToolCallRow, (is_last, full): (bool, bool)
     if let Some(arguments) = shown.texts.get(&call.arguments) {
         leaf("arguments", &one_line_text(arguments, full));
     }
-    leaf("from     ", &ui::terminal_safe(&sources(&call.labels)));
+    leaf("from     ", &ui::terminal_safe(&label_sources(&call.labels)));
     match outcome(shown, call).as_ref().map(ToolOutcome::own) {
         Some(ToolOutcome::Answered { result }) => leaf("result   ", &one_line_text(result, full)),
         Some(
@@ -104,7 +104,7 @@ const fn state_words(state: ToolCallState) -> &'static str {
 }
 
 /// The origin of a call, in words.
-fn sources(labels: &ToolLabels) -> String {
+fn label_sources(labels: &ToolLabels) -> String {
     let hidden = if labels.decision.secret { ", and something hidden" } else { "" };
     let named = |(name, label): (&String, &proem_engine::run::CallLabel)| {
         (label != &labels.decision).then(|| format!("; `{name}` from {}", label.in_words()))
@@ -125,7 +125,7 @@ fn outcome(shown: &RunView<'_>, call: &ToolCallRow) -> Option<ToolOutcome> {
 }
 
 /// The calls for programs.
-pub(super) fn rows(shown: &RunView<'_>) -> Vec<Json> {
+pub(super) fn tool_rows(shown: &RunView<'_>) -> Vec<Json> {
     let row = |call: &ToolCallRow| {
         json!({
             "effect": call.effect,

@@ -21,12 +21,12 @@ pub(super) fn turn_tree(turns: &[TurnRecord], full: bool) -> String {
     let number = count_with_noun(u64::try_from(turns.len()).unwrap_or(u64::MAX), "turn");
     let mut out = format!("\n{}\n", style_text(BOLD, &number));
     for (index, turn) in turns.iter().enumerate() {
-        push_turn(turn, (index.saturating_add(1) == turns.len(), full), &mut out);
+        push_mission_turn(turn, (index.saturating_add(1) == turns.len(), full), &mut out);
     }
     out
 }
 
-fn push_turn(turn: &TurnRecord, (is_last, full): (bool, bool), out: &mut String) {
+fn push_mission_turn(turn: &TurnRecord, (is_last, full): (bool, bool), out: &mut String) {
     let (fork, stem) = if is_last { ("└─", "  ") } else { ("├─", "│ ") };
     let style = match (turn.kind, &turn.problem) {
         (TurnKind::Ran, None) => GREEN,

@@ -66,10 +66,10 @@ pub(super) fn read_cases(folder: &Path) -> Result<Vec<MissionCase>, String> {
         }
     }
     paths.sort();
-    paths.iter().map(|path| read_case(path)).collect()
+    paths.iter().map(|path| read_mission_case(path)).collect()
 }
 
-fn read_case(path: &Path) -> Result<MissionCase, String> {
+fn read_mission_case(path: &Path) -> Result<MissionCase, String> {
     let wrong = |why: String| format!("`{}`: {why}", path.display());
     let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
     let mut case: MissionCase = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;

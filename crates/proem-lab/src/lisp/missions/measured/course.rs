@@ -74,7 +74,7 @@ impl Course {
     pub(super) fn verdict(&self, case: &MissionCase) -> String {
         let json = |text: &str| serde_json::from_str::<Json>(text).unwrap_or_default();
         match &self.end {
-            Ok(value) if is_near(&json(value), &json(&case.expect)) => "right".to_owned(),
+            Ok(value) if is_almost_equal(&json(value), &json(&case.expect)) => "right".to_owned(),
             Ok(_) => "wrong".to_owned(),
             Err(reason) => reason.clone(),
         }
@@ -90,15 +90,15 @@ impl Course {
 }
 
 /// Whether two values are the same, up to what the order of a sum changes in a float.
-fn is_near(a: &Json, b: &Json) -> bool {
+fn is_almost_equal(a: &Json, b: &Json) -> bool {
     match (a, b) {
         (Json::Number(a), Json::Number(b)) => {
             let (a, b) = (a.as_f64().unwrap_or(f64::NAN), b.as_f64().unwrap_or(f64::NAN));
             (a - b).abs() <= 1e-6 * b.abs().max(1.0)
         }
-        (Json::Array(a), Json::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_near(a, b)),
+        (Json::Array(a), Json::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_almost_equal(a, b)),
         (Json::Object(a), Json::Object(b)) => {
-            a.len() == b.len() && a.iter().all(|(name, a)| b.get(name).is_some_and(|b| is_near(a, b)))
+            a.len() == b.len() && a.iter().all(|(name, a)| b.get(name).is_some_and(|b| is_almost_equal(a, b)))
         }
         _ => a == b,
     }

@@ -107,13 +107,13 @@ pub(crate) fn missions_table(measured: &[MeasuredMission]) -> String {
             python.1,
         ];
         sums.iter_mut().zip(figures).for_each(|(sum, figure)| *sum = sum.saturating_add(figure));
-        _ = writeln!(out, "| {} | {} |", case.name, cells(&figures));
+        _ = writeln!(out, "| {} | {} |", case.name, figure_cells(&figures));
     }
-    _ = writeln!(out, "| all | {} |", cells(&sums));
+    _ = writeln!(out, "| all | {} |", figure_cells(&sums));
     out
 }
 
-fn cells(figures: &[usize]) -> String {
+fn figure_cells(figures: &[usize]) -> String {
     figures.iter().map(ToString::to_string).collect::<Vec<_>>().join(" | ")
 }
 
