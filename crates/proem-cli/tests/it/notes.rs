@@ -130,3 +130,21 @@ fn a_failed_run_still_prints_its_document_once() {
     let document: Json = serde_json::from_str(run.stdout()).unwrap();
     assert_eq!(document["outcome"], "failed", "{}", run.stdout());
 }
+
+/// A signature corrects `"4711"` to 4711, and says so. The correction of a secret is the secret.
+#[test]
+fn a_corrected_secret_is_in_no_note() {
+    let fixture = Fixture::folder();
+    fixture.write("pin.json", "\"4711\"");
+    fixture.write("in.json", "{\"n\": \"12\"}");
+    for (secret, signature) in [
+        ("pin=pin.json", "(pin :int, n :int) -> :int"),
+        ("pin-code=pin.json", "(pin_code :int, n :int) -> :int"),
+        ("pin=pin.json", "(pin :bool, n :int) -> :int"),
+    ] {
+        let args = ["lisp", "run", "-e", "ctx/n", "--input", "in.json", "--secret", secret];
+        let run = fixture.proem(&[&args[..], &["--signature", signature, "--json"]].concat());
+        assert!(!run.transcript().replace("pin.json", "").contains("4711"), "{}", run.transcript());
+        assert!(run.stdout().contains("pin"), "{}", run.stdout());
+    }
+}
