@@ -12,7 +12,7 @@ use proem_guard::show;
 
 pub use self::values::foreign_moment;
 use crate::error::Error;
-use crate::message::{Hint, Note, WithNotes};
+use crate::message::{Hint, Note, NoteKind, WithNotes};
 use crate::project::OpenProject;
 use crate::records;
 use crate::records::learning::{CallerWishes, ageing};
@@ -57,24 +57,25 @@ pub async fn derive_adaptation(
     let history = match &options.history {
         Some(file) => {
             let read = files::read_failure_history(&read(file)?, &values::timestamp)?;
-            notes.extend(read.notes.into_iter().map(Note::from));
+            notes.extend(read.notes.into_iter().map(|words| Note::new(NoteKind::Prompt, words)));
             read.value
         }
         None => recorded_results(project, options.agent.as_deref(), said).await?,
     };
     if let Some(agent) = options.agent.as_deref().filter(|_| history.is_empty()) {
         notes.push(Note::hinting(
+            NoteKind::Prompt,
             format!("no result of {} is recorded for this project", quote_json_name(agent)),
             Hint::ListFailures,
         ));
     }
     let config = &project.config.adapt;
     let derived = derive(&history, CallerWishes::default().over(config)?, ageing(config), options.now);
-    notes.extend(derived.notes.into_iter().map(Note::from));
+    notes.extend(derived.notes.into_iter().map(|words| Note::new(NoteKind::Prompt, words)));
     let signals = match &options.signals {
         Some(file) => {
             let read = files::read_adaptation_signals(&read(file)?, derived.signals)?;
-            notes.extend(read.notes.into_iter().map(Note::from));
+            notes.extend(read.notes.into_iter().map(|words| Note::new(NoteKind::Prompt, words)));
             read.value
         }
         None => derived.signals,
@@ -85,9 +86,11 @@ pub async fn derive_adaptation(
         (None, None) => (Registry::Closed(project.book()?.prompts()), known_risks()),
     };
     let value = adapt(&signals, &agents, &risks);
-    notes.extend(value.notes.iter().cloned().map(Note::from));
-    notes.extend(not_shown("agent", &signals.last_failure_subagents, &agents).map(Note::from));
-    notes.extend(not_shown("risk", &signals.risk_tags, &risks).map(Note::from));
+    notes.extend(value.notes.iter().cloned().map(|words| Note::new(NoteKind::Prompt, words)));
+    notes.extend(
+        not_shown("agent", &signals.last_failure_subagents, &agents).map(|words| Note::new(NoteKind::Prompt, words)),
+    );
+    notes.extend(not_shown("risk", &signals.risk_tags, &risks).map(|words| Note::new(NoteKind::Prompt, words)));
     Ok(WithNotes { value, notes })
 }
 

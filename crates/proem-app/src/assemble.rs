@@ -42,7 +42,7 @@ use crate::context::{ContextPatience, FileChoice};
 use crate::error::Error;
 use crate::factors::Factors;
 use crate::guarding::{GuardSetup, tool_vocabularies};
-use crate::message::{Hint, Message, Note};
+use crate::message::{Hint, Message, Note, NoteKind};
 use crate::project::OpenProject;
 use crate::records::learning::{Adapting, PromptLessons, taught_profile};
 use crate::records::writing::{CallTerms, OpenRecords, RecordChoice};
@@ -347,14 +347,19 @@ impl MadeAssembly {
         let unknown = gathered.gaps.iter().chain(missed).map(|gap| format!("{}: {}", gap.what, gap.why));
         let guarded = assembled.noted.iter().map(Screened::in_words);
         let mode = &assembled.mode;
-        let open = (mode.basis == ModeBasis::Default)
-            .then(|| Note::hinting(format!("mode {}: {}", mode.mode.as_str(), mode.reason), Hint::ChooseMode));
+        let open = (mode.basis == ModeBasis::Default).then(|| {
+            Note::hinting(NoteKind::Prompt, format!("mode {}: {}", mode.mode.as_str(), mode.reason), Hint::ChooseMode)
+        });
         let short = self.finding.as_ref().filter(|finding| finding.is_by_path_alone).map(|_| {
             let words = "files for the task: because of that doubt only their paths are given";
-            Note::hinting(words, Hint::ChooseDepth)
+            Note::hinting(NoteKind::Prompt, words, Hint::ChooseDepth)
         });
-        let others = unknown.map(Note::from).chain(short);
-        let others = others.chain(guarded.chain(cut).chain(assembled.left_out.iter().cloned()).map(Note::from));
+        let others = unknown.map(|words| Note::new(NoteKind::Prompt, words)).chain(short);
+        let others = others.chain(
+            guarded
+                .map(|words| Note::new(NoteKind::Guard, words))
+                .chain(cut.chain(assembled.left_out.iter().cloned()).map(|words| Note::new(NoteKind::Prompt, words))),
+        );
         open.into_iter().chain(others).collect()
     }
 
@@ -398,7 +403,7 @@ impl MadeAssembly {
         let mut notes = Vec::new();
         if let Err(error) = self.kept(options, project, &records).await {
             let text = format!("the assembly is not recorded: {error}");
-            notes.push(Note::Remark(Message { text, hint: error.hint().cloned() }));
+            notes.push(Note { kind: NoteKind::Records, message: Message { text, hint: error.hint().cloned() } });
         }
         notes.extend(records.end().await);
         notes

@@ -17,7 +17,7 @@ use proem_select::catalogue::{Approvals, Capability, Catalogue, CatalogueName, S
 
 use crate::config::CatalogueFiles;
 use crate::error::Error;
-use crate::message::{Hint, Note};
+use crate::message::{Hint, Note, NoteKind};
 use crate::places::Places;
 use crate::project::{BookReading, OpenProject};
 use crate::trust::{RepositoryTrust, TrustStore, sha256_hex};
@@ -158,12 +158,13 @@ fn servers(
 
 fn catalogue_notes(catalogue: &Catalogue, servers: &[ServerState]) -> Vec<Note> {
     let problems = catalogue.problems();
-    let mut notes: Vec<Note> = problems.iter().take(MAX_NOTES).map(|problem| problem.to_string().into()).collect();
+    let mut notes: Vec<Note> =
+        problems.iter().take(MAX_NOTES).map(|problem| Note::new(NoteKind::Catalogue, problem.to_string())).collect();
     let more = problems.len().saturating_sub(MAX_NOTES);
     if more > 0 {
-        notes.push(Note::hinting(format!("{more} more problems"), Hint::CheckCatalogue));
+        notes.push(Note::hinting(NoteKind::Catalogue, format!("{more} more problems"), Hint::CheckCatalogue));
     }
-    notes.extend(missing_tools_line(servers).map(Note::from));
+    notes.extend(missing_tools_line(servers).map(|words| Note::new(NoteKind::Catalogue, words)));
     notes
 }
 

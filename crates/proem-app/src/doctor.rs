@@ -218,10 +218,9 @@ fn check_project(folder: &Path, places: &Places, lines: &mut Vec<CheckupLine>) -
                 "in a repository"
             };
             lines.push(CheckupLine::new(CheckupSubject::Git, CheckupState::Good, format!("{root}, {kind}")));
-            lines.extend(project.notes.iter().filter_map(|note| {
-                let crate::Note::Remark(message) = note else { return None };
+            lines.extend(project.notes.iter().map(|note| {
                 let state = CheckupState::Missing;
-                Some(CheckupLine { subject: CheckupSubject::Configuration, state, message: message.clone() })
+                CheckupLine { subject: CheckupSubject::Configuration, state, message: note.message.clone() }
             }));
             Some(project)
         }

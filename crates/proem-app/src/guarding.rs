@@ -13,7 +13,7 @@ use proem_runtime::files;
 use proem_select::catalogue::{Catalogue, CatalogueEntryKind};
 
 use crate::error::Error;
-use crate::message::{Hint, Note};
+use crate::message::{Hint, Note, NoteKind};
 use crate::places::Places;
 use crate::trust::sha256_hex;
 
@@ -207,7 +207,7 @@ fn verdicts_file(places: &Places) -> PathBuf {
 
 fn not_used(places: &Places, problem: &str) -> Note {
     let text = format!("{} is not used: {problem}", calibration_file(places).display());
-    Note::hinting(text, Hint::CalibrateGuard)
+    Note::hinting(NoteKind::Guard, text, Hint::CalibrateGuard)
 }
 
 /// The file's text. `None` if there is no such file.
@@ -255,6 +255,8 @@ mod tests {
     fn what_is_wrong_with_the_users_files_is_said_at_once() {
         assert!(of_user("verdicts.tsv", "nonsense").is_err());
         let guard = of_user("calibration.json", "{}").unwrap();
-        assert!(matches!(guard.notes.as_slice(), [Note::Remark(said)] if said.text.contains("is not used")));
+        assert!(
+            matches!(guard.notes.as_slice(), [said] if said.kind == NoteKind::Guard && said.message.text.contains("is not used"))
+        );
     }
 }

@@ -49,4 +49,4 @@ pub mod windows;
 pub mod words;
 
 pub use error::{Error, ErrorKind};
-pub use message::{Hint, Note, WithNotes};
+pub use message::{Hint, Note, NoteKind, WithNotes};

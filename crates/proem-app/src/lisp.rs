@@ -257,20 +257,28 @@ impl LispSession {
     pub fn correct_input(&mut self) -> Result<Vec<SignatureProblem>, Vec<SignatureProblem>> {
         let Some(signature) = &self.signature else { return Ok(Vec::new()) };
         let corrected = signature.coerce_inputs(&self.context).map_err(|problems| self.without_secrets(problems))?;
-        let warnings = self.without_secrets(corrected.warnings);
+        let mut warnings = self.without_secrets(corrected.warnings);
+        // A correction quotes the corrected value, which is the secret in another form.
+        for warning in warnings.iter_mut().filter(|warning| self.is_about_secret(warning)) {
+            "was corrected".clone_into(&mut warning.expected);
+        }
         self.context = corrected.value;
         Ok(warnings)
     }
 
     /// Problems of inputs, without the values of secret ones.
     fn without_secrets(&self, mut problems: Vec<SignatureProblem>) -> Vec<SignatureProblem> {
-        for problem in &mut problems {
-            let name = problem.path.split(['.', '[']).next().unwrap_or_default();
-            if self.labels.get(name).is_some_and(Label::is_secret) {
-                problem.found = None;
-            }
+        for problem in problems.iter_mut().filter(|problem| self.is_about_secret(problem)) {
+            problem.found = None;
         }
         problems
+    }
+
+    /// Whether a problem is one of a secret input. A signature writes `-` of a name as `_`.
+    fn is_about_secret(&self, problem: &SignatureProblem) -> bool {
+        let fold = |name: &str| name.replace('-', "_");
+        let name = fold(problem.path.split(['.', '[']).next().unwrap_or_default());
+        self.labels.iter().any(|(input, label)| label.is_secret() && fold(input) == name)
     }
 
     /// The memory that the programs so far have kept.

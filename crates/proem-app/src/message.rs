@@ -190,33 +190,76 @@ impl fmt::Display for Message {
     }
 }
 
+/// The subject of a note, for programs that filter notes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NoteKind {
+    /// A server that receives the user's data. Each one is disclosed once, so no caller may hide it.
+    Privacy,
+    /// The records: opening, writing, deleting and reading them.
+    Records,
+    /// Settings and files of the configuration that are ignored or replaced.
+    Configuration,
+    /// Files that nobody trusted, and what is used instead.
+    Trust,
+    /// A decision of the guard about a text from outside.
+    Guard,
+    /// Words that a prompt learned are part of a request: nobody finds them there unawares.
+    Learned,
+    /// Models, their providers, token estimates and recorded answers.
+    Model,
+    /// The catalogue of tools and skills, and its vectors.
+    Catalogue,
+    /// Parts of a prompt that are missing, cut or assumed.
+    Prompt,
+    /// What git lists of a folder.
+    Git,
+    /// A cycle of triage.
+    Triage,
+    /// A command's words about its own result.
+    Command,
+    /// The moment, such as a wait. It belongs to no result, so no document carries it.
+    Progress,
+}
+
+proem_text::word_table! {
+    /// The word in documents, which programs may rely on.
+    pub NoteKind {
+        Privacy = "privacy",
+        Records = "records",
+        Configuration = "configuration",
+        Trust = "trust",
+        Guard = "guard",
+        Learned = "learned",
+        Model = "model",
+        Catalogue = "catalogue",
+        Prompt = "prompt",
+        Git = "git",
+        Triage = "triage",
+        Command = "command",
+        Progress = "progress",
+    }
+}
+
 /// Something that a person may want to know beside a result.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Note {
-    /// Anything about how the result came about.
-    Remark(Message),
-    /// Words that a prompt learned are part of a request: nobody finds them there unawares.
-    Learned(Message),
+pub struct Note {
+    /// The subject.
+    pub kind: NoteKind,
+    /// The words, with what could be done about it.
+    pub message: Message,
 }
 
 impl Note {
-    /// A remark with what could be done about it.
+    /// A note without a remedy.
     #[must_use]
-    pub fn hinting(text: impl Into<String>, hint: Hint) -> Self {
-        Self::Remark(Message { text: text.into(), hint: Some(hint) })
+    pub fn new(kind: NoteKind, text: impl Into<String>) -> Self {
+        Self { kind, message: text.into().into() }
     }
-}
 
-impl From<String> for Note {
-    fn from(text: String) -> Self {
-        Self::Remark(text.into())
-    }
-}
-
-impl From<&str> for Note {
-    fn from(text: &str) -> Self {
-        Self::Remark(text.into())
+    /// A note with what could be done about it.
+    #[must_use]
+    pub fn hinting(kind: NoteKind, text: impl Into<String>, hint: Hint) -> Self {
+        Self { kind, message: Message { text: text.into(), hint: Some(hint) } }
     }
 }
 

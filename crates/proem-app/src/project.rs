@@ -23,7 +23,7 @@ use self::restrictions::restrict;
 use crate::config::effects::EffectsFile;
 use crate::config::{CatalogueFiles, Config, TriageFile};
 use crate::error::Error;
-use crate::message::{Hint, Note};
+use crate::message::{Hint, Note, NoteKind};
 use crate::places::Places;
 use crate::trust::{MAX_FILE_BYTES, RepositoryTrust, TrustStore, sha256_hex};
 
@@ -285,7 +285,7 @@ impl OpenProject {
     }
 
     fn ignore_book(&mut self, why: String) {
-        self.notes.push(format!("{BOOK} is ignored: {}", why.lines().next().unwrap_or_default()).into());
+        self.note_setting(format!("{BOOK} is ignored: {}", why.lines().next().unwrap_or_default()));
         self.unread = Some(why);
     }
 
@@ -337,7 +337,7 @@ impl OpenProject {
             Ok(None) => return Ok(Config::default()),
             Ok(Some(bytes)) => bytes,
             Err(failure) => {
-                self.notes.push(format!("{CONFIG} is ignored: {failure}").into());
+                self.note_setting(format!("{CONFIG} is ignored: {failure}"));
                 return Ok(Config::default());
             }
         };
@@ -365,16 +365,15 @@ impl OpenProject {
         let base = toml::Table::try_from(&self.config).map_err(|e| Error::bug("could not write TOML", e))?;
         self.config = merge_tables(base, keys).try_into().map_err(|e| Error::invalid(format!("{CONFIG}: {e}")))?;
         if own.records.days.is_some() && own.records.days != days {
-            self.notes
-                .push(format!("{CONFIG}: `records.days` is ignored; only your own configuration decides it").into());
+            self.note_setting(format!("{CONFIG}: `records.days` is ignored; only your own configuration decides it"));
         }
         self.config.records.days = days;
         if own.effects != EffectsFile::default() {
-            self.notes.push(format!("{CONFIG}: `effects` is ignored; only your own configuration decides it").into());
+            self.note_setting(format!("{CONFIG}: `effects` is ignored; only your own configuration decides it"));
         }
         self.config.effects = effects;
         if own.triage != TriageFile::default() {
-            self.notes.push(format!("{CONFIG}: `triage` is ignored; only your own configuration decides it").into());
+            self.note_setting(format!("{CONFIG}: `triage` is ignored; only your own configuration decides it"));
         }
         self.config.triage = triage;
         Ok(own)
@@ -438,13 +437,11 @@ impl OpenProject {
                 Some(text) => {
                     layer_files.insert(format!("{PROMPT}/_{name}.prompt"), PartialText::Literal(text));
                 }
-                None => self.notes.push(
-                    format!(
-                        "`{}` is missing or not trusted; the book's own text is used for {name}",
-                        show::terminal_str(path)
-                    )
-                    .into(),
-                ),
+                None => {
+                    let shown = show::terminal_str(path);
+                    let words = format!("`{shown}` is missing or not trusted; the book's own text is used for {name}");
+                    self.notes.push(Note::new(NoteKind::Trust, words));
+                }
             }
         }
         if !layer_files.is_empty() {
@@ -457,13 +454,12 @@ impl OpenProject {
         };
         match files::read_beneath(folder, Path::new(&path), MAX_FILE_BYTES) {
             Ok(Some(FileContent::Whole(bytes))) => self.baseline = Some(String::from_utf8_lossy(&bytes).into_owned()),
-            Ok(_) => self.notes.push(
-                format!(
-                    "the baseline `{}` is missing or too large; token savings are not computed",
-                    show::terminal_str(&path)
-                )
-                .into(),
-            ),
+            Ok(_) => {
+                let shown = show::terminal_str(&path);
+                self.note_setting(format!(
+                    "the baseline `{shown}` is missing or too large; token savings are not computed"
+                ));
+            }
             Err(error) => return Err(Error::invalid(format!("baseline: {error}"))),
         }
         Ok(())
@@ -489,6 +485,10 @@ impl OpenProject {
             .map_err(|_| Error::invalid(format!("`{}` is not UTF-8; save it as UTF-8", show::terminal_str(path))))
     }
 
+    fn note_setting(&mut self, words: String) {
+        self.notes.push(Note::new(NoteKind::Configuration, words));
+    }
+
     /// The key that delimits text from outside in a prompt. If none can be kept, one for this once, with a note about that:
     /// a prompt can be made all the same.
     ///
@@ -498,9 +498,8 @@ impl OpenProject {
     pub(crate) fn delimiting_key(&self, notes: &mut Vec<Note>) -> Result<InstallationKey, Error> {
         let (key, unkept) = delimiting_key(&self.places.key())?;
         notes.extend(unkept.map(|why| {
-            Note::from(format!(
-                "the delimiters around text from outside are for this once, and other ones the next time: {why}"
-            ))
+            let words = "the delimiters around text from outside are for this once, and other ones the next time";
+            Note::new(NoteKind::Configuration, format!("{words}: {why}"))
         }));
         Ok(key)
     }
@@ -522,7 +521,8 @@ impl OpenProject {
             let more = names.len().saturating_sub(3);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             let names: Vec<String> = names.into_iter().take(3).collect();
-            notes.push(Note::hinting(format!("not trusted: {}{more}", names.join(", ")), Hint::ReviewTrust));
+            let words = format!("not trusted: {}{more}", names.join(", "));
+            notes.push(Note::hinting(NoteKind::Trust, words, Hint::ReviewTrust));
         }
         notes
     }

@@ -19,7 +19,7 @@ use proem_store::{OpenedStore, Store, StoreAccess, StoreCreator, StoreOptions};
 
 use crate::config::{AgentBudget, BudgetFile, SpendLimits};
 use crate::error::Error;
-use crate::message::{Note, WithNotes};
+use crate::message::{Note, NoteKind, WithNotes};
 use crate::places::Channel;
 use crate::project::OpenProject;
 
@@ -203,9 +203,12 @@ pub async fn open_records(project: &OpenProject, access: StoreAccess) -> Result<
 /// If they can't be read.
 pub async fn look_at_records(project: &OpenProject) -> Result<WithNotes<Store>, Error> {
     let opened = open_records(project, StoreAccess::Read).await?;
-    let mut notes: Vec<Note> = opened.notes.into_iter().map(Note::from).collect();
+    let mut notes: Vec<Note> = opened.notes.into_iter().map(|words| Note::new(NoteKind::Records, words)).collect();
     if opened.origin == StoreCreator::Foreign {
-        notes.push("these records were made by another installation, so they are read-only".into());
+        notes.push(Note::new(
+            NoteKind::Records,
+            "these records were made by another installation, so they are read-only",
+        ));
     }
     Ok(WithNotes { value: opened.store, notes })
 }

@@ -21,7 +21,7 @@ use crate::catalogue::{embedded_manifest, open_with_catalogue};
 use crate::config::Config;
 use crate::embedding::{EmbeddingModel, EmbeddingSetup};
 use crate::error::Error;
-use crate::message::Note;
+use crate::message::{Note, NoteKind};
 use crate::places::Places;
 use crate::words::group_thousands;
 
@@ -85,7 +85,13 @@ impl Ranker {
                 let (catalogue, notes) = from_file(path)?;
                 // No project is looked at, so the user's own configuration counts.
                 let configured = by_meaning.then(|| configured_embedding(places)).transpose()?;
-                (catalogue, CatalogueFrom::File, None, notes.into_iter().map(Note::from).collect(), configured)
+                (
+                    catalogue,
+                    CatalogueFrom::File,
+                    None,
+                    notes.into_iter().map(|words| Note::new(NoteKind::Catalogue, words)).collect(),
+                    configured,
+                )
             }
             None => {
                 let (project, loaded) = open_with_catalogue(&options.root, places, said)?;
@@ -96,7 +102,7 @@ impl Ranker {
         let (embedder, selector, mut degraded) = match configured.map(EmbeddingSetup::calibrated) {
             None => (None, Selector::shipped()?, options.words_only.clone()),
             Some((model, selector, own)) => {
-                notes.extend(own.into_iter().map(Note::from));
+                notes.extend(own.into_iter().map(|words| Note::new(NoteKind::Catalogue, words)));
                 match model {
                     Ok(model) => (Some(model), selector, None),
                     Err(why) => (
@@ -108,14 +114,14 @@ impl Ranker {
             }
         };
         if catalogue.entries().is_empty() {
-            notes.push("the catalogue is empty".into());
+            notes.push(Note::new(NoteKind::Catalogue, "the catalogue is empty"));
         }
         let mut usage = Selector::shipped_usage()?;
         if let Some(path) = &options.usage {
             // A server isn't asked line by line: its weights count words of earlier requests only.
             let embedder = embedder.as_ref().and_then(EmbeddingModel::built_in);
             let added = add_usage(&mut usage, path, &selector, embedder, &catalogue)?;
-            notes.extend(added.into_iter().map(Note::from));
+            notes.extend(added.into_iter().map(|words| Note::new(NoteKind::Catalogue, words)));
         }
         let mut index = CatalogueIndex::new(catalogue.entries(), &usage, &selector);
         let embedder = embedder.filter(|embedder| {

@@ -20,7 +20,7 @@ use proem_text::Label;
 use crate::catalogue::{embedded_manifest, load_catalogue};
 use crate::embedding::{EmbeddingModel, EmbeddingSetup};
 use crate::error::Error;
-use crate::message::Note;
+use crate::message::{Note, NoteKind};
 use crate::places::Places;
 use crate::project::OpenProject;
 
@@ -82,7 +82,11 @@ impl SelectionInputs {
             mode_is_open: leaves_mode_open(task, hints)?,
             calls: 0,
             degraded: Vec::new(),
-            notes: loaded.notes.into_iter().chain(notes.into_iter().map(Note::from)).collect(),
+            notes: loaded
+                .notes
+                .into_iter()
+                .chain(notes.into_iter().map(|words| Note::new(NoteKind::Catalogue, words)))
+                .collect(),
         };
         let embedded = model.and_then(|model| {
             let embedded = prepared.embed(project, &text, gathered, &model);
@@ -108,12 +112,12 @@ impl SelectionInputs {
         model: &EmbeddingModel,
     ) -> Result<(), String> {
         let (mut tasks, note) = TaskVectors::open(project.places.cache.join(TASKS));
-        self.notes.extend(note.map(Note::from));
+        self.notes.extend(note.map(|words| Note::new(NoteKind::Catalogue, words)));
         self.embed_catalogue(project, model)?;
         let (task, calls) = tasks.embed_task(model, &self.query.texts(), text).map_err(|error| error.to_string())?;
         (self.task, self.calls) = (task, calls);
         if let Err(error) = tasks.save() {
-            self.notes.push(format!("the task's vector could not be stored: {error}").into());
+            self.notes.push(Note::new(NoteKind::Catalogue, format!("the task's vector could not be stored: {error}")));
         }
         self.embed_entries(project, gathered, model)?;
         if self.mode_is_open && project.config.assemble.semantic_mode {
@@ -182,7 +186,7 @@ impl SelectionInputs {
                     .map_err(|error| error.to_string())
             });
             if let Err(error) = kept {
-                self.notes.push(format!("vectors could not be stored: {error}").into());
+                self.notes.push(Note::new(NoteKind::Catalogue, format!("vectors could not be stored: {error}")));
             }
         }
         let mut vectors = BTreeMap::new();

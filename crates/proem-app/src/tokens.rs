@@ -13,7 +13,7 @@ use proem_runtime::folder::{EntryKind, list_files_below};
 use crate::calling;
 use crate::error::Error;
 use crate::factors::Factors;
-use crate::message::{Hint, Note};
+use crate::message::{Hint, Note, NoteKind};
 use crate::places::Places;
 use crate::project;
 
@@ -126,9 +126,14 @@ impl TokenColumn {
         let how = format!("{} = {}", show::terminal_str(&self.title), self.counter.name());
         Some(match self.basis {
             CountBasis::Own => return None,
-            CountBasis::Measured => format!("≈ is an estimate, because this tokeniser isn't public: {how}").into(),
-            CountBasis::Fitted => format!("≈ is an estimate, based on recorded calls: {how}").into(),
+            CountBasis::Measured => {
+                Note::new(NoteKind::Model, format!("≈ is an estimate, because this tokeniser isn't public: {how}"))
+            }
+            CountBasis::Fitted => {
+                Note::new(NoteKind::Model, format!("≈ is an estimate, based on recorded calls: {how}"))
+            }
             CountBasis::Unmeasured => Note::hinting(
+                NoteKind::Model,
                 format!("≈ is an unverified estimate, because the tokeniser isn't known: {how}"),
                 Hint::MeasureCounts,
             ),

@@ -18,6 +18,9 @@ use crate::commands::{
 #[derive(Debug, Parser)]
 #[command(name = "proem", version, propagate_version = true, arg_required_else_help = true, after_help = COLOURS)]
 pub(crate) struct CommandLine {
+    /// Hide notes, except on who receives your data; errors, results and questions stay
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
     #[command(subcommand)]
     pub(crate) command: Command,
 }

@@ -13,11 +13,7 @@ pub(crate) fn message_with_remedy(message: &Message) -> String {
 
 /// A note as one line.
 pub(crate) fn of_note(note: &Note) -> String {
-    match note {
-        Note::Learned(message) | Note::Remark(message) => message_with_remedy(message),
-        // A kind of note that is not known here is still for a person.
-        other => format!("{other:?}"),
-    }
+    message_with_remedy(&note.message)
 }
 
 /// The remedy behind a message, its separator included.

@@ -48,7 +48,16 @@ fn main() -> ExitCode {
                 return ExitCode::from(2);
             }
         };
-    match commands::run_command(args) {
+    if args.quiet {
+        ui::set_note_visibility(ui::NoteVisibility::Hidden);
+    }
+    let done = commands::run_command(args);
+    // A document that can't be written is news only where the command itself succeeded.
+    let done = match ui::finish_document() {
+        Ok(()) => done,
+        Err(failure) => done.and(Err(failure)),
+    };
+    match done {
         Ok(code) => code,
         Err(failure) => {
             ui::print_failure(&failure);

@@ -4,6 +4,7 @@ mod answer;
 mod count_line;
 pub(crate) mod drawing;
 mod markup;
+mod notes;
 mod output;
 mod person;
 mod progress;
@@ -17,7 +18,6 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressStyle};
-use proem_app::{Note, WithNotes};
 use proem_engine::call::NanoDollars;
 use proem_guard::{LabelTree, Untrusted, show};
 use proem_runtime::files;
@@ -27,13 +27,16 @@ use proem_text::json;
 pub(crate) use self::answer::{AnswerScreen, WaitNotes};
 pub(crate) use self::count_line::CountLine;
 pub(crate) use self::markup::{code_in_table, code_span, relative_uri, sarif_text};
+pub(crate) use self::notes::{
+    NOTES, NoteVisibility, PublishedDocument, finish_document, has_printed_document, print_note, print_notes,
+    print_notes_of, print_progress_note, print_published_document, set_note_visibility,
+};
 use self::output::Shapes;
 pub(crate) use self::output::{Printed, document_output as document_text, write_to_stdout};
 pub(crate) use self::person::{confirm, display_pages, operator};
 pub(crate) use self::progress::{clear_progress, progress_target};
 pub(crate) use self::question::{TerminalQuestions, answerer};
 use crate::failure::CommandFailure;
-use crate::hints;
 pub(crate) use proem_app::words::{count_with_noun, cut_to_width, group_thousands};
 
 pub(crate) const BOLD: Style = Style::new().bold();
@@ -105,11 +108,6 @@ pub(crate) fn print_json_document(json: &str) -> Result<(), CommandFailure> {
     write_to_stdout(Printed::Document, &format!("{json}\n")).map(|_| ())
 }
 
-/// Whether this process printed a document of JSON.
-pub(crate) fn has_printed_document() -> bool {
-    output::is_document_printed()
-}
-
 /// A name as it is, or as a text of JSON where a terminal or a CI runner would take it for something else.
 pub(crate) fn quote_name(name: &Untrusted<String>) -> String {
     let exact = show::exact_json(name);
@@ -146,28 +144,6 @@ pub(crate) fn aside(text: &str) {
 pub(crate) fn terminal_safe(text: &str) -> String {
     let escape = |c: char| if is_hidden(c) && c != '\t' { c.escape_unicode().to_string() } else { c.to_string() };
     text.chars().map(escape).collect()
-}
-
-/// One line about something the user may want to know.
-pub(crate) fn print_note(text: &str) {
-    aside(&format!("{} {}\n", style_text(CYAN, "note:"), terminal_safe(text)));
-}
-
-/// Prints the notes beside a result, a line each.
-pub(crate) fn print_notes<'n>(notes: impl IntoIterator<Item = &'n Note>) {
-    for each in notes {
-        let line = hints::of_note(each);
-        match each {
-            Note::Learned(_) => aside(&format!("{line}\n")),
-            _ => print_note(&line),
-        }
-    }
-}
-
-/// Says what there is to say beside a result, and hands it over.
-pub(crate) fn print_notes_of<T>(noted: WithNotes<T>) -> T {
-    print_notes(&noted.notes);
-    noted.value
 }
 
 /// Prints a failure. Several problems go one below the other. An excerpt has its own severity, and an indented line

@@ -341,10 +341,7 @@ fn answer<T: DeserializeOwned>(setting: &RunSetting, ran: &FinishedRun) -> Resul
 }
 
 fn words(note: Note) -> String {
-    match note {
-        Note::Remark(message) | Note::Learned(message) => message.text,
-        other => format!("{other:?}"),
-    }
+    note.message.text
 }
 
 /// Hands parts of a text on.

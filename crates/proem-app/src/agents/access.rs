@@ -39,7 +39,7 @@ use crate::calling::{self, ModelEndpoint, WantedModel};
 use crate::error::Error;
 use crate::factors::Factors;
 use crate::guarding::GuardSetup;
-use crate::message::Note;
+use crate::message::{Note, NoteKind};
 use crate::project::OpenProject;
 use crate::records;
 use crate::records::booking::{Booking, Unbudgeted};
@@ -572,5 +572,6 @@ fn request_wire(
 #[must_use]
 pub fn unused_cassettes_note(replayer: Option<&Replayer>) -> Option<Note> {
     let unused = replayer.map(Replayer::unused).unwrap_or_default();
-    (!unused.is_empty()).then(|| format!("recorded but not requested in this run: {}", unused.join(", ")).into())
+    (!unused.is_empty())
+        .then(|| Note::new(NoteKind::Model, format!("recorded but not requested in this run: {}", unused.join(", "))))
 }

@@ -11,7 +11,7 @@ use proem_runtime::driver::{CallLesson, LessonListener};
 use crate::answer_modes::AnswerModes;
 use crate::calling::ModelEndpoint;
 use crate::error::Error;
-use crate::message::Note;
+use crate::message::{Note, NoteKind};
 use crate::places::Places;
 use crate::windows::ContextWindows;
 
@@ -74,7 +74,7 @@ impl ServerLessons {
 
     /// The news since the last call of this function, and the reason that it could not be remembered, in words.
     pub(crate) fn take_news(&self) -> Vec<Note> {
-        std::mem::take(&mut self.lock().news).into_values().map(Note::from).collect()
+        std::mem::take(&mut self.lock().news).into_values().map(|words| Note::new(NoteKind::Model, words)).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, Learned> {

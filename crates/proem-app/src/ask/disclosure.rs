@@ -8,7 +8,7 @@ use proem_guard::show;
 use proem_llm::endpoint::Endpoint;
 use proem_runtime::files::{self, FileAccess, FileContent};
 
-use crate::message::Note;
+use crate::message::{Note, NoteKind};
 use crate::places::Places;
 
 /// The endpoints of which it was said, one a line.
@@ -45,7 +45,8 @@ pub fn disclosure(places: &Places, endpoint: &Endpoint, contents: &[String], tel
         Ok(()) if is_new => "; this is said once for each provider".to_owned(),
         Ok(()) => String::new(),
     };
-    Some(format!("`{name}` ({url}), {place}, receives {}{once}", contents.join(", ")).into())
+    let words = format!("`{name}` ({url}), {place}, receives {}{once}", contents.join(", "));
+    Some(Note::new(NoteKind::Privacy, words))
 }
 
 /// Keeps of which endpoints it was said.

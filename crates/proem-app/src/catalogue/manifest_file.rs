@@ -9,7 +9,7 @@ use proem_select::catalogue::{Catalogue, EmbeddingScope, Manifest, Sha256Hash, v
 
 use crate::embedding::EmbeddingModel;
 use crate::error::Error;
-use crate::message::Note;
+use crate::message::{Note, NoteKind};
 use crate::project::OpenProject;
 
 /// The stored manifest. An empty one, with the reason, if it can't be read.
@@ -42,13 +42,13 @@ pub fn embedded_manifest(
     notes: &mut Vec<Note>,
 ) -> Result<Manifest, proem_engine::Error> {
     let (mut manifest, note) = read_manifest(project);
-    notes.extend(note.map(Note::from));
+    notes.extend(note.map(|words| Note::new(NoteKind::Catalogue, words)));
     if model.built_in().is_none() {
         let done = vectorise(&mut manifest, catalogue, model, EmbeddingScope::Missing, &mut |_, _| {})?;
         if (done.made > 0 || done.removed > 0)
             && let Err(error) = write_manifest(project, &manifest)
         {
-            notes.push(format!("the catalogue's vectors could not be stored: {error}").into());
+            notes.push(Note::new(NoteKind::Catalogue, format!("the catalogue's vectors could not be stored: {error}")));
         }
     }
     Ok(manifest)

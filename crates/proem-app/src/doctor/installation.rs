@@ -212,7 +212,7 @@ pub(super) fn locale(environment: &Environment) -> CheckupLine {
 fn with_notes(subject: CheckupSubject, notes: Vec<Note>) -> CheckupLine {
     let mut line = CheckupLine::new(subject, CheckupState::Missing, String::new());
     for note in notes {
-        let (Note::Remark(message) | Note::Learned(message)) = note;
+        let message = note.message;
         line.message.text.push_str(if line.message.text.is_empty() { "" } else { "; " });
         line.message.text.push_str(&message.text);
         line.message.hint = message.hint.or(line.message.hint);
@@ -221,8 +221,7 @@ fn with_notes(subject: CheckupSubject, notes: Vec<Note>) -> CheckupLine {
 }
 
 fn note_text(note: &Note) -> &str {
-    let (Note::Remark(message) | Note::Learned(message)) = note;
-    &message.text
+    &note.message.text
 }
 
 fn installation_path(path: &Path) -> String {

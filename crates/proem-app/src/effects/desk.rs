@@ -15,7 +15,7 @@ use super::sweep::grounds::SweepGrounds;
 use crate::config::KeepRecords;
 use crate::error::Error;
 use crate::guarding::LazyGuard;
-use crate::message::{Note, WithNotes};
+use crate::message::{Note, NoteKind, WithNotes};
 use crate::project::OpenProject;
 use crate::records::{actor, open_records, records_owner};
 use crate::triage::charter;
@@ -109,7 +109,7 @@ impl<'p> ActionDesk<'p> {
         notes.extend(guarding.notes.iter().cloned());
         let access = if is_writable_folder(&project.places.state) { access } else { StoreAccess::Read };
         let opened = open_records(project, access).await?;
-        notes.extend(opened.notes.into_iter().map(Note::from));
+        notes.extend(opened.notes.into_iter().map(|words| Note::new(NoteKind::Records, words)));
         let level = charter::autonomy_in_force(project, &policy);
         let owner = records_owner(project);
         let parked = if opened.origin == StoreCreator::Own { opened.store.examine_witness().await? } else { None };

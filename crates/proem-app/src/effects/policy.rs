@@ -7,7 +7,7 @@ use proem_runtime::files;
 use proem_triage::pipeline::SubjectPolicy;
 
 use crate::error::Error;
-use crate::message::{Hint, Note, WithNotes};
+use crate::message::{Hint, Note, NoteKind, WithNotes};
 use crate::project::OpenProject;
 use crate::triage::charter;
 use crate::trust::sha256_hex;
@@ -37,7 +37,10 @@ pub fn policy_in_force(project: &OpenProject) -> Result<WithNotes<Policy>, Error
         return Ok(WithNotes { value: theirs.knowing(&allowances), notes: Vec::new() });
     }
     let note = format!("{PROJECT_POLICY} is not trusted, so it only makes the policy narrower");
-    Ok(WithNotes { value: own.narrowed_by(&theirs), notes: vec![Note::hinting(note, Hint::ReviewTrust)] })
+    Ok(WithNotes {
+        value: own.narrowed_by(&theirs),
+        notes: vec![Note::hinting(NoteKind::Trust, note, Hint::ReviewTrust)],
+    })
 }
 
 /// The same policy with the texts that it is read from, for a record that it is made anew from.

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use proem_runtime::files::{self, FileAccess};
 
 use super::pieces::HookPiece;
-use crate::message::Note;
+use crate::message::{Note, NoteKind};
 use crate::project::OpenProject;
 use crate::trust::sha256_hex;
 
@@ -68,9 +68,12 @@ impl ToldFiles {
             files::replace_file(root, file, text.as_bytes(), FileAccess::Private).map_err(|error| error.to_string())
         });
         kept.map_err(|problem| {
-            Note::from(format!(
-                "the coding agent may be told the same again, because its record could not be written: {problem}"
-            ))
+            Note::new(
+                NoteKind::Records,
+                format!(
+                    "the coding agent may be told the same again, because its record could not be written: {problem}"
+                ),
+            )
         })?;
         forget_oldest(&root.join(FOLDER));
         Ok(())

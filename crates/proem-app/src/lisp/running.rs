@@ -46,7 +46,7 @@ use crate::agents::base::run_numbers;
 use crate::agents::basis::RecordedTexts;
 use crate::agents::running::drive_unrecorded;
 use crate::error::Error;
-use crate::message::Note;
+use crate::message::{Note, NoteKind};
 use crate::project::OpenProject;
 use crate::records;
 use crate::records::booking::Booking;
@@ -302,7 +302,7 @@ impl ProgramJob {
 
 /// What the guard did to texts that models were asked with.
 fn guard_notes(noted: Vec<String>) -> impl Iterator<Item = Note> {
-    noted.into_iter().map(|words| format!("guard: {words}").into())
+    noted.into_iter().map(|words| Note::new(NoteKind::Guard, format!("guard: {words}")))
 }
 
 fn bounds(stop: &CancellationToken) -> RunBounds {

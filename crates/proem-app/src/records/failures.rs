@@ -6,7 +6,7 @@ use proem_store::{Clearing, ClearingWay, StoreAccess, StoreCreator};
 
 use super::{actor, look_at_records, open_records, records_owner};
 use crate::error::Error;
-use crate::message::{Hint, Note};
+use crate::message::{Hint, Note, NoteKind};
 use crate::project::OpenProject;
 use crate::when;
 
@@ -37,7 +37,7 @@ pub async fn clear(
     notes: &mut Vec<Note>,
 ) -> Result<u64, Error> {
     let opened = open_records(project, StoreAccess::Write).await?;
-    notes.extend(opened.notes.into_iter().map(Note::from));
+    notes.extend(opened.notes.into_iter().map(|words| Note::new(NoteKind::Records, words)));
     if opened.origin == StoreCreator::Foreign {
         let foreign = "these records were made by another installation, so they are read-only";
         return Err(Error::invalid(foreign).hinting(Hint::AdoptRecords));

@@ -6,7 +6,7 @@ use proem_store::{AdoptionCounts, Store, StoreAccess, StoreCreator};
 
 use super::open_records;
 use crate::error::Error;
-use crate::message::Note;
+use crate::message::{Note, NoteKind};
 use crate::operator::Operator;
 use crate::project::OpenProject;
 use crate::when;
@@ -38,7 +38,7 @@ impl RecordsFile {
             return Ok(None);
         }
         let opened = open_records(project, access).await?;
-        notes.extend(opened.notes.into_iter().map(Note::from));
+        notes.extend(opened.notes.into_iter().map(|words| Note::new(NoteKind::Records, words)));
         let status = opened.store.status().await?;
         let witness = opened.store.witness_list().await?;
         Ok(Some(Self { origin: opened.origin, status, witness, store: opened.store }))

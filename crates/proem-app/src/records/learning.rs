@@ -19,7 +19,7 @@ use serde_json::Value as Json;
 use super::{booking_zone, open_records, records_owner};
 use crate::config::AdaptFile;
 use crate::error::Error;
-use crate::message::{Hint, Message, Note, WithNotes};
+use crate::message::{Hint, Note, NoteKind, WithNotes};
 use crate::project::OpenProject;
 use crate::when;
 use crate::words::count_with_noun;
@@ -68,7 +68,7 @@ pub fn learned_before(run: &RunDetail) -> Option<Note> {
     let lines = profiles.all().map(|(_, profile)| profile.learned()).sum::<usize>();
     let (counted, id) = (count_with_noun(lines as u64, "line"), run.row.id.short());
     let text = format!("learned: {counted}, as at the start of run {id}");
-    (lines > 0).then(|| Note::Learned(Message { text, hint: Some(Hint::SeeRun { run: id.to_string() }) }))
+    (lines > 0).then(|| Note::hinting(NoteKind::Learned, text, Hint::SeeRun { run: id.to_string() }))
 }
 
 /// The profile that a prompt shows. `None` where nothing is adapted.
@@ -105,7 +105,7 @@ pub async fn taught_profile(
                 let left_out = "the learned profile is left out of the prompt";
                 match history {
                     FailureHistory::Unusable => unread = Some(format!("{left_out}: the records can't be read")),
-                    _ => notes.push(format!("{left_out}: {error}").into()),
+                    _ => notes.push(Note::new(NoteKind::Prompt, format!("{left_out}: {error}"))),
                 }
                 Vec::new()
             }
@@ -169,7 +169,7 @@ fn lessons_note(lessons: &Lessons, until: Time, zone: &TimeZone) -> Note {
         (count_with_noun(lessons.lines as u64, "line"), count_with_noun(lessons.results.len() as u64, "result"));
     let (prompt, day) = (&lessons.prompt, when::day_and_month(until, zone));
     let text = format!("learned: {lines} from {results} of {prompt}, until {day}");
-    Note::Learned(Message { text, hint: Some(Hint::SeeLearned { prompt: prompt.clone() }) })
+    Note::hinting(NoteKind::Learned, text, Hint::SeeLearned { prompt: prompt.clone() })
 }
 
 /// A prompt's name, under which its results are recorded.
@@ -185,7 +185,7 @@ async fn prompt_results(
     notes: &mut Vec<Note>,
 ) -> Vec<ResultRecord> {
     store.history(&records_owner(project), prompt, Time(0)).await.unwrap_or_else(|error| {
-        notes.push(format!("the learned profile is left out of the prompt: {error}").into());
+        notes.push(Note::new(NoteKind::Prompt, format!("the learned profile is left out of the prompt: {error}")));
         Vec::new()
     })
 }

@@ -19,7 +19,7 @@ use super::learning::FailureHistory;
 use super::{actor, booking_zone, open_records, records_owner};
 use crate::config::KeepRecords;
 use crate::error::Error;
-use crate::message::{Hint, Message, Note, WithNotes};
+use crate::message::{Hint, Message, Note, NoteKind, WithNotes};
 use crate::project::OpenProject;
 use crate::when;
 use crate::words::count_with_noun;
@@ -124,7 +124,7 @@ impl OpenRecords {
         };
         match made.await {
             Ok((seal, opened)) => {
-                let notes = opened.notes.into_iter().map(Note::from).collect();
+                let notes = opened.notes.into_iter().map(|words| Note::new(NoteKind::Records, words)).collect();
                 let writing = Self {
                     store: opened.store,
                     seal,
@@ -152,10 +152,10 @@ impl OpenRecords {
             // Nothing leaves this machine here, so a note is enough.
             Err(why) => Ok(WithNotes {
                 value: None,
-                notes: vec![Note::Remark(Message {
-                    text: format!("nothing is recorded: {why}"),
-                    hint: why.hint().cloned(),
-                })],
+                notes: vec![Note {
+                    kind: NoteKind::Records,
+                    message: Message { text: format!("nothing is recorded: {why}"), hint: why.hint().cloned() },
+                }],
             }),
         }
     }
@@ -230,7 +230,7 @@ impl OpenRecords {
     pub async fn end(self) -> Option<Note> {
         let retained = self.retain().await;
         self.store.close().await;
-        retained.unwrap_or_else(|why| Some(format!("old runs were not deleted: {why}").into()))
+        retained.unwrap_or_else(|why| Some(Note::new(NoteKind::Records, format!("old runs were not deleted: {why}"))))
     }
 
     /// The note on deleted runs, if any were deleted.
@@ -260,7 +260,8 @@ impl OpenRecords {
         let purged = self.store.purge(purge).await.map_err(|error| error.to_string())?;
         let note = (purged.runs > 0).then(|| {
             let (runs, days) = (count_with_noun(purged.runs, "run"), count_with_noun(u64::from(self.days), "day"));
-            format!("deleted {runs} older than {days} (`records.days` says how long)").into()
+            let words = format!("deleted {runs} older than {days} (`records.days` says how long)");
+            Note::new(NoteKind::Records, words)
         });
         let (Some(folder), Some(name)) = (stamp.parent(), stamp.file_name()) else { return Ok(note) };
         files::replace_file(folder, Path::new(name), format!("{today}\n").as_bytes(), FileAccess::Private)

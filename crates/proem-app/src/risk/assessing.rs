@@ -18,7 +18,7 @@ use proem_runtime::risk::{Assessor, AssessorOptions, AssessorProgress, ChangeVie
 use super::grounds::{AssessmentBasis, AssessmentRecord, ChangeLocation, Corpora};
 use super::options::{HistoryCaching, RiskOptions, WantedChanges};
 use crate::error::Error;
-use crate::message::{Hint, Message, Note};
+use crate::message::{Hint, Message, Note, NoteKind};
 use crate::project::OpenProject;
 use crate::trust::sha256_hex;
 use crate::words::count_with_noun;
@@ -173,7 +173,7 @@ impl AssessedRepository {
                 });
             }
         });
-        notes.extend(self.assessor.keep().map(Note::from));
+        notes.extend(self.assessor.keep().map(|words| Note::new(NoteKind::Records, words)));
         let done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut looked = done.into_iter().collect::<Result<Vec<_>, _>>()?;
         looked.sort_by_key(|looked| looked.change);

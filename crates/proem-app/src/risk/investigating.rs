@@ -21,7 +21,7 @@ use super::setting::OpenInvestigations;
 use crate::agents::EarlierAttempts;
 use crate::agents::person::{AbsentPerson, driven_with};
 use crate::error::Error;
-use crate::message::Note;
+use crate::message::{Note, NoteKind};
 use crate::records::writing::OpenRecords;
 
 /// A change that is reported.
@@ -73,7 +73,9 @@ impl OpenInvestigations {
             unbooked = unbooked.or(reported.unbooked);
         }
         notes.extend(learned);
-        notes.extend(unbooked.map(|why| Note::from(format!("{why}; the level comes from the rules alone"))));
+        notes.extend(
+            unbooked.map(|why| Note::new(NoteKind::Model, format!("{why}; the level comes from the rules alone"))),
+        );
         Ok(Reports { reports, trouble })
     }
 

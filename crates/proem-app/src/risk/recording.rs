@@ -25,7 +25,7 @@ use crate::agents::EarlierAttempts;
 use crate::agents::access::ModelAccess;
 use crate::agents::base::run_numbers;
 use crate::error::Error;
-use crate::message::Note;
+use crate::message::{Note, NoteKind};
 use crate::records::writing::OpenRecords;
 use crate::when;
 
@@ -272,7 +272,7 @@ pub(super) async fn record_assessment(
     report: &RiskReport,
 ) -> Option<Note> {
     let written = write_assessment(records, id, kept, report).await;
-    written.err().map(|why| format!("the assessment is not recorded: {why}").into())
+    written.err().map(|why| Note::new(NoteKind::Records, format!("the assessment is not recorded: {why}")))
 }
 
 async fn write_assessment(

@@ -25,7 +25,7 @@ use super::settings_record::{INQUIRY, KIND, RunRecipe, RunStart, WAY, WINDOW};
 use crate::agents::access::{AccessOptions, ModelAccess, lessons_shown};
 use crate::calling;
 use crate::error::Error;
-use crate::message::{Hint, Note, WithNotes};
+use crate::message::{Hint, Note, NoteKind, WithNotes};
 use crate::project::OpenProject;
 use crate::records;
 use crate::records::booking::Booking;
@@ -140,7 +140,9 @@ impl RunSetting {
         options: &RunOptions,
         project: &mut OpenProject,
     ) -> Result<Self, Error> {
-        project.notes.extend(prompt.file.remarks.iter().map(|remark| format!("the prompt file, {remark}").into()));
+        project.notes.extend(
+            prompt.file.remarks.iter().map(|remark| Note::new(NoteKind::Prompt, format!("the prompt file, {remark}"))),
+        );
         let wanted = calling::WantedModel {
             model: options.model.as_deref(),
             provider: options.provider.as_deref(),
@@ -150,7 +152,7 @@ impl RunSetting {
         let name = &asked.0.model.name;
         if let Some(family) = Providers::load()?.family(name) {
             let known = format!("`{name}` has the limits and prices of its family, `{}`", family.name);
-            project.notes.push(known.into());
+            project.notes.push(Note::new(NoteKind::Model, known));
         }
         let access = AccessOptions {
             book,
@@ -337,7 +339,8 @@ impl RunSetting {
         let encoded = encode_request(&prepared.request, &self.access.asked.model, &prepared.plan)?;
         let headers = encoded.wire.headers.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
         let dropped = encoded.dropped.iter().map(|dropped| json!({ "path": dropped.path, "why": dropped.why }));
-        let guard = prepared.noted.iter().map(|noted| format!("guard: {}", noted.in_words()).into());
+        let guard =
+            prepared.noted.iter().map(|noted| Note::new(NoteKind::Guard, format!("guard: {}", noted.in_words())));
         let notes = guard.chain(cut_notes(&prepared.report)).chain(setting_notes(&encoded.dropped)).collect();
         let value = json!({
             "method": "POST",
@@ -419,14 +422,16 @@ fn wanted_contract(
 
 /// The parts that limits kept out of a request, each with a remedy.
 pub fn cut_notes(report: &Report) -> impl Iterator<Item = Note> + use<> {
-    report.cuts().into_iter().map(|cut| Note::hinting(cut, Hint::KeepSection))
+    report.cuts().into_iter().map(|cut| Note::hinting(NoteKind::Prompt, cut, Hint::KeepSection))
 }
 
 /// The settings that a provider didn't get as the prompt file has them.
 pub fn setting_notes(dropped: &[Omission]) -> impl Iterator<Item = Note> {
     let settings = dropped.iter().filter(|dropped| dropped.is_setting());
-    settings
-        .map(|dropped| format!("`{}` of the prompt file: {}", dropped.path.trim_start_matches('/'), dropped.why).into())
+    settings.map(|dropped| {
+        let words = format!("`{}` of the prompt file: {}", dropped.path.trim_start_matches('/'), dropped.why);
+        Note::new(NoteKind::Model, words)
+    })
 }
 
 /// Why a contract is unreadable, where a file that it needs is there and nobody trusted it.

@@ -21,7 +21,7 @@ use self::run_call::RunCall;
 use self::texts::{AnswerDifference, FirstDifference};
 use super::find_run;
 use crate::error::Error;
-use crate::message::Note;
+use crate::message::{Note, NoteKind};
 use crate::project::OpenProject;
 use crate::records::{self, Whose};
 
@@ -203,7 +203,8 @@ fn without_tools(pairs: &[Pair<'_>]) -> Option<Note> {
         return None;
     }
     let labels: Vec<String> = labels.into_iter().collect();
-    Some(format!("the tools of {} are not kept, so they are not compared", labels.join(" and ")).into())
+    let words = format!("the tools of {} are not kept, so they are not compared", labels.join(" and "));
+    Some(Note::new(NoteKind::Records, words))
 }
 
 /// The models as the run knew them, or as they are known here.
@@ -214,8 +215,8 @@ async fn prices(store: &Store, detail: &RunDetail, notes: &mut Vec<Note>) -> Res
         if let Some(providers) = text.and_then(|text| Providers::parse(text).ok()) {
             return Ok(providers);
         }
-        notes
-            .push("the models that the run knew are not kept; prices and cache rules are those of this version".into());
+        let words = "the models that the run knew are not kept; prices and cache rules are those of this version";
+        notes.push(Note::new(NoteKind::Records, words));
     }
     Providers::load().map_err(|e| Error::bug("could not read the models", e))
 }

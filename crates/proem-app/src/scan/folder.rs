@@ -27,7 +27,7 @@ use super::agent_files::is_read_by_agents;
 use super::examine::{CutChoice, FileScan, LineScope, scan_document};
 use crate::error::Error;
 use crate::guarding::GuardSetup;
-use crate::message::Note;
+use crate::message::{Note, NoteKind};
 use crate::words::group_thousands;
 
 /// The endings of files that hold other files.
@@ -325,7 +325,7 @@ impl<'f> Folder<'f> {
     pub fn note(&self, shown: &str) -> Option<Note> {
         // Of a change, the files are those that it touches.
         let count = if self.change.is_some() { usize::MAX } else { self.listing.entries.len() };
-        listing_note(shown, count, self.listing.origin).map(Note::from)
+        listing_note(shown, count, self.listing.origin).map(|words| Note::new(NoteKind::Git, words))
     }
 
     /// Reads a file of the folder.

@@ -21,7 +21,7 @@ use crate::agents::record::RunRecord;
 use crate::agents::running::Resumption;
 use crate::agents::{AgentRun as _, ReadBack};
 use crate::error::{Error, ErrorKind};
-use crate::message::Note;
+use crate::message::{Note, NoteKind};
 use crate::run::options::Carriage;
 
 /// How many of the last runs are looked through for one of triage: its prompts can be run alone as well.
@@ -75,7 +75,7 @@ impl TriageDesk<'_> {
             RunState::Ended(_)
                 if run.access().guarding.rules != self.desk.guarding.rules || !run.is_held_to_the_same(project)? =>
             {
-                notes.push(anew(&format!("run {id} was held to other rules")).into());
+                notes.push(Note::new(NoteKind::Triage, anew(&format!("run {id} was held to other rules"))));
                 None
             }
             RunState::Ended(_) => {
@@ -90,7 +90,10 @@ impl TriageDesk<'_> {
             _ => self.gone_on(detail, run, asking, notes).await?,
         };
         if found.is_some() {
-            notes.push(format!("a cycle broke off behind its calls; what run {id} was answered is used").into());
+            notes.push(Note::new(
+                NoteKind::Triage,
+                format!("a cycle broke off behind its calls; what run {id} was answered is used"),
+            ));
         }
         Ok(found)
     }
@@ -146,7 +149,7 @@ impl TriageDesk<'_> {
 
 /// No cycle of a run that is unreadable or gone on with, with a note that says why.
 fn given_up(why: &dyn std::fmt::Display, notes: &mut Vec<Note>) -> Option<AskedCycle> {
-    notes.push(anew(why).into());
+    notes.push(Note::new(NoteKind::Triage, anew(why)));
     None
 }
 

@@ -46,7 +46,7 @@ use crate::agents::{Agent, AgentEnd, AgentMachine, AgentRun, EndedRun, OutcomeAd
 use crate::calling::{self, ModelEndpoint, WantedModel};
 use crate::effects::policy;
 use crate::error::Error;
-use crate::message::{Message, Note};
+use crate::message::{Message, Note, NoteKind};
 use crate::places::Places;
 use crate::project::{BookReading, OpenProject};
 use crate::records::booking::Booking;
@@ -119,7 +119,7 @@ pub fn open_triage_run(
     let needs_keys = matches!(options.carriage, Carriage::Network | Carriage::Recorder(_));
     match run.missing_key().filter(|_| needs_keys) {
         Some(variable) => {
-            project.notes.push(format!("no model is asked: {variable} is not set").into());
+            project.notes.push(Note::new(NoteKind::Model, format!("no model is asked: {variable} is not set")));
             Ok((project, None))
         }
         None => Ok((project, Some(run))),

@@ -9,7 +9,7 @@ use proem_runtime::git::GitProgram;
 use super::candidates::{Candidates, TrustCandidate, path_within_root, shortened_name_list};
 use super::{EDITING_SECONDS, EditingGrant, RepositoryTrust, TrustStore};
 use crate::error::Error;
-use crate::message::{Hint, Note};
+use crate::message::{Hint, Note, NoteKind};
 use crate::operator::Operator;
 use crate::places::Places;
 use crate::project::{BOOK, find_git, head_commit, locate_project, unix_seconds};
@@ -273,7 +273,7 @@ impl TrustPlace {
             if let Some(editing) = still {
                 let (path, folder) = (show::terminal_str(path), show::terminal_str(&editing.path));
                 let text = format!("`{path}` is still trusted while `{folder}` is edited");
-                notes.push(Note::hinting(text, Hint::EndEditing { path: folder.into_string() }));
+                notes.push(Note::hinting(NoteKind::Trust, text, Hint::EndEditing { path: folder.into_string() }));
             }
         }
         Ok(Some(Revocation { paths, notes }))

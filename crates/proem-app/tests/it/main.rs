@@ -7,6 +7,7 @@
 
 mod asynchronous;
 mod booking;
+mod notes;
 mod plain;
 mod same_verdict;
 mod set_aside;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use proem_app::ask::{Attachment, PROMPT, Question, read_attachments};
 use proem_app::guarding::GuardSetup;
-use proem_app::message::Note;
+use proem_app::message::NoteKind;
 use proem_app::run::options::{Carriage, RunOptions};
 use proem_app::run::setting::RunSetting;
 use proem_app::scan::examine::{CutChoice, scan_document};
@@ -61,10 +61,7 @@ fn a_question_takes_a_file_as_a_scan_of_its_folder_does() {
         let mut question = Question::new("What is it?".to_owned(), None).unwrap();
         question.files = read_attachments(std::slice::from_ref(&path)).unwrap();
         let request = setting.request(&question.inputs()).unwrap();
-        let is_clean = !request
-            .notes
-            .iter()
-            .any(|note| matches!(note, Note::Remark(remark) if remark.to_string().starts_with("guard:")));
+        let is_clean = !request.notes.iter().any(|note| note.kind == NoteKind::Guard);
         compared += 1;
         clean += usize::from(is_clean);
         if is_clean != (scan.verdict == Verdict::Allow) {

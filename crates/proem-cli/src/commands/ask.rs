@@ -135,7 +135,7 @@ pub(super) fn run_ask(args: &AskArgs) -> Result<ExitCode, CommandFailure> {
     let setting = setting?;
     if !stdin().is_terminal() {
         let most = Duration::from_secs(u64::from(args.timeout.get()));
-        question.piped = read_pipe(stdin(), most, || ui::print_note("waiting for standard input to end"))?;
+        question.piped = read_pipe(stdin(), most, || ui::print_progress_note("waiting for standard input to end"))?;
     }
     calling(async |stop| {
         if args.goes_on {

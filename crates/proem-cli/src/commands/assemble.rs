@@ -183,7 +183,7 @@ fn assembly_json(out: WithProfile) -> Result<String, CommandFailure> {
 fn assembly_task(args: &Assemble) -> Result<Task, CommandFailure> {
     let text = if args.task == "-" {
         if std::io::stdin().is_terminal() {
-            ui::print_note("reading the task from the terminal; end it with Ctrl-D");
+            ui::print_progress_note("reading the task from the terminal; end it with Ctrl-D");
         }
         let mut bytes = Vec::new();
         let read = std::io::stdin().lock().take(MAX_TASK_BYTES.saturating_add(1)).read_to_end(&mut bytes);

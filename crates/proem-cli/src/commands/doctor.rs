@@ -99,7 +99,7 @@ pub(super) fn run_doctor(args: &DoctorArgs) -> Result<ExitCode, CommandFailure> 
             checks: checkup.lines.iter().map(CheckOutput::new).collect(),
             settings,
         };
-        ui::print_json_document(&json::pretty(&json!(output)))?;
+        ui::print_published_document(ui::PublishedDocument::Pretty(json!(output)))?;
     } else {
         let room = ui::output_width().min(WIDEST);
         let mut page: String = checkup.lines.iter().map(|line| checkup_line(line, room)).collect();

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use clap::Parser;
 use proem_guard::{Untrusted, show};
-use proem_text::json;
 use serde_json::json;
 
 use super::index;
@@ -79,7 +78,7 @@ pub(super) fn run_find(args: &Find) -> Result<ExitCode, CommandFailure> {
         ui::print_note(gap);
     }
     if args.json {
-        ui::print_json_document(&json::pretty(&json!(FindOutput::new(&found))))?;
+        ui::print_published_document(ui::PublishedDocument::Pretty(json!(FindOutput::new(&found))))?;
     } else if args.explain {
         ui::print_listing(&finding_text(&found))?;
     } else {

@@ -89,7 +89,7 @@ async fn interrupt_signal() -> io::Result<()> {
 /// Says how to end at once.
 fn say_how_to_end(meanwhile: &str) {
     let _still = ui::clear_progress();
-    ui::print_note(meanwhile);
+    ui::print_progress_note(meanwhile);
 }
 
 /// Ends the process as a kill does, with the terminal as it was.

@@ -5,12 +5,13 @@ use std::process::ExitCode;
 
 use clap::ValueEnum;
 use proem_text::json;
-use schemars::schema_for;
-use serde_json::Value as Json;
+use schemars::{JsonSchema, schema_for};
+use serde_json::{Value as Json, json};
 
 use super::{assemble, doctor, lisp, run};
 use crate::failure::CommandFailure;
 use crate::ui;
+use proem_app::NoteKind;
 use proem_app::config::Config;
 use proem_app::context::output::FindOutput;
 use proem_app::triage::output::{ArtefactsOutput, TriageOutput, TriageSignalsOutput, TriageStatusOutput};
@@ -54,37 +55,49 @@ pub(super) fn print_reference(document: ReferenceDocument) -> Result<ExitCode, C
     ui::data(&match document {
         ReferenceDocument::Configuration => configuration_reference(),
         ReferenceDocument::AgentSchema => proem_agents::lisp::AGENT_SCHEMA.to_owned(),
-        ReferenceDocument::AssembleSchema => {
-            format!("{}\n", json::pretty(&schema_for!(assemble::WithProfile).to_value()))
-        }
-        ReferenceDocument::DoctorSchema => format!("{}\n", json::pretty(&schema_for!(doctor::DoctorOutput).to_value())),
-        ReferenceDocument::FindSchema => format!("{}\n", json::pretty(&schema_for!(FindOutput).to_value())),
-        ReferenceDocument::LispAgentSchema => {
-            format!("{}\n", json::pretty(&schema_for!(lisp::step::LispAgentOutput).to_value()))
-        }
-        ReferenceDocument::LispCheckSchema => {
-            format!("{}\n", json::pretty(&schema_for!(lisp::output::LispCheckOutput).to_value()))
-        }
-        ReferenceDocument::LispRunSchema => {
-            format!("{}\n", json::pretty(&schema_for!(lisp::output::LispRunOutput).to_value()))
-        }
-        ReferenceDocument::RiskSchema => {
-            format!("{}\n", json::pretty(&schema_for!(proem_agents::risk::report::RiskReport).to_value()))
-        }
-        ReferenceDocument::RunSchema => format!("{}\n", json::pretty(&schema_for!(run::output::RunOutput).to_value())),
-        ReferenceDocument::ScanSchema => {
-            format!("{}\n", json::pretty(&schema_for!(proem_app::scan::output::ScanOutput).to_value()))
-        }
-        ReferenceDocument::TriageRunSchema => format!("{}\n", json::pretty(&schema_for!(TriageOutput).to_value())),
-        ReferenceDocument::TriageSignalsSchema => {
-            format!("{}\n", json::pretty(&schema_for!(TriageSignalsOutput).to_value()))
-        }
-        ReferenceDocument::TriageStatusSchema => {
-            format!("{}\n", json::pretty(&schema_for!(TriageStatusOutput).to_value()))
-        }
-        ReferenceDocument::ArtefactsSchema => format!("{}\n", json::pretty(&schema_for!(ArtefactsOutput).to_value())),
+        ReferenceDocument::AssembleSchema => schema_text(&schema_for!(assemble::WithProfile).to_value()),
+        ReferenceDocument::DoctorSchema => published_schema_text::<doctor::DoctorOutput>(),
+        ReferenceDocument::FindSchema => published_schema_text::<FindOutput>(),
+        ReferenceDocument::LispAgentSchema => published_schema_text::<lisp::step::LispAgentOutput>(),
+        ReferenceDocument::LispCheckSchema => published_schema_text::<lisp::output::LispCheckOutput>(),
+        ReferenceDocument::LispRunSchema => published_schema_text::<lisp::output::LispRunOutput>(),
+        ReferenceDocument::RiskSchema => schema_text(&schema_for!(proem_agents::risk::report::RiskReport).to_value()),
+        ReferenceDocument::RunSchema => published_schema_text::<run::output::RunOutput>(),
+        ReferenceDocument::ScanSchema => published_schema_text::<proem_app::scan::output::ScanOutput>(),
+        ReferenceDocument::TriageRunSchema => published_schema_text::<TriageOutput>(),
+        ReferenceDocument::TriageSignalsSchema => published_schema_text::<TriageSignalsOutput>(),
+        ReferenceDocument::TriageStatusSchema => published_schema_text::<TriageStatusOutput>(),
+        ReferenceDocument::ArtefactsSchema => published_schema_text::<ArtefactsOutput>(),
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn schema_text(schema: &Json) -> String {
+    format!("{}\n", json::pretty(schema))
+}
+
+/// The schema of a document that [`ui::print_published_document`] prints: of its type, and of the notes beside it.
+fn published_schema_text<T: JsonSchema>() -> String {
+    let mut schema = schema_for!(T).to_value();
+    if let Some(properties) = schema.get_mut("properties").and_then(Json::as_object_mut) {
+        properties.insert(ui::NOTES.to_owned(), notes_schema());
+    }
+    schema_text(&schema)
+}
+
+fn notes_schema() -> Json {
+    json!({
+        "description": "The notes that standard error has, too, in the order in which they came. Absent if there are none.",
+        "items": {
+            "properties": {
+                "kind": { "description": "The subject.", "enum": NoteKind::ALL.map(NoteKind::as_str), "type": "string" },
+                "words": { "description": "The note, with its remedy, on one line.", "type": "string" },
+            },
+            "required": ["kind", "words"],
+            "type": "object",
+        },
+        "type": "array",
+    })
 }
 
 const INTRODUCTION: &str = "\

@@ -224,7 +224,9 @@ pub(super) fn run_prompt(args: &RunArgs) -> Result<ExitCode, CommandFailure> {
         && !ui::has_printed_document()
     {
         // A program that reads standard output finds why there is no result.
-        ui::print_json_document(&json::pretty(&json!({ "outcome": "failed", "error": failure.to_string() })))?;
+        ui::print_published_document(ui::PublishedDocument::Pretty(
+            json!({ "outcome": "failed", "error": failure.to_string() }),
+        ))?;
     }
     done
 }
@@ -314,7 +316,7 @@ fn given_texts(args: &RunArgs, form: &InputForm) -> Result<Vec<(String, OrderedJ
 fn from_terminal<'p>(path: &'p Path, what: &str) -> Source<'p> {
     let from = input_source(path);
     if matches!(from, Source::Reader(..)) && stdin().is_terminal() {
-        ui::print_note(&format!("reading the {what} from the terminal; end it with Ctrl-D"));
+        ui::print_progress_note(&format!("reading the {what} from the terminal; end it with Ctrl-D"));
     }
     from
 }

@@ -19,7 +19,6 @@ use proem_app::scan::examine::{CutChoice, FileScan, scan_document};
 use proem_app::scan::output::ScanOutput;
 use proem_guard::{Verdict, show};
 use proem_runtime::readers::{Document, ReadError};
-use proem_text::json;
 
 use self::args::{ScanArgs, VerdictThreshold};
 use crate::failure::CommandFailure;
@@ -69,8 +68,8 @@ pub(super) fn run_scan(args: &ScanArgs) -> Result<ExitCode, CommandFailure> {
     progress.clear();
     if args.json {
         let output = ScanOutput::new(&examined, &total.unreadable);
-        ui::print_json_document(&json::pretty(&output.to_json()?))?;
-    } else if args.files.len() > 1 && !args.quiet {
+        ui::print_published_document(ui::PublishedDocument::Pretty(output.to_json()?))?;
+    } else if args.files.len() > 1 && !args.exit_code_only {
         ui::print_listing(&listing::verdict_summary(&total.verdicts, total.unreadable.len()))?;
     }
     Ok(total.code(args.threshold()))
@@ -78,7 +77,7 @@ pub(super) fn run_scan(args: &ScanArgs) -> Result<ExitCode, CommandFailure> {
 
 /// Prints what a person wants to see of a file, unless everything is printed in the end.
 fn show_file(file: &FileScan, args: &ScanArgs) -> Result<(), CommandFailure> {
-    if args.json || args.quiet {
+    if args.json || args.exit_code_only {
         return Ok(());
     }
     if !args.cut {

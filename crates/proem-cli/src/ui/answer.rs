@@ -143,7 +143,7 @@ impl TextListener for WaitNotes<'_> {
 fn show_wait(waiting: &ProgressBar, asked: Duration) {
     // Rounded up: whoever counts along is not to wait beyond it.
     let seconds = asked.as_millis().div_ceil(1_000);
-    waiting.suspend(|| super::print_note(&format!("waiting {seconds} s, as the server asked")));
+    waiting.suspend(|| super::print_progress_note(&format!("waiting {seconds} s, as the server asked")));
 }
 
 impl ScreenState<'_> {

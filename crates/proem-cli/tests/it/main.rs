@@ -60,6 +60,7 @@ mod lisp_kills;
 mod lisp_models;
 mod lisp_tools;
 mod local_models;
+mod notes;
 mod older;
 mod own_server;
 mod records;

@@ -281,7 +281,7 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["scan", "AGENTS.md", "--cut"], Exact),
         (&["scan", "xEVILx.rs", "--cut"], Exact),
         (&["scan", "::error file=a::xEVILx.md", "--cut"], Exact),
-        (&["scan", "AGENTS.md", "--quiet"], Report),
+        (&["scan", "AGENTS.md", "--exit-code-only"], Report),
         (&["scan", "."], Report),
         (&["scan", ".", "--json"], Json),
         (&["scan", ".", "--sarif"], Json),
@@ -504,13 +504,13 @@ const FORMS: [&str; 17] = [
     "--config",
     "--cut",
     "--dry-run",
+    "--exit-code-only",
     "--explain",
     "--full",
     "--json",
     "--jsonl",
     "--markdown",
     "--print",
-    "--quiet",
     "--hook",
     "--report",
     "--sarif",
@@ -519,7 +519,7 @@ const FORMS: [&str; 17] = [
 ];
 
 /// Those that don't.
-const OTHERS: [&str; 45] = [
+const OTHERS: [&str; 46] = [
     "--all",
     "--any",
     "--apply",
@@ -548,6 +548,7 @@ const OTHERS: [&str; 45] = [
     "--no-model",
     "--no-record",
     "--owner",
+    "--quiet",
     "--raw",
     "--release",
     "--repair",

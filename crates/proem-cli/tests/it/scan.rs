@@ -209,7 +209,7 @@ fn wrong_usage_says_what_to_write() {
         fixture.proem(&["scan", "note.txt", "--fail-on", "allow"]),
         fixture.proem(&["scan", "note.txt", "--jsonl", "rows.jsonl"]),
         fixture.proem(&["scan", "--cut", "note.txt", "harmless.md"]),
-        fixture.proem(&["scan", "--quiet", "--json", "mail.eml"]),
+        fixture.proem(&["scan", "--exit-code-only", "--json", "mail.eml"]),
         fixture.proem(&["scan", "--jsonl", "none.jsonl"]),
         fixture.proem(&["scan", "--jsonl", "."]),
     ]));
@@ -275,10 +275,10 @@ fn a_quiet_scan_only_has_an_exit_code() {
         (&["note.txt", "--fail-on", "block"], 0),
         (&["."], 1),
     ] {
-        let run = fixture.proem(&[&["scan", "-q"], args].concat());
+        let run = fixture.proem(&[&["scan", "--exit-code-only"], args].concat());
         assert_eq!((run.code(), run.stdout(), run.stderr()), (code, "", ""), "{args:?}");
     }
-    let run = fixture.proem(&["scan", "-q", "none.txt"]);
+    let run = fixture.proem(&["scan", "--exit-code-only", "none.txt"]);
     assert!(run.code() == 3 && run.stderr().contains("none.txt"), "{}", run.stderr());
 }
 

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::FeedbackSummary;
 use crate::calling::{self, WantedModel};
 use crate::error::Error;
-use crate::message::Note;
+use crate::message::{Note, NoteKind};
 use crate::project::OpenProject;
 use crate::run::options::{Carriage, RunOptions};
 use crate::run::setting::OpenRun;
@@ -58,7 +58,10 @@ pub async fn ask_about_feedback(
                 .map_err(|error| Error::bug("an answer that matches its schema", error))
         }
         ExchangeEnd::FellBack { .. } | ExchangeEnd::Failed { .. } => {
-            notes.push("the model gave no usable answer; the counts and suggestions are complete without it".into());
+            notes.push(Note::new(
+                NoteKind::Model,
+                "the model gave no usable answer; the counts and suggestions are complete without it",
+            ));
             Ok(None)
         }
     }

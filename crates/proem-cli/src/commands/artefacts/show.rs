@@ -12,7 +12,7 @@ use proem_app::triage::output::{ArtefactOut, ArtefactsOutput};
 use proem_runtime::files::{self, FileAccess};
 use proem_store::StoreAccess;
 use proem_text::json;
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use super::{ArtefactName, kinds};
 use crate::failure::CommandFailure;
@@ -63,16 +63,16 @@ fn read_artefacts(root: &Path, name: Option<ArtefactName>) -> Result<ArtefactRep
     })
 }
 
-fn artefacts_json(standing: &ArtefactReport) -> String {
+fn artefacts_json(standing: &ArtefactReport) -> Json {
     let artefacts = standing.artefacts.iter();
     let artefacts = artefacts.map(|artefact| ArtefactOut(artefact.to_json(Some(&standing.figures))));
-    json::pretty(&json!(ArtefactsOutput { artefacts: artefacts.collect() }))
+    json!(ArtefactsOutput { artefacts: artefacts.collect() })
 }
 
 pub(super) fn run_artefact_show(args: &Show) -> Result<ExitCode, CommandFailure> {
     let standing = read_artefacts(&args.root, args.artefact)?;
     if args.json {
-        ui::print_json_document(&artefacts_json(&standing))?;
+        ui::print_published_document(ui::PublishedDocument::Pretty(artefacts_json(&standing)))?;
     } else if standing.artefacts.iter().all(|artefact| artefact.version() == 0) {
         ui::aside("no signal has changed anything yet; `proem triage run FILE…` takes signals in\n");
     } else {
@@ -85,7 +85,7 @@ pub(super) fn run_artefact_export(args: &Export) -> Result<ExitCode, CommandFail
     let standing = read_artefacts(&args.root, args.artefact)?;
     let text = match args.format {
         ExportFormat::Markdown => standing.to_markdown(),
-        ExportFormat::Json => format!("{}\n", artefacts_json(&standing)),
+        ExportFormat::Json => format!("{}\n", json::pretty(&artefacts_json(&standing))),
     };
     match &args.output {
         None if args.format == ExportFormat::Json => ui::print_json_document(text.trim_end())?,

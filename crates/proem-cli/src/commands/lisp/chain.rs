@@ -69,7 +69,7 @@ fn print_chained_failure(
     };
     if args.json {
         let output = LispAgentOutput::unbegun(&failure.reason, failure.message.clone(), Vec::new());
-        ui::print_json_document(&output.text())?;
+        ui::print_published_document(output.document())?;
     }
     Ok(print_mission_failure(&failure, "the mission has no answer", args.json, ExitCode::from(NO_ANSWER)))
 }

@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use clap::Parser;
 use proem_app::ErrorKind;
 use proem_app::lisp::{DelimiterRepair, LispSession, read_tools};
-use proem_text::json;
 use serde_json::json;
 
 use super::output::{CheckedLispFile, LispCheckOutput, LispProblem};
@@ -52,7 +51,7 @@ pub(super) fn run_lisp_check(args: &LispCheckArgs) -> Result<ExitCode, CommandFa
     let is_good = problems == 0;
     if args.json {
         let output = LispCheckOutput { ok: is_good && unread.is_empty(), files };
-        ui::print_json_document(&json::compact(&json!(output)))?;
+        ui::print_published_document(ui::PublishedDocument::line_of(&json!(output)))?;
     } else {
         ui::print_listing(&report)?;
     }

@@ -12,7 +12,7 @@ use proem_app::agents::{AgentRun as _, RunResult};
 use proem_app::lisp::MemoryFile;
 use proem_app::lisp::agent::{LoadedAgent, find_agent, load_agent};
 use proem_app::lisp::mission::{Mission, MissionInput, MissionOptions, MissionReport, mission_input};
-use proem_app::message::Hint;
+use proem_app::message::{Hint, Note, NoteKind};
 use proem_app::operator::Operator;
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::records::writing::RecordChoice;
@@ -24,7 +24,7 @@ use proem_llm::endpoint::EndpointKey;
 use super::agent::answers;
 use super::chain::{follow, keep_program, ready_followers};
 use super::preview::print_preview;
-use super::step::{LispAgentOutput, step_json, step_value_text};
+use super::step::{LispAgentOutput, step_document, step_value_text};
 use crate::args::wishes::AnswerWishes;
 use crate::commands::run::calling;
 use crate::commands::run::single::waiting_bar;
@@ -134,7 +134,9 @@ pub(super) fn run_mission(args: &MissionArgs) -> Result<ExitCode, CommandFailure
         },
         Err(Unbegun(reason, failure)) => {
             if args.json {
-                ui::print_json_document(&LispAgentOutput::unbegun(reason, failure.to_string(), Vec::new()).text())?;
+                ui::print_published_document(
+                    LispAgentOutput::unbegun(reason, failure.to_string(), Vec::new()).document(),
+                )?;
             }
             Err(failure)
         }
@@ -171,7 +173,7 @@ fn tell_degraded(args: &MissionArgs, variable: &str) -> Result<ExitCode, Command
         format!("proem lisp run PROGRAM --agent {file} runs a program of yours, or a compiled one, with its tools"),
     ];
     if args.json {
-        ui::print_json_document(&LispAgentOutput::unbegun(reason::LLM_REQUIRED, message, degraded).text())?;
+        ui::print_published_document(LispAgentOutput::unbegun(reason::LLM_REQUIRED, message, degraded).document())?;
     } else {
         ui::print_failure(&CommandFailure::outside(message));
         degraded.iter().for_each(|line| ui::print_note(&format!("degraded: {line}")));
@@ -248,9 +250,9 @@ fn keep_memory(file: Option<MemoryFile>, report: &MissionReport) -> Result<(), C
 
 /// Prints the value and one line of what it took, or the failure.
 pub(crate) fn print_mission(mission: &Mission, report: &MissionReport, json: bool) -> Result<ExitCode, CommandFailure> {
-    report.noted.iter().for_each(|words| ui::print_note(&format!("guard: {words}")));
+    report.noted.iter().for_each(|words| ui::print_notes(&[Note::new(NoteKind::Guard, format!("guard: {words}"))]));
     if json {
-        ui::print_json_document(&step_json(mission, report)?)?;
+        ui::print_published_document(step_document(mission, report)?)?;
     }
     let code = match &report.outcome.end {
         MissionEnd::Return { value, .. } => {

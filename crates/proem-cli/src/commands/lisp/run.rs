@@ -148,7 +148,7 @@ fn refuse_source(refusal: &SourceRefusal, as_json: bool) -> Result<ExitCode, Com
             repaired: refusal.repair.as_ref().map(|repair| repair.text.clone()),
             ..LispRunOutput::new(LispEnd::Refused)
         };
-        ui::print_json_document(&json::compact(&json!(refused)))?;
+        ui::print_published_document(ui::PublishedDocument::line_of(&json!(refused)))?;
     } else {
         ui::aside(&refusal_text(refusal));
         if refusal.repair.is_some() {
@@ -163,10 +163,8 @@ fn refuse_input(problems: &[SignatureProblem], as_json: bool) -> Result<ExitCode
     let lines = mismatch_lines(problems);
     if as_json {
         let problems = Some(lines.into_iter().map(LispProblem::of_signature).collect());
-        ui::print_json_document(&json::compact(&json!(LispRunOutput {
-            problems,
-            ..LispRunOutput::new(LispEnd::Input)
-        })))?;
+        let refused = LispRunOutput { problems, ..LispRunOutput::new(LispEnd::Input) };
+        ui::print_published_document(ui::PublishedDocument::line_of(&json!(refused)))?;
     } else {
         print_mismatch("the input isn't what the signature says", &lines);
     }
@@ -233,8 +231,6 @@ fn print_program_json(
         let written = written.map_err(|fault| CommandFailure::finding(fault.message().to_owned()))?;
         fields.insert("value".to_owned(), written);
     }
-    let fields: Vec<String> =
-        fields.iter().map(|(name, value)| format!("{}:{value}", json::quote_json(name))).collect();
-    ui::print_json_document(&format!("{{{}}}", fields.join(",")))?;
+    ui::print_published_document(ui::PublishedDocument::Line(fields))?;
     Ok(if end == LispEnd::Value { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

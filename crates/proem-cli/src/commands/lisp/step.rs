@@ -12,6 +12,7 @@ use serde_json::{Value as Json, json};
 
 use super::output::LispLabel;
 use crate::failure::CommandFailure;
+use crate::ui::PublishedDocument;
 
 /// The output of `lisp agent --json`: how a mission ended, and how it came to that.
 #[derive(Debug, Default, Serialize, JsonSchema)]
@@ -228,8 +229,8 @@ impl LispAgentOutput {
     }
 
     /// The whole object without values that only text of JSON can hold.
-    pub(super) fn text(&self) -> String {
-        json::compact(&json!(self))
+    pub(super) fn document(&self) -> PublishedDocument {
+        PublishedDocument::line_of(&json!(self))
     }
 }
 
@@ -241,7 +242,7 @@ pub(super) fn step_value_text(value: &Value, limits: &Limits) -> String {
 
 /// The step result as one object. Its values are written as text, since no other type of JSON here holds large integers
 /// and deep values.
-pub(super) fn step_json(mission: &Mission, report: &MissionReport) -> Result<String, CommandFailure> {
+pub(super) fn step_document(mission: &Mission, report: &MissionReport) -> Result<PublishedDocument, CommandFailure> {
     let mut fields: BTreeMap<String, String> = BTreeMap::new();
     for (name, field) in json!(LispAgentOutput::of(mission, report)).as_object().into_iter().flatten() {
         fields.insert(name.clone(), json::compact(field));
@@ -258,7 +259,5 @@ pub(super) fn step_json(mission: &Mission, report: &MissionReport) -> Result<Str
         let text = written(value).unwrap_or_else(|_| json::quote_json(&step_value_text(value, mission.limits())));
         fields.insert(name.to_owned(), text);
     }
-    let fields: Vec<String> =
-        fields.iter().map(|(name, value)| format!("{}:{value}", json::quote_json(name))).collect();
-    Ok(format!("{{{}}}", fields.join(",")))
+    Ok(PublishedDocument::Line(fields))
 }

@@ -13,6 +13,7 @@ use crate::ui::{self, BOLD, DIM, group_thousands, style_text};
 use proem_app::records::writing::BookedCost;
 use proem_app::run::course::FinishedRun;
 use proem_app::run::setting::{OpenRun, RunSetting, setting_notes};
+use proem_app::{Note, NoteKind};
 
 /// The most characters that are shown of what a provider said.
 const MAX_SAID: usize = 300;
@@ -23,7 +24,7 @@ const SHOWN_MILLIS: u128 = 20;
 /// Tells it on standard error.
 pub(super) fn print_run_account(setting: &RunSetting, ran: &FinishedRun) {
     for noted in &ran.prepared.noted {
-        ui::print_note(&format!("guard: {}", noted.in_words()));
+        ui::print_notes(&[Note::new(NoteKind::Guard, format!("guard: {}", noted.in_words()))]);
     }
     if let Some(first) = ran.made.first() {
         ui::print_notes(&setting_notes(&first.dropped).collect::<Vec<_>>());

@@ -170,7 +170,7 @@ fn print_run_value(setting: &RunSetting, ran: &FinishedRun, said: RunVerbosity) 
     if said.json {
         let output = serde_json::to_value(RunOutput::new(setting, ran, None))
             .map_err(|e| CommandFailure::bug("could not write JSON", e))?;
-        ui::print_json_document(&json::pretty(&output))?;
+        ui::print_published_document(ui::PublishedDocument::Pretty(output))?;
     } else if said.fallback || !matches!(ran.outcome.ended, ExchangeEnd::FellBack { .. }) {
         printed_value(&ran.outcome.ended).map_or(Ok(()), |text| ui::data(&text))?;
     }

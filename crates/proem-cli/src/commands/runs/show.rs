@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use proem_agents::lisp::turns::record::TurnRecord;
 use proem_app::agents::record::RunRecord;
 use proem_app::lisp::mission;
-use proem_app::message::Note;
+use proem_app::message::{Note, NoteKind};
 use proem_engine::report::{MediaReport, SectionState};
 use proem_engine::run::EffectId;
 use proem_store::Store;
@@ -140,7 +140,7 @@ async fn mission_turns(
     match mission::recorded_turns(&record).await {
         Ok(turns) => turns,
         Err(why) => {
-            notes.push(format!("its turns can't be shown: {}", why.text).into());
+            notes.push(Note::new(NoteKind::Records, format!("its turns can't be shown: {}", why.text)));
             Vec::new()
         }
     }

@@ -21,7 +21,7 @@ Examples:
   proem scan . --baseline .proem-accepted.toml  # without what you accepted
   proem scan docs/*.md --fail-on quarantine     # exit code 1 at quarantine or block
   proem scan --cut issue.md > clean.md
-  proem scan --quiet mail.eml || echo suspicious  # only the exit code
+  proem scan --exit-code-only mail.eml || echo suspicious
   proem scan --jsonl rows.jsonl --json > scored.jsonl";
 
 /// How a file is read.
@@ -86,7 +86,7 @@ pub(crate) struct ScanArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["cut", "jsonl", "calibrate"])]
     pub(crate) baseline: Option<PathBuf>,
     /// Write the finding with this id to the file of accepted findings; needs `--because`
-    #[arg(long, value_name = "ID", requires = "because", conflicts_with_all = ["cut", "jsonl", "calibrate", "quiet"])]
+    #[arg(long, value_name = "ID", requires = "because", conflicts_with_all = ["cut", "jsonl", "calibrate", "exit_code_only"])]
     pub(crate) accept: Vec<String>,
     /// Why the findings of `--accept` are no problem
     #[arg(long, value_name = "TEXT", requires = "accept")]
@@ -95,8 +95,8 @@ pub(crate) struct ScanArgs {
     #[arg(long, value_name = "DATE", requires = "accept", value_parser = parse_until)]
     pub(crate) until: Option<Date>,
     /// Print nothing; the exit code tells the result, and errors are still printed
-    #[arg(long, short, conflicts_with_all = ["cut", "json", "jsonl", "calibrate"])]
-    pub(crate) quiet: bool,
+    #[arg(long, conflicts_with_all = ["cut", "json", "jsonl", "calibrate"])]
+    pub(crate) exit_code_only: bool,
     /// Print the text with the attacks cut out of it; of a mail or a page, each of its texts below its name
     #[arg(long)]
     pub(crate) cut: bool,
@@ -118,10 +118,10 @@ pub(crate) struct ScanArgs {
     #[arg(long)]
     pub(crate) json: bool,
     /// Print SARIF 2.1.0, for code scanning
-    #[arg(long, conflicts_with_all = ["json", "quiet", "cut", "jsonl", "calibrate", "accept"])]
+    #[arg(long, conflicts_with_all = ["json", "exit_code_only", "cut", "jsonl", "calibrate", "accept"])]
     pub(crate) sarif: bool,
     /// Print a table in Markdown, for a comment or a job's summary
-    #[arg(long, conflicts_with_all = ["json", "quiet", "cut", "jsonl", "calibrate", "accept", "sarif"])]
+    #[arg(long, conflicts_with_all = ["json", "exit_code_only", "cut", "jsonl", "calibrate", "accept", "sarif"])]
     pub(crate) markdown: bool,
 }
 

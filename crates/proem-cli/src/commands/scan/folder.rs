@@ -95,7 +95,7 @@ fn known_acceptances(args: &ScanArgs, today: Date) -> Result<AcceptedFindings, C
     let base = folder.canonicalize().map_err(|error| CommandFailure::outside(format!("`{shown}`: {error}")))?;
     let is_wanted = args.baseline.is_some() || !args.accept.is_empty();
     if !is_wanted {
-        if args.diff.is_none() && !args.quiet && path.is_file() {
+        if args.diff.is_none() && !args.exit_code_only && path.is_file() {
             ui::print_note(&format!("`{shown}` is not used; add `--baseline {shown}` if you trust it"));
         }
         return Ok(AcceptedFindings::default());
@@ -150,7 +150,7 @@ impl FolderScan<'_> {
             self.take(&folder.name(entry), &folder.place(entry), seen)
         })?;
         self.progress.clear();
-        if !self.args.quiet {
+        if !self.args.exit_code_only {
             ui::print_notes(&folder.note(show::terminal_str(&report_file_name(path)).as_str()));
         }
         Ok(())
@@ -218,7 +218,7 @@ impl FolderScan<'_> {
 
     /// Prints a file that has something to look at.
     fn show(&mut self, file: &FileScan) -> Result<(), CommandFailure> {
-        let is_listed = !(self.args.json || self.args.quiet || self.args.sarif || self.args.markdown);
+        let is_listed = !(self.args.json || self.args.exit_code_only || self.args.sarif || self.args.markdown);
         if !is_listed || !self.args.accept.is_empty() || file.verdict == Verdict::Allow {
             return Ok(());
         }
@@ -235,7 +235,7 @@ impl FolderScan<'_> {
     }
 
     fn summary(&self) -> Result<(), CommandFailure> {
-        if self.args.quiet {
+        if self.args.exit_code_only {
             return Ok(());
         }
         let out = self.summary_text();

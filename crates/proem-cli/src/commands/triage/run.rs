@@ -121,7 +121,7 @@ pub(super) fn print_cycles(
     json: bool,
 ) -> Result<(), CommandFailure> {
     if json {
-        ui::print_json_document(&json::pretty(&json!(TriageOutput::new(counts, report))))
+        ui::print_published_document(ui::PublishedDocument::Pretty(json!(TriageOutput::new(counts, report))))
     } else {
         ui::print_listing(&cycle_page(counts, report))
     }

@@ -13,7 +13,6 @@ use proem_app::{records, when};
 use proem_engine::run::Time;
 use proem_guard::show;
 use proem_store::StoreAccess;
-use proem_text::json;
 use serde_json::json;
 
 use crate::failure::CommandFailure;
@@ -58,7 +57,9 @@ pub(super) fn run_triage_signals(args: &Signals) -> Result<ExitCode, CommandFail
         desk.close().await;
         let (since, entries) = found?;
         if args.json {
-            return ui::print_json_document(&json::pretty(&json!(TriageSignalsOutput::new(since, &entries))));
+            return ui::print_published_document(ui::PublishedDocument::Pretty(json!(TriageSignalsOutput::new(
+                since, &entries
+            ))));
         }
         if entries.is_empty() {
             ui::aside(&format!(

@@ -13,7 +13,6 @@ use proem_app::{records, when};
 use proem_guard::show;
 use proem_store::StoreAccess;
 use proem_store::record::SignalStanding;
-use proem_text::json;
 use proem_triage::artefact::{ArtefactField, ArtefactItemKind, ArtefactKind};
 use serde_json::{Value as Json, json};
 
@@ -28,7 +27,9 @@ pub(super) fn run_triage_status(root: &Path, as_json: bool) -> Result<ExitCode, 
         let shown = status.map_err(CommandFailure::from).and_then(|status| {
             let zone = TimeZone::get(&desk.charter.time_zone).unwrap_or(TimeZone::UTC);
             if as_json {
-                ui::print_json_document(&json::pretty(&json!(TriageStatusOutput::new(&desk, &status))))
+                ui::print_published_document(ui::PublishedDocument::Pretty(json!(TriageStatusOutput::new(
+                    &desk, &status
+                ))))
             } else {
                 ui::print_listing(&triage_status_page(&desk, &status, &zone))
             }
