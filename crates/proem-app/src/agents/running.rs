@@ -61,7 +61,7 @@ where
         Some((id, caller)) => (id, Some(caller)),
         None => (OpenRecords::id()?, None),
     };
-    let recording = Recording::new(kept, &run.start(id)).called_by(caller);
+    let recording = Recording::new(kept, &run.start(id)).called_by(caller.as_ref());
     let calls = call_performer(run, place, booking, Some(&recording))?;
     let models = run.tool_models(booking, Some(&recording))?;
     let (sender, questions) = question_channel();

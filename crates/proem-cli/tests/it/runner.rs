@@ -324,6 +324,7 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["lisp", "agent", "AGENTS.md", "--record", "::error::xEVILx"], Report),
         (&["lisp", "agent", "AGENTS.md", "--replay", "::error::xEVILx"], Report),
         (&["lisp", "agent", "AGENTS.md", "--preview"], Report),
+        (&["lisp", "agent", "AGENTS.md", "--preview", "--json"], Json),
         (&["lisp", "agent", "AGENTS.md", "--then", "::error::xEVILx"], Report),
         (&["lisp", "agent", "AGENTS.md", "--compile", "::error::xEVILx"], Report),
         (&["lisp", "agent", "check", "AGENTS.md", "::error file=a::xEVILx.md"], Report),

@@ -175,6 +175,7 @@ impl SignalTable {
 }
 
 /// How many commits with a signal would have needed a fix without it.
+#[derive(Debug, Clone, Copy)]
 struct Expected {
     base: Option<f64>,
     by_size: Option<f64>,

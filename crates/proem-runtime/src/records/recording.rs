@@ -115,8 +115,8 @@ impl<'k> Recording<'k> {
 
     /// The same for a run that a call of another one started.
     #[must_use]
-    pub fn called_by(self, caller: Option<RunCaller>) -> Self {
-        self.held().begins.iter_mut().for_each(|begins| begins.caller.clone_from(&caller));
+    pub fn called_by(self, caller: Option<&RunCaller>) -> Self {
+        self.held().begins.iter_mut().for_each(|begins| begins.caller = caller.cloned());
         self
     }
 

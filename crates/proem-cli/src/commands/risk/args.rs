@@ -254,7 +254,7 @@ Examples:
 pub(crate) enum RiskCommand {
     /// Record whether an assessment was right, and derive thresholds from that
     #[command(after_help = FEEDBACK_EXAMPLES)]
-    Feedback(Feedback),
+    Feedback(Box<Feedback>),
     /// Show what each signal has been worth in this repository: how often changes with it needed a fix
     #[command(after_help = SIGNALS_EXAMPLES)]
     Signals(Signals),
