@@ -3,8 +3,6 @@
 mod adapt_corpus;
 mod assemble;
 mod lisp_files;
-#[path = "../../../proem-lab/src/lisp/missions/measured/mod.rs"]
-mod lisp_missions;
 mod lisp_programs;
 mod lisp_prompt;
 mod lisp_turns;

@@ -41,11 +41,13 @@ fn fixture(replies: Vec<Reply>) -> (ScriptedServer, Fixture) {
 /// The object that a command printed, whatever its exit code.
 #[track_caller]
 fn printed(run: &Run) -> Json {
-    serde_json::from_str(run.stdout()).unwrap_or_else(|error| panic!("{error}: {}{}", run.stdout(), run.stderr()))
+    let printed = serde_json::from_str(run.stdout());
+    assert!(printed.is_ok(), "{}", run.transcript());
+    printed.unwrap()
 }
 
 fn program(source: &str) -> Reply {
-    Reply::text(&format!("```clojure\n{source}\n```"))
+    Reply::text(format!("```clojure\n{source}\n```"))
 }
 
 const SUM: &str = "(def found (tool/orders {:day ctx/day}))\n(println (count found))";

@@ -83,7 +83,11 @@ fn an_agent_that_is_called_is_a_run_of_its_own_under_its_caller() {
     let shown = fixture.proem(&["runs", "show", &child]);
     assert_eq!(shown.code(), 0, "{}", shown.stderr());
     let told = fixture.proem(&["runs", "show", "last"]);
-    assert!(told.answer().contains("adder  answered") && told.answer().contains(&child[..8]), "{}", told.answer());
+    assert!(
+        told.answer().contains("adder  answered") && told.answer().contains(child.get(..8).unwrap()),
+        "{}",
+        told.answer()
+    );
     let sums = "SELECT format('%d %d %s', input_tokens, nanos, coalesce(parent, 'none')) FROM runs ORDER BY seq";
     let sums = sql(&fixture, sums);
     assert_eq!(sums.len(), 2);

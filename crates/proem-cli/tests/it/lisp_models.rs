@@ -192,7 +192,7 @@ fn a_file_with_a_question_that_can_not_be_asked_is_refused_with_its_place() {
 fn check_agents(files: &[(&str, &str)]) -> (i32, String) {
     let fixture = Fixture::folder();
     for (name, text) in files {
-        fixture.write(&format!("{name}.agent.toml"), &format!("version = 1\nname = \"{name}\"\n{text}\n"));
+        fixture.write(&format!("{name}.agent.toml"), format!("version = 1\nname = \"{name}\"\n{text}\n"));
     }
     let run = fixture.proem(&["lisp", "agent", "check", "a.agent.toml"]);
     (run.code(), run.stderr().to_owned())

@@ -17,9 +17,9 @@ const FIXED: &str = "if total > limit_of(account): raise Overdrawn(account)";
 #[track_caller]
 fn only(assessment: &Assessment, signal: SignalName) -> &Finding {
     let mut found = assessment.found.findings.iter().filter(|finding| finding.signal == signal);
-    let first = found.next().unwrap_or_else(|| panic!("no {signal:?} in {:?}", assessment.found.findings));
-    assert!(found.next().is_none());
-    first
+    let first = found.next();
+    assert!(first.is_some() && found.next().is_none(), "{signal:?} in {:?}", assessment.found.findings);
+    first.unwrap()
 }
 
 fn has(assessment: &Assessment, signal: SignalName) -> bool {
@@ -167,7 +167,7 @@ fn callers_of_a_changed_signature_are_named_only_where_they_import_it() {
     world.changes("lib.py", &["def compute(a, b):"], &["def compute(a, b, c):"]);
     let functions = proem_risk::finding::functions_changed_by(&world.change);
     let function = ChangedFunction { file: 0, name: "compute".to_owned(), line: 7 };
-    assert_eq!(functions, [function.clone()]);
+    assert_eq!(functions, std::slice::from_ref(&function));
     let mut base = World::new(&["lib.py"]);
     base.edge("p.py", "lib.py").file("q.py", 10);
     world.base = Some(Box::new(base));
@@ -226,7 +226,9 @@ fn a_sensitive_file_is_not_low_if_its_rights_change_or_its_lines_are_unknown() {
 fn earned() -> World {
     let mut world = World::new(&["a.py"]);
     world.sampled(200);
-    world.change.files[0].lines = Some(proem_risk::change::LineCounts { added: 1, removed: 1 });
+    world.change.files.iter_mut().for_each(|file| {
+        file.lines = Some(proem_risk::change::LineCounts { added: 1, removed: 1 });
+    });
     for round in 0..60_i64 {
         let line = format!("{FIXED} # {round}");
         let wrong = format!("pass_everything_through(account_number_{round})");

@@ -41,7 +41,7 @@ pub(crate) struct World {
     /// The lines of commits, by their number: taken away and added.
     pub(crate) lines: BTreeMap<usize, (Vec<String>, Vec<String>)>,
     /// The files before the change.
-    pub(crate) base: Option<Box<World>>,
+    pub(crate) base: Option<Box<Self>>,
     pub(crate) called: Vec<CalledFunction>,
 }
 
@@ -280,7 +280,7 @@ impl World {
             finding: FindingFacts {
                 lessons: Some(&lessons),
                 known: Some(&known),
-                base: self.base.as_deref().map(World::tree).as_ref(),
+                base: self.base.as_deref().map(Self::tree).as_ref(),
                 called: &self.called,
                 trained: &[],
             },
