@@ -66,7 +66,7 @@ fn a_run_is_drawn(fixture: &Fixture) {
     };
     let picture = draw("run.svg");
     assert_eq!(picture, draw("again.svg"));
-    for words in ["desk/triage", "1 call, 2 attempts", "call 0, attempt 2", "2,050 in", "12 out", "$0.0"] {
+    for words in ["desk/triage", "2 calls, 2 attempts", "call 1", "2,050 in", "12 out", "$0.0"] {
         assert!(picture.contains(words), "{words}: {picture}");
     }
     assert!(!picture.contains("<script") && !picture.contains("href"));

@@ -50,9 +50,10 @@ pub(super) fn run_picture(run: &RunDetail) -> Option<String> {
     for (index, step) in steps.iter().take(rows).enumerate() {
         push_step(step, slowest, ROWS.0.saturating_add(index.saturating_mul(ROWS.1)), &mut out);
     }
+    let by = if is_free(&steps) { "time" } else { "cost" };
     let foot = match steps.len().saturating_sub(rows) {
-        0 => "the strip is divided by cost; a bar shows the time of an attempt".to_owned(),
-        more => format!("the strip is divided by cost; {more} more attempts are left out below"),
+        0 => format!("the strip is divided by {by}; a bar shows the time of an attempt"),
+        more => format!("the strip is divided by {by}; {more} more attempts are left out below"),
     };
     push_svg_text(&mut out, "dim", (MARGIN, height.saturating_sub(18)), &foot);
     out.push_str("</svg>\n");
@@ -74,11 +75,20 @@ fn totals(run: &RunDetail, attempts: usize) -> String {
     )
 }
 
+/// The known cost of an attempt, in billionths of a dollar.
+fn known_cost(step: &Step<'_>) -> u64 {
+    step.attempt.booked.map_or(0, |NanoDollars(nanos)| nanos)
+}
+
+/// Whether nothing is known to cost.
+fn is_free(steps: &[Step<'_>]) -> bool {
+    steps.iter().all(|step| known_cost(step) == 0)
+}
+
 /// All attempts side by side. Each is as wide as its share of the cost, or of the time if nothing is known to cost.
 fn push_strip(steps: &[Step<'_>], out: &mut String) {
-    let cost = |step: &Step<'_>| step.attempt.booked.map_or(0, |NanoDollars(nanos)| nanos);
-    let is_free = steps.iter().all(|step| cost(step) == 0);
-    let weight = |step: &Step<'_>| if is_free { step.attempt.took_ms.max(1) } else { cost(step) };
+    let is_free = is_free(steps);
+    let weight = |step: &Step<'_>| if is_free { step.attempt.took_ms.max(1) } else { known_cost(step) };
     let all = steps.iter().map(|step| u128::from(weight(step))).sum::<u128>().max(1);
     let room = WIDTH - 2 * MARGIN;
     let place = |before: u128| {
