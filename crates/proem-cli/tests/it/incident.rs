@@ -58,7 +58,7 @@ fn an_incident_is_gone_through_from_end_to_end() {
 fn a_run_is_drawn(fixture: &Fixture) {
     let listed = fixture.proem(&["runs", "list", "--outcome", "fell-back", "--json"]);
     let listed: Json = serde_json::from_str(listed.stdout()).unwrap();
-    let id = listed["runs"][0]["id"].as_str().unwrap();
+    let id = listed[0]["id"].as_str().unwrap();
     let draw = |file: &str| {
         let run = fixture.proem(&["runs", "show", id, "--svg", file]);
         assert_eq!(run.code(), 0, "{}", run.transcript());

@@ -156,7 +156,7 @@ fn a_picture_stands_in_a_user_section_of_its_own() {
         (media_prompt(system), "only in user messages"),
         (media_prompt(task), "trust_violation: media from outside"),
         (strict("", ", ladder: { image: [full, brief] }", "{{media url=image}}"), "which is a picture or file"),
-        (strict("", "", "words {{media url=image}}"), "media stands in a section of its own"),
+        (strict("", "", "words {{media url=image}}"), "media needs a section of its own"),
         (strict("", "", "{{media url=image}} words"), "needs a section of its own"),
         (strict("", "", "{{media url=(json image)}}"), "neither can be computed"),
         (strict("", "", "{{media url=image contentType=image}}"), "neither can be computed"),
