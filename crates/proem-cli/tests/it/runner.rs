@@ -499,7 +499,7 @@ fn no_order_reaches_a_runner() {
 }
 
 /// The flags that give a command's output another form.
-const FORMS: [&str; 17] = [
+const FORMS: [&str; 18] = [
     "--body",
     "--calibrate",
     "--config",
@@ -511,6 +511,7 @@ const FORMS: [&str; 17] = [
     "--json",
     "--jsonl",
     "--markdown",
+    "--preview",
     "--print",
     "--hook",
     "--report",
