@@ -90,9 +90,10 @@ fn open_reader(
     key: proem_guard::InstallationKey,
 ) -> Result<(Site, StoreCreator), Error> {
     let site = Site::read(path, zone, key)?;
-    let tables = site.connect()?.tables;
-    let origin = if site.is_empty() { StoreCreator::Own } else { origin::creator_of_store(&tables, &site.key)? };
-    tables.close()?;
+    let connection = site.connect()?;
+    let is_blank = connection.is_blank;
+    let origin = if is_blank { StoreCreator::Own } else { origin::creator_of_store(&connection.tables, &site.key)? };
+    connection.tables.close()?;
     Ok((site, origin))
 }
 

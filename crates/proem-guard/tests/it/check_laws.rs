@@ -149,6 +149,8 @@ proptest! {
             prop_assert!(passes(&around(value), role, value), "{} in {:?}", value, around(value));
             prop_assert!(!passes(&before, role, value), "{} in {:?}", value, before);
         }
+        // Numbers that can't be read, such as `14 14 14 – 14`, need a person wherever they are.
+        prop_assume!(passes(&around(""), TEXT, &format!("{after}: ; {before}")));
         for value in [&mail, &host, &url, &amount] {
             let text = format!("{after}: {value}; {before}");
             prop_assert!(passes(&around(value), TEXT, &text), "{}", value);

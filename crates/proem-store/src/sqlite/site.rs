@@ -37,6 +37,8 @@ pub(crate) struct Site {
 #[derive(Debug)]
 pub(crate) struct SiteConnection {
     pub(crate) tables: Tables,
+    /// Whether it is an empty store in memory, because there is no file or no table in it.
+    pub(crate) is_blank: bool,
     /// The form that the file had when it was connected to.
     form: i64,
 }
@@ -67,24 +69,20 @@ impl Site {
         Ok(Self { path, zone, key, sight, idle: Mutex::new(None) })
     }
 
-    /// Whether there is nothing.
-    pub(crate) const fn is_empty(&self) -> bool {
-        matches!(self.sight, Sight::Nothing)
-    }
-
     /// Reads over a connection that an earlier read left, else over a new one, which it leaves.
     ///
     /// One that a read failed on is left to nobody, nor one for which an older form is dressed up as the newest: the
     /// file may become the newest meanwhile.
     pub(crate) fn reading<T>(&self, read: impl FnOnce(&Tables) -> Result<T, Error>) -> Result<T, Error> {
         let kept = self.idle().as_mut().and_then(Vec::pop);
-        let SiteConnection { tables, form } = match kept {
-            Some(tables) => SiteConnection { tables, form: form::newest_form() },
+        let SiteConnection { tables, form, is_blank } = match kept {
+            Some(tables) => SiteConnection { tables, is_blank: false, form: form::newest_form() },
             None => self.connect()?,
         };
         let found = read(&tables)?;
         if let Some(idle) = self.idle().as_mut()
             && form == form::newest_form()
+            && !is_blank
         {
             idle.push(tables);
         }
@@ -121,11 +119,16 @@ impl Site {
 
     fn connect_as(&self, sight: Sight) -> Result<SiteConnection, Error> {
         let tables = set_up_connection(open_to_read(&self.path, sight), &self.path)?;
-        let form = match sight {
-            Sight::Nothing => form::make_tables(&tables, None).map(|()| form::newest_form())?,
-            Sight::Shared | Sight::Immutable => form::make_readable(&tables)?,
-        };
-        Ok(SiteConnection { tables, form })
+        if sight == Sight::Nothing {
+            form::make_tables(&tables, None)?;
+            return Ok(SiteConnection { tables, form: form::newest_form(), is_blank: true });
+        }
+        // Its maker is about to make the tables, or died before.
+        if form::stored_form(&tables)? == 0 && form::has_no_tables(&tables)? {
+            tables.close()?;
+            return self.connect_as(Sight::Nothing);
+        }
+        Ok(SiteConnection { form: form::make_readable(&tables)?, tables, is_blank: false })
     }
 }
 
@@ -181,16 +184,7 @@ fn sight(path: &Path) -> Result<Sight, Error> {
     let writable = path.parent().is_some_and(|folder| rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_ok());
     // If the log is missing and its folder is read-only, writers are impossible.
     let is_immutable = !writable && place::file_size(&place::path_beside_database(path, "-wal")) == 0;
-    let sight = if is_immutable { Sight::Immutable } else { Sight::Shared };
-    Ok(if is_unmade(path, sight) { Sight::Nothing } else { sight })
-}
-
-/// Whether a file has no tables yet: its maker is about to make them, or died before. Reading it again names every
-/// other trouble.
-fn is_unmade(path: &Path, sight: Sight) -> bool {
-    let tables = set_up_connection(open_to_read(path, sight), path);
-    let is_blank = |tables: &Tables| Ok(form::stored_form(tables)? == 0 && form::has_no_tables(tables)?);
-    tables.and_then(|tables| is_blank(&tables)).unwrap_or(false)
+    Ok(if is_immutable { Sight::Immutable } else { Sight::Shared })
 }
 
 /// The address of a file that doesn't change (<https://www.sqlite.org/uri.html>). Every byte that could have a meaning
@@ -230,10 +224,10 @@ mod tests {
         place::make_file(&path).unwrap();
         let tables = writing(&path, There::Empty).unwrap();
         assert!(place::look_at_place(&path).unwrap() == There::File, "its log is made with its first page");
-        assert!(Site::read(path.clone(), TimeZone::UTC, key()).unwrap().is_empty());
-        tables.script("CREATE TABLE other (a)").unwrap();
         let site = Site::read(path.clone(), TimeZone::UTC, key()).unwrap();
-        assert!(!site.is_empty() && site.connect().is_err(), "tables of another program");
+        assert!(site.connect().unwrap().is_blank);
+        tables.script("CREATE TABLE other (a)").unwrap();
+        assert!(site.connect().is_err(), "tables of another program");
     }
 
     #[test]
