@@ -186,7 +186,7 @@ fn ids_are_given_in_sequence() {
         assert_eq!(project.refusal(RAID, &[named(text)]), [expected]);
     }
     let elsewhere = project.refusal(DELIVERY, &[project.raid(K::Risk, "A risk")]);
-    assert_eq!(elsewhere, ["operation 1: this stands in the raid_log; change that one"]);
+    assert_eq!(elsewhere, ["operation 1: this belongs to the raid_log; change that one"]);
 }
 
 #[test]
