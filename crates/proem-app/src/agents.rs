@@ -189,7 +189,7 @@ pub trait AgentRun: Any + fmt::Debug + Send + Sync {
     }
 }
 
-/// What the performer of a run's effects is made of.
+/// The parts of the performer of a run's effects.
 #[derive(Debug, Clone, Copy)]
 pub struct WorldParts<'w> {
     /// Calls models.
@@ -284,7 +284,7 @@ pub struct EndedRun {
     pub end: AgentEnd,
     /// The wire traffic of each call in this process.
     pub traces: Vec<CallTrace>,
-    /// What its tools asked models.
+    /// The questions of its tools to models.
     pub asked: AskedModels,
     /// The attempts of earlier processes in it.
     pub earlier: EarlierAttempts,

@@ -211,7 +211,7 @@ pub enum NoteKind {
     Catalogue,
     /// Parts of a prompt that are missing, cut or assumed.
     Prompt,
-    /// What git lists of a folder.
+    /// The output of git for a folder.
     Git,
     /// A cycle of triage.
     Triage,

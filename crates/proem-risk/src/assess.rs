@@ -77,7 +77,7 @@ pub struct Assessment {
     /// How many more of them there are.
     #[serde(default, skip_serializing_if = "is_zero_count")]
     pub more_partners: u32,
-    /// What is specific of the change, and what that has been worth.
+    /// The findings about the change, and their worth.
     #[serde(default, skip_serializing_if = "Found::is_empty")]
     pub found: Found,
     /// Whether the rules want an investigation, and why not if they don't.

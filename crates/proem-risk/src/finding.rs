@@ -37,10 +37,10 @@ const NAMED: usize = 3;
 /// Digits of a commit's id in a sentence.
 const DIGITS: usize = 12;
 
-/// What findings are made from, beside the facts of the metrics.
+/// The facts for findings, beside those of the metrics.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FindingFacts<'f> {
-    /// What the past teaches. `None` if its lines can't be read.
+    /// The lessons of the past. `None` if its lines can't be read.
     pub lessons: Option<&'f Lessons>,
     /// Files whatever the commit.
     pub known: Option<&'f KnownFiles>,
@@ -74,16 +74,16 @@ pub struct Finding {
     pub days: Option<u32>,
     /// It in a sentence.
     pub evidence: Sentence,
-    /// What to do about it, with the reason.
+    /// The advice about it, with the reason.
     pub advice: Option<Advice>,
-    /// What such findings have been worth.
+    /// The worth of such findings.
     pub worth: SignalRow,
 }
 
-/// What to do about a finding.
+/// An advice about a finding.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Advice {
-    /// What, and why.
+    /// The advice, and its reason.
     pub sentence: Sentence,
     /// The command that shows it. Absent where a shell would read a name in it as anything else.
     pub command: Option<String>,
@@ -98,7 +98,7 @@ pub struct Found {
     pub earned: Vec<SignalRow>,
     /// The worth of the score here. `None` with too little of the past.
     pub worth: Option<Worth>,
-    /// What all of the change is, if that is LOW whatever its size.
+    /// The kinds of files that make up the whole change, if that is LOW whatever its size.
     pub quiet: Vec<QuietPart>,
 }
 

@@ -116,12 +116,12 @@ pub enum LevelReason {
     },
     /// It deletes or renames a file that others import.
     BreaksImporters {
-        /// Which of the change's files.
+        /// The file's place in the change.
         file: u32,
     },
     /// Nothing in it runs differently.
     Quiet {
-        /// What it consists of.
+        /// The kinds of files in it.
         parts: Vec<QuietPart>,
     },
     /// Only files changed that don't run, such as documentation and lock files.

@@ -66,7 +66,7 @@ pub struct AssessmentFacts<'f> {
     pub rules: LevelRules,
     /// How far co-change and ownership look back, in days: [`WINDOW_DAYS`] unless somebody wants another.
     pub window_days: u32,
-    /// What findings are made from beside.
+    /// The facts for findings.
     pub finding: FindingFacts<'f>,
 }
 

@@ -1,4 +1,4 @@
-//! Which signals have earned it: how often past changes with each needed a fix.
+//! Finds the signals that have earned it: how often past changes with each needed a fix.
 //!
 //! [`Lessons::learn`] walks once through the newest past commits, oldest first, and remembers who wrote each telling
 //! line. A commit **needed a fix** if a later fix or revert takes away lines that it wrote. The newest fifth is too
@@ -6,7 +6,7 @@
 //! change's findings ([`crate::finding`]), from what preceded that commit.
 //!
 //! A signal **has earned it** if the share of its commits that needed a fix is at least [`WORTHY`] times the base rate,
-//! and that share's 95 % interval is above the base rate. Where fewer than [`ENOUGH`] commits had it here, the clones
+//! and that share's 95 % interval is above the base rate. If fewer than [`ENOUGH`] commits had it here, the clones
 //! decide from which the shipped figures were measured.
 
 mod memory;
@@ -60,7 +60,7 @@ pub enum SignalName {
     ErrorPath,
     /// Locks, threads or atomics change.
     Concurrency,
-    /// Who may do what changes.
+    /// Rights to do something change.
     Permissions,
     /// Stored data or its schema changes.
     StoredData,
@@ -120,7 +120,7 @@ impl SignalName {
         }
     }
 
-    /// What it means, in our words.
+    /// Its meaning, in our words.
     #[must_use]
     pub const fn in_words(self) -> &'static str {
         match self {
@@ -184,7 +184,7 @@ impl PatchedCommit {
     }
 }
 
-/// What is known of files whatever the commit.
+/// The facts about files that hold for every commit.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct KnownFiles {
     /// Their roles.
@@ -193,10 +193,10 @@ pub struct KnownFiles {
     pub coupled: BTreeSet<FileId>,
 }
 
-/// What the past teaches about a change.
+/// The lessons of the past about a change.
 #[derive(Debug, Clone, Default)]
 pub struct Lessons {
-    /// Who wrote which line.
+    /// The author of each line.
     pub memory: LineMemory,
     /// The worth of signals.
     pub table: SignalTable,

@@ -248,7 +248,7 @@ fn changed_file(
     ChangedFile { path, before: from, status, kind, class, lines, lines_before, lines_after }
 }
 
-/// What the changed lines tell.
+/// The facts in the changed lines.
 #[derive(Default)]
 struct ChangedText {
     /// The names in them.

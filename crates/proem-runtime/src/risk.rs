@@ -203,7 +203,7 @@ impl ChangeView<'_> {
         })
     }
 
-    /// What each signal has been worth in the past of the change, and the base rate.
+    /// The worth of each signal in the past of the change, and the base rate.
     #[must_use]
     pub fn signals(&self) -> (Base, Vec<SignalRow>) {
         let table = &self.lessons.table;

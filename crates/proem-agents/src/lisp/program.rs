@@ -47,11 +47,11 @@ pub struct ProgramTerms {
     pub records: CallRecords,
     /// The hash of the definitions.
     pub policy: PolicyHash,
-    /// What it shares with other agents.
+    /// The budgets that it shares with other agents.
     pub shared: SharedTurns,
 }
 
-/// What is left of the budgets that an agent shares with the agents that call it and that it calls.
+/// The rest of the budgets that an agent shares with the agents that call it and that it calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SharedTurns {
     /// The turns that are left.
@@ -123,7 +123,7 @@ pub struct ProgramOutcome {
     pub questions: u32,
 }
 
-/// What one program of an agent's run goes on from.
+/// The values that one program of an agent's run goes on from.
 #[derive(Debug, Clone)]
 pub struct TurnStart {
     /// Its input, memory and history, with their labels.

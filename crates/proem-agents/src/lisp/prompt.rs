@@ -173,7 +173,7 @@ fn reference_versions(limits: PromptLimits) -> LabelTree {
 /// Makes the requests of a run.
 #[derive(Debug, Clone)]
 pub struct MissionPrompt<'p> {
-    /// What the run shows.
+    /// The parts that the run shows.
     pub chosen: &'p ChosenPrompt,
     /// Its prompt file.
     pub prompt: &'p Prompt,

@@ -1,8 +1,8 @@
 //! The turns of a program agent as a run: ask, take the one program, check it, run it, say what came of it.
 //!
-//! Invariants: a program's calls take the way of any program's, with the same gate, permits and questions. All that
-//! the model was shown of data labels what its next programs do, what they return and what is kept (`shown`); by
-//! default that is declared types only. A failed program keeps nothing. What could not be sent to the model costs no
+//! Invariants: a program's calls take the way of any program's, with the same gate, permits and questions. All that the
+//! model was shown of data labels what its next programs do, what they return and what is kept (`shown`); by default
+//! that is declared types only. A failed program keeps nothing. A request that could not be sent to the model costs no
 //! turn. The deadline and a person's giving up come as events, so a replay sees them at the same place.
 
 mod block;
@@ -43,7 +43,7 @@ pub trait TurnPrompt: core::fmt::Debug + Send + Sync {
     fn request(&self, turns: &[TurnText]) -> Result<PreparedRequest, Error>;
 
     /// The label of all data that the first request shows.
-    fn shown(&self) -> Label;
+    fn shown_label(&self) -> Label;
 }
 
 impl TurnPrompt for MissionPrompt<'_> {
@@ -51,7 +51,7 @@ impl TurnPrompt for MissionPrompt<'_> {
         MissionPrompt::request(self, turns)
     }
 
-    fn shown(&self) -> Label {
+    fn shown_label(&self) -> Label {
         self.chosen.label().clone()
     }
 }
@@ -79,7 +79,7 @@ pub struct MissionTerms<'t> {
     pub installation: &'t InstallationKey,
     /// Counts what is added to requests.
     pub counter: &'t dyn TokenCounter,
-    /// What it shares with other agents.
+    /// The budgets that it shares with other agents.
     pub shared: SharedTurns,
 }
 

@@ -51,11 +51,11 @@ pub struct RiskReport {
     pub model_confidence: Option<f64>,
     /// How the assessment came about.
     pub mode: AssessmentMode,
-    /// What is specific and true of this change, the most telling first.
+    /// Everything specific and true of this change, the most telling first.
     pub findings: Vec<FindingOut>,
     /// Its place among the repository's latest changes, in a sentence with what that has been worth. Null without one.
     pub rank: Option<String>,
-    /// What the score has been worth in this repository. Null with too little of the past.
+    /// The worth of the score in this repository. Null with too little of the past.
     pub worth: Option<WorthOut>,
     /// The signals that it has and that earned it: past changes with each needed a fix more often than usual.
     pub earned: Vec<SignalOut>,

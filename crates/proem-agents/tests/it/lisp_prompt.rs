@@ -1,5 +1,4 @@
-//! What the program agent's model reads: seven sections, what of data is shown, and turns that change nothing before
-//! them.
+//! The prompt of the program agent: seven sections, the shown part of data, and turns that change nothing before them.
 #![expect(clippy::unwrap_used, reason = "helpers may stop the test; clippy's exceptions cover test functions only")]
 
 use std::sync::LazyLock;
@@ -56,7 +55,7 @@ fn value(json: &str) -> Value {
     read_json(json, &mut Meter::new(Limits::default())).unwrap()
 }
 
-fn chosen(agent: &AgentDefinition, context: &Value, shown: &[&str]) -> ChosenPrompt {
+fn choose_prompt(agent: &AgentDefinition, context: &Value, shown: &[&str]) -> ChosenPrompt {
     let shows = shown.iter().map(|source| (*source).to_owned()).collect();
     let agent = &AgentDefinition { shows, ..agent.clone() };
     choose(&PromptFacts { agent, context, screening: screening() }).unwrap()
@@ -106,7 +105,7 @@ const EXAMPLE_INPUT: &str = r#"{
 }"#;
 
 fn example() -> Assembly {
-    assembled(&chosen(&agent(EXAMPLE), &value(EXAMPLE_INPUT), &[]), &[])
+    assembled(&choose_prompt(&agent(EXAMPLE), &value(EXAMPLE_INPUT), &[]), &[])
 }
 
 /// The example as a single expression.
@@ -114,7 +113,7 @@ fn single_example() -> Assembly {
     let mut agent = agent(EXAMPLE);
     agent.tools.clear();
     agent.turns.max_turns = 1;
-    assembled(&chosen(&agent, &value(EXAMPLE_INPUT), &[]), &[])
+    assembled(&choose_prompt(&agent, &value(EXAMPLE_INPUT), &[]), &[])
 }
 
 #[derive(serde::Deserialize)]
@@ -186,7 +185,7 @@ fn turn(number: usize) -> TurnText {
 
 #[test]
 fn a_request_has_seven_sections_and_the_mission_last() {
-    let prompt = chosen(&agent(ORDERS), &value(INPUT), &[]);
+    let prompt = choose_prompt(&agent(ORDERS), &value(INPUT), &[]);
     let assembly = assembled(&prompt, &[]);
     let names: Vec<&str> = assembly.sections.iter().map(|section| section.name.as_str()).collect();
     assert_eq!(names, ["role", "rules", "format", "reference", "tools", "inventory", "mission"]);
@@ -196,11 +195,11 @@ fn a_request_has_seven_sections_and_the_mission_last() {
 #[test]
 fn data_from_outside_shows_its_type_only_unless_its_source_is_named() {
     let (agent, input) = (agent(ORDERS), value(INPUT));
-    let prompt = chosen(&agent, &input, &[]);
+    let prompt = choose_prompt(&agent, &input, &[]);
     assert!(prompt.label().is_trusted());
     let all = assembled(&prompt, &[]).text();
     assert!(!all.contains("Monday") && !all.contains(":note \"a\"") && !all.contains("4 items"), "{all}");
-    let prompt = chosen(&agent, &input, &["ctx/orders", "ctx/day"]);
+    let prompt = choose_prompt(&agent, &input, &["ctx/orders", "ctx/day"]);
     let assembly = assembled(&prompt, &[]);
     assert!(section(&assembly, "samples").contains("{:id 3, :note \"c\"}, ...] (4 items)"), "{assembly:?}");
     assert!(section(&assembly, "values").contains("Monday"));
@@ -216,14 +215,14 @@ fn data_from_outside_shows_its_type_only_unless_its_source_is_named() {
 #[test]
 fn a_secret_is_nowhere_in_a_request() {
     let (agent, input) = (agent(&ORDERS.replace("on {{day}}", "with {{_key}}, {{user._token}}")), value(INPUT));
-    let all = assembled(&chosen(&agent, &input, &["ctx/_key", "ctx/orders", "ctx/day"]), &[]).text();
+    let all = assembled(&choose_prompt(&agent, &input, &["ctx/_key", "ctx/orders", "ctx/day"]), &[]).text();
     assert!(!all.contains("t-1") && !all.contains("k-1"), "{all}");
     assert!(all.contains("with [Hidden], [Hidden]."), "{all}");
 }
 
 #[test]
 fn no_turn_changes_a_byte_before_it() {
-    let prompt = chosen(&agent(ORDERS), &value(INPUT), &["ctx/orders"]);
+    let prompt = choose_prompt(&agent(ORDERS), &value(INPUT), &["ctx/orders"]);
     let turns: Vec<TurnText> = (1..=20).map(turn).collect();
     let until_mission = |turns: &[TurnText]| {
         let assembly = assembled(&prompt, turns);
@@ -245,7 +244,7 @@ fn no_turn_changes_a_byte_before_it() {
 
 #[test]
 fn text_of_turns_is_contained_and_words_of_ours_are_not() {
-    let assembly = assembled(&chosen(&agent(ORDERS), &value(INPUT), &[]), &[turn(1)]);
+    let assembly = assembled(&choose_prompt(&agent(ORDERS), &value(INPUT), &[]), &[turn(1)]);
     let roles: Vec<Role> = assembly.sections.iter().map(|section| section.role).collect();
     assert_eq!(roles.iter().filter(|role| **role == Role::Model).count(), 1);
     let turns: String =
@@ -267,8 +266,8 @@ fn large_example() -> AgentDefinition {
     agent(&text)
 }
 
-/// What is left of the parts that shrink: the reference, tools with descriptions, tools with signatures, items shown.
-fn left(assembly: &Assembly) -> (bool, usize, usize, bool) {
+/// The rest of the parts that shrink: the reference, tools with descriptions, tools with signatures, items shown.
+fn remaining_parts(assembly: &Assembly) -> (bool, usize, usize, bool) {
     let tools = section(assembly, "tools");
     let has_reference = section(assembly, "reference").contains("Quick Reference");
     let whole_sample = section(assembly, "inventory").contains("Re: Urgent");
@@ -277,13 +276,13 @@ fn left(assembly: &Assembly) -> (bool, usize, usize, bool) {
 
 #[test]
 fn the_reference_shrinks_first_then_tools_then_samples_and_never_the_mission() {
-    let prompt = chosen(&large_example(), &value(EXAMPLE_INPUT), &[]);
+    let prompt = choose_prompt(&large_example(), &value(EXAMPLE_INPUT), &[]);
     let at = |tokens| within(&prompt, &[], Some(tokens)).unwrap();
-    assert_eq!(left(&at(20_000)), (true, 40, 40, true));
+    assert_eq!(remaining_parts(&at(20_000)), (true, 40, 40, true));
     let (mut before, mut seen) = ((true, 40, 40, true), Vec::new());
     for tokens in (900..6_600).rev().step_by(150) {
         let Ok(assembly) = within(&prompt, &[], Some(tokens)) else { break };
-        let now = left(&assembly);
+        let now = remaining_parts(&assembly);
         assert!(now.1 == 40 || !now.0, "a tool lost its description while the reference stood: {now:?}");
         assert!(now.3 || now.2 == 0, "a sample shrank while a tool was shown: {now:?}");
         assert!(now <= before, "{now:?} after {before:?}");
@@ -303,7 +302,7 @@ fn the_reference_shrinks_first_then_tools_then_samples_and_never_the_mission() {
 
 #[test]
 fn tools_that_the_mission_names_are_the_last_to_shrink() {
-    let prompt = chosen(&large_example(), &value(EXAMPLE_INPUT), &[]);
+    let prompt = choose_prompt(&large_example(), &value(EXAMPLE_INPUT), &[]);
     let tools = section(&within(&prompt, &[], Some(2_600)).unwrap(), "tools");
     assert!(tools.matches("water level").count() < 20, "{tools}");
     assert!(tools.contains("Fetch a user by id.") && tools.contains("Search for items"), "{tools}");
@@ -311,7 +310,7 @@ fn tools_that_the_mission_names_are_the_last_to_shrink() {
 
 #[test]
 fn under_a_budget_no_turn_changes_what_was_chosen() {
-    let prompt = chosen(&large_example(), &value(EXAMPLE_INPUT), &[]);
+    let prompt = choose_prompt(&large_example(), &value(EXAMPLE_INPUT), &[]);
     let turns: Vec<TurnText> = (1..=6).map(turn).collect();
     let prefix = |turns: &[TurnText]| {
         let assembly = within(&prompt, turns, Some(4_000)).unwrap();
@@ -330,12 +329,12 @@ fn under_a_budget_no_turn_changes_what_was_chosen() {
 fn the_full_reference_is_asked_for_and_is_the_first_to_go() {
     let mut agent = agent(EXAMPLE);
     agent.prompt.full_reference = true;
-    let prompt = chosen(&agent, &value(EXAMPLE_INPUT), &[]);
+    let prompt = choose_prompt(&agent, &value(EXAMPLE_INPUT), &[]);
     let reference = |tokens| section(&within(&prompt, &[], tokens).unwrap(), "reference");
     assert!(reference(None).contains("## Forms and functions"));
     let lean = reference(Some(8_000));
     assert!(!lean.contains("## Forms and functions") && lean.contains("## Common Patterns"), "{lean}");
     agent.prompt.omit_reference = true;
-    let prompt = chosen(&agent, &value(EXAMPLE_INPUT), &[]);
+    let prompt = choose_prompt(&agent, &value(EXAMPLE_INPUT), &[]);
     assert_eq!(section(&assembled(&prompt, &[]), "reference"), "");
 }

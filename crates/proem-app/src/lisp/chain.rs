@@ -73,7 +73,7 @@ fn may_fit(found: &str, wanted: &str) -> bool {
     !are_plain || found == wanted || is_number(found) && is_number(wanted) || is_word(found) && is_word(wanted)
 }
 
-/// What the next agent begins with: the fields of a result that are its inputs, with their labels.
+/// The first input of the next agent: the fields of a result that are its inputs, with their labels.
 ///
 /// # Errors
 ///

@@ -2,7 +2,7 @@
 //!
 //! Invariants: the id of such a run follows from the call that started it, so that a caller which goes on after a crash
 //! goes on with it and starts no second one. Its inputs have the labels of the arguments, and only what the user wrote
-//! counts as the user's. A person is asked through the first caller. What it costs is booked to its callers, too.
+//! counts as the user's. A person is asked through the first caller. Its cost is booked to its callers, too.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

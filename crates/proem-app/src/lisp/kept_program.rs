@@ -198,7 +198,7 @@ fn program_literals(source: &str) -> BTreeSet<String> {
     literals
 }
 
-/// Where a text ends that begins here.
+/// The end of a text that begins here.
 fn text_end(rest: &str) -> usize {
     let mut is_escaped = false;
     let end = rest.char_indices().skip(1).find(|(_, c)| {
@@ -209,7 +209,7 @@ fn text_end(rest: &str) -> usize {
     end.map_or(rest.len(), |(at, _)| at.saturating_add(1))
 }
 
-/// Where a word ends of which `from` bytes are known.
+/// The end of a word whose first `from` bytes are known.
 fn word_end(rest: &str, from: usize) -> usize {
     let ends = |c: char| c.is_whitespace() || "()[]{},\";".contains(c);
     rest.get(from..).and_then(|more| more.find(ends)).map_or(rest.len(), |at| from.saturating_add(at))

@@ -1,7 +1,8 @@
 //! Missions of program agents, as one agent among the others: started, gone on with and replayed like any run.
 //!
 //! Invariants: a mission goes on only under the definitions that it began with, which this user trusts today. All that
-//! makes its requests is in its record. What its tools ask and do is booked and recorded with its own calls.
+//! makes its requests is in its record. The questions and calls of its tools are booked and recorded with its own
+//! calls.
 
 mod agent;
 mod inputs;
@@ -70,7 +71,7 @@ pub struct MissionOptions {
     pub most: Option<NanoDollars>,
     /// The most units of fuel of each program.
     pub fuel: Option<u64>,
-    /// What it shares with the agents that call it.
+    /// The budgets that it shares with the agents that call it.
     pub shared: Option<SharedTurns>,
     /// The labels of the inputs that another agent passed.
     pub passed: PassedInputs,
@@ -103,7 +104,7 @@ struct MissionSettings {
     limits: LispFile,
     /// The turns that it may take.
     turns: TurnLimits,
-    /// What it may use of the turns that it shares.
+    /// The turns that it may use of those that it shares.
     shared: SharedTurns,
     /// The labels of the inputs that another agent passed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -131,7 +132,7 @@ pub struct Mission {
     records: CallRecords,
     policy: PolicyHash,
     shared: SharedTurns,
-    /// What its calls are made with. `None` of a run that was read back and is not gone on with.
+    /// The means of its calls. `None` of a run that was read back and is not gone on with.
     bench: Option<Bench>,
     inputs: OrderedJson,
     settings: Json,
@@ -143,7 +144,7 @@ pub struct Mission {
     call: Option<(RunId, RunCaller)>,
 }
 
-/// What the calls of a mission's tools are made with.
+/// The means of the calls of a mission's tools.
 #[derive(Debug)]
 struct Bench {
     tools: ToolSet,
@@ -373,7 +374,7 @@ fn passed_labels(passed: &PassedInputs) -> BTreeMap<String, Label> {
     passed.iter().map(|(name, label)| (name.clone(), label.to_label())).collect()
 }
 
-/// What a mission is made of, be it new or read back.
+/// The parts of a mission, be it new or read back.
 struct MadeMission {
     access: ModelAccess,
     asked: ContractedPrompt,

@@ -300,7 +300,7 @@ impl ProgramJob {
     }
 }
 
-/// What the guard did to texts that models were asked with.
+/// Notes on the guard's changes to texts that models were asked with.
 fn guard_notes(noted: Vec<String>) -> impl Iterator<Item = Note> {
     noted.into_iter().map(|words| Note::new(NoteKind::Guard, format!("guard: {words}")))
 }

@@ -144,7 +144,7 @@ impl AssessedRepository {
         self.change(index).map(|(change, _)| self.assessor.look(change).map_err(Error::from))
     }
 
-    /// What each signal has been worth in the past of the newest change, and how many past changes needed a fix. `None`
+    /// The worth of each signal in the past of the newest change, and how many past changes needed a fix. `None`
     /// without a change.
     ///
     /// # Errors

@@ -4,7 +4,7 @@
 //! path from the folder that holds the entries. So it moves with the text, and ends with the first changed word.
 //!
 //! Invariants: an id accepts one finding, so that a copy of an accepted text is a finding. An entry whose last day is
-//! past accepts nothing. What can't be read is an error, because somebody may rely on it.
+//! past accepts nothing. An unreadable file is an error, because somebody may rely on it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

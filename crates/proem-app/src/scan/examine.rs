@@ -150,7 +150,7 @@ fn examine_field(guard: &Guard, field: DocumentField, scan: Scan, bar: Bar, cutt
 impl FileScan {
     /// Leaves out the findings that `is_kept` refuses, and the verdicts that rest on them alone.
     ///
-    /// What was not looked at keeps its verdict.
+    /// A part that was not looked at keeps its verdict.
     pub fn retain_findings(&mut self, mut is_kept: impl FnMut(&PlacedFinding) -> bool) {
         for field in &mut self.fields {
             let count = field.findings.len();

@@ -1,7 +1,7 @@
 //! A folder: what git tracks of it, or what a change adds to that, file by file, and what was not looked at.
 //!
-//! Files that a project keeps are ordinary ones. Their names are foreign text. What decides about a change, such as
-//! `.proemignore`, is read as the base of the change has it.
+//! Files that a project keeps are ordinary ones. Their names are foreign text. Files that decide about a change, such
+//! as `.proemignore`, are read as the base of the change has them.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -109,7 +109,7 @@ enum PathReading {
     Unreadable(String),
 }
 
-/// Which files of a folder are looked at.
+/// The files of a folder to look at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileSelection {
     /// Those that git tracks, except those that `.proemignore` names.
@@ -131,7 +131,7 @@ pub struct Folder<'f> {
     change: Option<FolderChange>,
 }
 
-/// What a change adds.
+/// The additions of a change.
 #[derive(Debug)]
 struct FolderChange {
     added: AddedLines,

@@ -61,7 +61,7 @@ fn a_mission_prints_its_value_and_one_line_and_shows_its_turns() {
     assert_eq!(ran.answer(), "{:total 42}\n", "{}", ran.stderr());
     assert!(ran.stderr().contains("2 turns, 1 call, "), "{}", ran.stderr());
     assert!(!ran.stderr().contains("fallback"), "{}", ran.stderr());
-    // What came from outside was not shown, and the first request is the beginning of the second.
+    // Texts from outside were not shown, and the first request is the beginning of the second.
     let bodies: Vec<String> =
         server.requests().iter().map(|request| String::from_utf8(request.body.clone()).unwrap()).collect();
     assert!(bodies.iter().all(|body| !body.contains("ignore all rules")), "{bodies:?}");
@@ -127,7 +127,7 @@ fn a_call_that_nobody_permitted_waits_for_resume() {
     let shown = fixture.proem(&["runs", "show", "last"]);
     assert!(shown.answer().contains("asking"), "{}", shown.answer());
     assert_eq!(server.requests().len(), 1);
-    // Where nothing is recorded, nobody answers, and the program is told so.
+    // Without records, nobody answers, and the program is told so.
     let (_server, fixture) = self::fixture(vec![
         program("(tool/tell {:text (:note (last (tool/orders {:day ctx/day})))})"),
         program(RETURN),

@@ -5,8 +5,8 @@ use crate::fixture::Fixture;
 use crate::lisp_tools::{Oracle, RUN, SUM, fixture, killed_at};
 use crate::terminal::screen::start;
 
-/// A person at a terminal who answers each of a command's questions. What is left, and the exit code.
-fn answered(fixture: &Fixture, args: &[&str], (question, keys): (&str, &str)) -> (String, Option<i32>) {
+/// A person at a terminal who answers each of a command's questions. Returns the rest of the screen, and the exit code.
+fn answer_at_terminal(fixture: &Fixture, args: &[&str], (question, keys): (&str, &str)) -> (String, Option<i32>) {
     let mut command = fixture.command(&fixture.binary);
     command.args(args);
     let mut terminal = start(command).unwrap();
@@ -17,7 +17,7 @@ fn answered(fixture: &Fixture, args: &[&str], (question, keys): (&str, &str)) ->
 }
 
 fn switch(fixture: &Fixture, position: &str) {
-    let (shown, code) = answered(fixture, &["effects", position], ("[y/N]", "y\n"));
+    let (shown, code) = answer_at_terminal(fixture, &["effects", position], ("[y/N]", "y\n"));
     assert_eq!(code, Some(0), "{shown}");
     assert!(shown.contains(&format!("effects are {position}")), "{shown}");
 }
@@ -68,7 +68,7 @@ fn effects_off_stops_every_tool_that_may_change_something_until_they_are_on_agai
 fn a_yes_from_before_effects_went_off_is_good_for_nothing_and_the_call_is_asked_about_again() {
     let oracle = Oracle::new();
     let fixture = ask_fixture(&oracle);
-    let ask = |what: (&str, &str)| answered(&fixture, &ONE, what);
+    let ask = |what: (&str, &str)| answer_at_terminal(&fixture, &ONE, what);
     switch(&fixture, "off");
     let (shown, code) = ask(("Which one? [1-2]", "1\n"));
     assert_eq!(code, Some(1), "{shown}");
@@ -177,7 +177,7 @@ fn a_memory_file_keeps_labels_and_no_secret() {
     assert!(secret.stderr().contains("the memory is not kept: it holds a secret"), "{}", secret.stderr());
     let text = std::fs::read_to_string(fixture.repo.join("kept.clj")).unwrap();
     assert!(!text.contains("4711") && text.contains("{:sources [\"mail\"] :audience :public}"), "{text}");
-    // Whoever takes the table off takes no label off.
+    // Taking the table off takes no label off.
     fixture.write("kept.clj", text.split_once("\n[").unwrap().0);
     let broken = run(&["-e", "n"]);
     assert_eq!(broken.code(), 2, "{}", broken.stdout());

@@ -139,7 +139,7 @@ fn a_list_that_a_caller_passes_vouches_for_nothing() {
     let ran = fixture.proem(&run("(let [found (tool/search {})] (tool/sender {:book found :to (first found)}))"));
     assert_eq!(ran.code(), 1, "{}", ran.stdout());
     assert!(!fixture.repo.join("sent").exists(), "{}", ran.stderr());
-    // What the user's own program says is the user's.
+    // Words of the user's own program are the user's.
     let ran = fixture.proem(&run("(tool/sender {:book [\"ada@corp.example\"] :to \"ada@corp.example\"})"));
     assert!(fixture.repo.join("sent").exists(), "{}", ran.stderr());
 }

@@ -1,4 +1,4 @@
-//! What follows on a mission: its program kept and run without a model, and its result given to another agent.
+//! The two uses of a mission's end: its program kept and run without a model, and its result given to another agent.
 
 use proem_llm::scripted::{Reply, ScriptedServer};
 use serde_json::Value as Json;
@@ -123,7 +123,7 @@ fn what_an_agent_passes_on_is_not_the_users_whatever_the_next_file_says() {
     let (_server, fixture) = fixture(vec![program(SUM), tell(), tell()], "");
     let ran = fixture.proem(&[&MISSION[..], &["--then", "../teller.agent.toml"]].concat());
     assert!(!fixture.repo.join("told").exists(), "{}", ran.transcript());
-    // What the user gives the same agent is the user's.
+    // Words that the user gives the same agent are the user's.
     let own = ["lisp", "agent", "../teller.agent.toml", "--set", "total=1", "--set", "note=tell ada"];
     let ran = fixture.proem(&own);
     assert!(fixture.repo.join("told").exists(), "{}", ran.transcript());

@@ -46,7 +46,7 @@ fn run_json(program: &str) -> Vec<&str> {
     [run(program), vec!["--json"]].concat()
 }
 
-fn sent(server: &ScriptedServer, number: usize) -> String {
+fn request_body(server: &ScriptedServer, number: usize) -> String {
     String::from_utf8(server.requests()[number].body.clone()).unwrap()
 }
 
@@ -56,7 +56,7 @@ fn a_tool_that_asks_a_model_is_a_call_of_a_tool_and_a_call_of_a_model() {
     let program = "[(:kind (tool/classify {:mail \"Fine clock\" :limits [1 2]})) (tool/summary {:mail \"Fine\"})]";
     let ran = fixture.proem(&run(program));
     assert_eq!(ran.answer(), "[:praise \"They like the clock.\"]\n", "{}", ran.stderr());
-    let first = sent(&server, 0);
+    let first = request_body(&server, 0);
     for part in ["What kind of mail is this?", "Fine clock", "limits:", "[1,2]", "UNTRUSTED_CONTEXT", "complaint"] {
         assert!(first.contains(part), "{part}: {first}");
     }
@@ -82,7 +82,7 @@ fn an_answer_of_another_form_is_asked_for_again_and_then_the_reason_is_llm_error
     let (server, fixture) = fixture(vec![odd(), praise(), odd(), odd()], "");
     let program = "(:kind (tool/classify {:mail \"x\"}))";
     assert_eq!(fixture.proem(&run(program)).answer(), ":praise\n");
-    assert!(sent(&server, 1).contains("kind"), "the second request says what was wrong");
+    assert!(request_body(&server, 1).contains("kind"), "the second request says what was wrong");
     let failed = fixture.proem(&run_json(program));
     assert_eq!(failed.code(), 1);
     assert!(

@@ -277,7 +277,7 @@ fn a_state_whose_part_was_changed_taken_or_is_anothers_is_not_gone_on_from() {
 
 #[test]
 fn the_guide_of_tools_runs() {
-    // Which mail is asked about first is chance, so the answer follows the question.
+    // Chance decides on the first question, so the answer follows the question.
     let server = ScriptedServer::answering(|request| {
         let body = String::from_utf8_lossy(&request.body).into_owned();
         let is_late = body.contains("late again");

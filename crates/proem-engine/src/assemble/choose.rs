@@ -65,7 +65,7 @@ struct Part<'p> {
     unit: Option<FitUnit>,
 }
 
-/// Where a section's units count.
+/// The place in which a section's units count.
 #[derive(Debug, Clone, Copy)]
 struct UnitPlace {
     layer: Layer,

@@ -124,12 +124,12 @@ pub struct ToolUse {
     /// Why it isn't made, if that was decided before: it passes the gate all the same, which refuses and records it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusal: Option<String>,
-    /// What an agent may use that answers it.
+    /// The budgets of an agent that answers it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant: Option<AgentGrant>,
 }
 
-/// What an agent may use that is called by another.
+/// The budgets of an agent that another one calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentGrant {
     /// The turns that are left of those that all of them share.
@@ -173,7 +173,7 @@ pub enum ToolOutcome {
     },
     /// An agent answered it, or did not.
     OfAgent {
-        /// What came of it.
+        /// The outcome of the call.
         outcome: Box<Self>,
         /// The turns that it and the agents that it called took.
         turns: u32,
@@ -190,7 +190,7 @@ pub enum ToolOutcome {
 }
 
 impl ToolOutcome {
-    /// What came of the call, whoever answered it.
+    /// The outcome of the call, whoever answered it.
     #[must_use]
     pub fn own(&self) -> &Self {
         match self {

@@ -200,7 +200,7 @@ impl Gathering {
         let reasons = self.findings.iter().filter(|found| is_reason(found.kind, found.rule));
         let phrases: Vec<(Span, FindingKind, Severity)> = reasons.map(|f| (f.span, f.kind, f.severity)).collect();
         for finding in &mut self.findings {
-            // What nobody sees without decoding it needs no second reason.
+            // Text that nobody sees without decoding it needs no second reason.
             let is_chance = is_mark(finding.kind) || finding.rule == "payload/blob";
             let is_disguised = finding.hidden && !self.page_hidden.contains(&finding.span) && !is_chance;
             if !needs_backing(finding) || is_disguised || finding.severity < Severity::Medium {

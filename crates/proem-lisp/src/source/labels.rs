@@ -66,7 +66,7 @@ impl LabelTable {
     }
 }
 
-/// What follows a value behind its mark.
+/// The text behind a value with its mark.
 pub(super) const MARK_END: &str = " nil)";
 
 /// The form inside its marks.

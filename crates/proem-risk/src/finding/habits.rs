@@ -1,4 +1,4 @@
-//! What usually goes along with the changed files and is missing, and files that nobody active knows.
+//! Finds missing parts that usually go along with the changed files, and files that nobody active knows.
 
 use alloc::collections::BTreeMap;
 use alloc::format;

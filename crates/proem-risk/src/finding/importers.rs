@@ -1,4 +1,4 @@
-//! What a deletion, a rename or another signature breaks.
+//! Finds the callers and importers that a deletion, a rename or another signature breaks.
 
 use alloc::collections::BTreeSet;
 use alloc::format;

@@ -10,7 +10,7 @@ use crate::change::{Change, ChangedFile, FileKind, FileStatus};
 use crate::patch::FilePatch;
 use crate::path::FileRole;
 
-/// What a file of such a change is.
+/// The kind of a file in such a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QuietPart {
@@ -49,7 +49,7 @@ impl QuietPart {
     }
 }
 
-/// What a change consists of, if nothing in it runs differently. Nothing if anything does, or isn't known.
+/// The kinds of files in a change, if nothing in it runs differently. Empty if anything does, or it is unknown.
 pub(crate) fn quiet_parts(change: &Change) -> Vec<QuietPart> {
     let parts: Option<BTreeSet<QuietPart>> = change.files.iter().map(|file| quiet_part(change, file)).collect();
     parts.unwrap_or_default().into_iter().collect()

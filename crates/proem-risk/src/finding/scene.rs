@@ -51,7 +51,7 @@ pub(crate) struct Scene<'s> {
 pub(crate) struct SceneFile<'s> {
     /// Its place in the change.
     pub(crate) index: u32,
-    /// Which, if it has a past.
+    /// Its place in the history, if it has a past.
     pub(crate) file: Option<FileId>,
     pub(crate) role: FileRole,
     pub(crate) is_sensitive: bool,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{FilePatch, Hunk, is_comment_or_blank};
 
-/// What changed lines do that deserves a second look.
+/// The actions of changed lines that deserve a second look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Operation {

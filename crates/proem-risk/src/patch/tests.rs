@@ -117,7 +117,7 @@ fn only_comments_change() {
     check("a.sh", "#!/bin/sh", false);
     check("a.unknown", "# why", false);
     check("a.py", "", true);
-    // What a compiler or an interpreter obeys is no comment.
+    // A line that a compiler or an interpreter obeys is no comment.
     check("a.go", "//go:build ignore", false);
     check("a.go", "//go:linkname local runtime.exit", false);
     check("a.py", "# -*- coding: utf-7 -*-", false);

@@ -1,4 +1,4 @@
-//! Who wrote which line, by its print.
+//! Remembers the author of each line, by its print.
 
 use alloc::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::PatchedFile;
 use crate::history::{CommitIndex, FileId, Mends};
 use crate::metrics::decides_level;
 
-/// Who wrote a line, or took it away.
+/// The author of a line, or of its removal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineOrigin {
     /// The commit that wrote the line.
@@ -27,7 +27,7 @@ pub struct LineMemory {
 }
 
 impl LineMemory {
-    /// Who wrote a line of a file last. `None` if that was before the remembered commits.
+    /// The last author of a line of a file. `None` if that was before the remembered commits.
     #[must_use]
     pub fn author(&self, file: FileId, print: u64) -> Option<LineOrigin> {
         self.written.get(&(file, print)).copied()

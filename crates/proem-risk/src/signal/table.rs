@@ -63,7 +63,7 @@ pub struct TrainedSignal {
     pub expected_by_size: f64,
 }
 
-/// Where a row's figures come from.
+/// The source of a row's figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RowSource {
@@ -88,7 +88,7 @@ pub struct SignalRow {
     pub ratio: Option<f64>,
     /// The share over that of commits of like size. `None` where sizes are unknown.
     pub ratio_by_size: Option<f64>,
-    /// Where the figures come from.
+    /// The source of the figures.
     pub source: RowSource,
     /// Whether it raises a level.
     pub raises: bool,

@@ -22,7 +22,7 @@ use super::attempt_end::AttemptEnd;
 use crate::driver::{CallPerformer, DriveEnd, DriveStart, Journal, PauseReason, RunBounds, go_on};
 use crate::records::Recording;
 
-/// What the tools of a run ask models with.
+/// The means by which the tools of a run ask models.
 #[derive(Debug)]
 pub struct ToolModels<'m> {
     questions: &'m BTreeMap<String, ModelQuestion>,
@@ -32,7 +32,7 @@ pub struct ToolModels<'m> {
     asked: Mutex<AskedModels>,
 }
 
-/// What models were asked by the tools of a run.
+/// The questions that the tools of a run asked models.
 #[derive(Debug, Default)]
 pub struct AskedModels {
     /// Every attempt, in the order in which the calls ended.
@@ -52,7 +52,7 @@ impl<'m> ToolModels<'m> {
         Self { questions, key, screening, calls, asked: Mutex::default() }
     }
 
-    /// What was asked so far.
+    /// The questions so far.
     #[must_use]
     pub fn take_asked(&self) -> AskedModels {
         std::mem::take(&mut *self.asked.lock().unwrap_or_else(PoisonError::into_inner))

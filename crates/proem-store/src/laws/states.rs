@@ -84,7 +84,7 @@ pub async fn a_started_run_names_its_caller(backend: &impl Backend) {
     store.close().await;
 }
 
-/// What a run costs that a call started is booked to it and to its caller, and counts against the cap of both.
+/// The cost of a run that a call started is booked to it and to its caller, and counts against the cap of both.
 ///
 /// # Panics
 ///

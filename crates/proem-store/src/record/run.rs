@@ -89,12 +89,12 @@ pub struct StatePart {
 pub struct RunCaller {
     /// The run that called.
     pub run: RunId,
-    /// Which effect of it. [`RunCaller::CHAINED`] if no call did, and the run follows on that one.
+    /// The effect's number within it. [`RunCaller::CHAINED`] if no call did, and the run follows on that one.
     pub effect: EffectId,
 }
 
 impl RunCaller {
-    /// What a run names that follows on another one in a chain: no run has so many effects.
+    /// The effect that a run names if it follows on another one in a chain: no run has so many effects.
     pub const CHAINED: EffectId = EffectId(u32::MAX);
 }
 

@@ -1,4 +1,4 @@
-//! What a prompt is made of, and the texts from outside in it.
+//! The facts that make a prompt, and the texts from outside in it.
 
 use proem_guard::Untrusted;
 use proem_lisp::Value;

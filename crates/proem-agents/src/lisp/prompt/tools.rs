@@ -17,7 +17,7 @@ use super::super::definition::AgentDefinition;
 /// The name of the server that the ranking knows the tools by.
 const SERVER: &str = "agent";
 
-/// What ranks tools, read once.
+/// Ranks tools. Read once.
 static SELECTOR: LazyLock<Result<Selector, Error>> = LazyLock::new(Selector::shipped);
 
 /// The inputs for tools that programs may call and those that are shown for planning.

@@ -18,7 +18,7 @@ const ANSWER_CHARACTERS: usize = 16_000;
 pub struct TurnText {
     /// The model's answer, with its code block, as it is to be read again.
     pub answer: Untrusted<String>,
-    /// What the model is told about it, in order.
+    /// The words to the model about it, in order.
     pub feedback: Vec<FeedbackPart>,
     /// The turn in a line of ours, such as `turn 1: type_error`.
     pub line: String,

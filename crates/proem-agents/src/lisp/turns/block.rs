@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// The words behind a fence that mean a program.
 const WORDS: [&str; 5] = ["clojure", "clj", "lisp", "ptc-lisp", "edn"];
-/// What may stand before a program that is not fenced: spaces and characters that nobody sees.
+/// The characters allowed before a program without a fence: spaces and invisible ones.
 const BEFORE: [char; 7] = [' ', '\t', '\r', '\n', '\u{feff}', '\u{200b}', '\u{2060}'];
 
 /// Why an answer has no program that can be run.

@@ -1,4 +1,4 @@
-//! What a model reads about the turn before: in our words, with what programs printed and problems said.
+//! The words to a model about the turn before: ours, with the texts that programs printed and problems named.
 //!
 //! Invariants: nothing of data from outside is in it unless the agent's file permits its source, and then its label
 //! is part of what the model was shown. Nothing secret is in it.
@@ -31,7 +31,7 @@ pub(super) const CUT_OFF: &str =
 pub(super) const REFUSED: &str =
     "you refused, and nothing was run. If the mission can't be completed, call `fail` with a reason";
 
-/// What the model is told about a turn, with the label of all that it tells.
+/// The words to the model about a turn, with the label of all that they tell.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Feedback {
     pub(super) parts: Vec<ToldPart>,
@@ -109,7 +109,7 @@ impl TurnsMachine<'_> {
         told.say(
             "\n- **Context**: `ctx/fail` contains the full error details\n\nPlease fix the issue and try again.\n",
         );
-        // Which problem it is, and where, tells of the data too.
+        // The kind and the place of a problem tell of the data too.
         told.join(label);
     }
 

@@ -1,4 +1,4 @@
-//! What came of a mission: its end, its turns, and what it used.
+//! The result of a mission: its end, its turns and its use of resources.
 
 use proem_engine::run::{EffectId, Outcome, Time};
 use proem_lisp::Value;
@@ -78,14 +78,14 @@ pub enum MissionEnd {
     NoAnswer(StepFailure),
 }
 
-/// What came of a mission, from its end to what it used.
+/// The result of a mission, from its end to its use of resources.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MissionOutcome {
     /// How it ended.
     pub end: MissionEnd,
     /// The memory that it leaves.
     pub memory: Value,
-    /// What of that is new or another.
+    /// The part of it that is new or has changed.
     pub memory_delta: Value,
     /// The label of all that its model was shown.
     pub shown: Label,
@@ -93,11 +93,11 @@ pub struct MissionOutcome {
     pub turns: Vec<TurnRecord>,
     /// Every exchange with the model.
     pub exchanges: Vec<Outcome>,
-    /// What it used.
+    /// Its use of resources.
     pub usage: MissionUsage,
 }
 
-/// What a mission used beside its calls of models.
+/// The resources that a mission used beside its calls of models.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MissionUsage {
     /// Milliseconds from its first event to its last. Those in which a person was asked count.
@@ -114,7 +114,7 @@ pub struct MissionUsage {
     pub tool_calls: u32,
 }
 
-/// What a model answered with in a turn, and what came of that.
+/// The form of a model's answer in a turn, and its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TurnKind {
@@ -152,7 +152,7 @@ impl TurnKind {
 pub struct TurnRecord {
     /// Its number, from 1.
     pub number: u32,
-    /// What the answer was.
+    /// The form of the answer.
     pub kind: TurnKind,
     /// The effect that asked the model.
     pub asked: EffectId,
@@ -197,7 +197,7 @@ pub struct TurnProblem {
 /// A call of a tool, without a secret in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnCall {
-    /// Which effect of the run it is.
+    /// The effect's number within the run.
     pub effect: EffectId,
     /// The name of the tool that was called.
     pub tool: String,

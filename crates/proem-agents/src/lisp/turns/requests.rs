@@ -44,7 +44,7 @@ impl<'t> TurnsMachine<'t> {
             let message = format!("agents call agents on more than {most} levels");
             return self.no_answer(StepFailure::new(reason::MAX_DEPTH_EXCEEDED, message));
         }
-        let shown = self.terms.prompt.shown();
+        let shown = self.terms.prompt.shown_label();
         self.show(&CallLabel::from(&shown));
         self.next_turn()
     }

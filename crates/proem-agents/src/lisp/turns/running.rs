@@ -107,7 +107,7 @@ impl TurnsMachine<'_> {
         }
     }
 
-    /// What `budget/remaining` gives besides the machine's own counts.
+    /// The part of `budget/remaining` beside the machine's own counts.
     fn budget(&self) -> Value {
         let left = self.terms.agent.turns.max_turns.saturating_sub(self.state.used.saturating_add(1));
         Value::map([(Value::keyword("turns"), Value::from(i64::from(left)))])

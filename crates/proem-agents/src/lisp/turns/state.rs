@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::record::TurnRecord;
 use crate::lisp::prompt::{FeedbackPart, TurnText};
 
-/// What a mission waits for.
+/// The event that a mission waits for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub(super) enum MissionPhase {
@@ -141,7 +141,7 @@ impl MissionState {
 /// The values of a mission that go from one program to the next, with their labels.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct KeptValues {
-    /// What the programs have stored.
+    /// The values that the programs have stored.
     pub(super) memory: Value,
     /// The last three results.
     pub(super) history: [Value; 3],

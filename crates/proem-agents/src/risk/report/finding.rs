@@ -28,15 +28,15 @@ pub struct FindingOut {
     pub days: Option<u32>,
     /// It in a sentence.
     pub evidence: ReportSentence,
-    /// What to do about it and why. Null without an advice.
+    /// The advice about it, with the reason. Null without one.
     pub advice: Option<ReportSentence>,
     /// The command that shows it. Null where a name in it would need quotes.
     pub command: Option<String>,
-    /// What such findings have been worth.
+    /// The worth of such findings.
     pub worth: SignalOut,
 }
 
-/// What a signal has been worth.
+/// The worth of a signal.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct SignalOut {
     /// The signal's name in `proem risk signals`.
@@ -55,7 +55,7 @@ pub struct SignalOut {
     pub raises: bool,
 }
 
-/// What the score has been worth in this repository.
+/// The worth of the score in this repository.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct WorthOut {
     /// Past changes that needed a fix, of all that are old enough.

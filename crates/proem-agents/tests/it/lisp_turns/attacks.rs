@@ -67,7 +67,7 @@ struct Mission {
 #[derive(Debug, Deserialize)]
 struct Attack {
     name: String,
-    /// What the attacker wrote: an input, a tool's result, or the memory.
+    /// The attacker's text: an input, a tool's result, or the memory.
     reads: String,
     #[serde(default)]
     shows: Vec<String>,
@@ -92,7 +92,7 @@ fn table() -> Table {
     toml::from_str(ATTACKS).unwrap()
 }
 
-/// What happens in the world of `data`: the calls with effects, in order, and how the mission ended.
+/// The events in the world of `data`: the calls with effects, in order, and the end of the mission.
 fn happens(attack: &Attack, data: &str, model: &dyn Fn(usize, &str) -> Option<String>) -> (Vec<String>, Course) {
     let agent = AGENT.replace("SHOWS", &format!("{:?}", attack.shows)).replace("RESULT", &attack.result);
     let of = |name: &str, usual: &str| if attack.reads == name { data.to_owned() } else { usual.to_owned() };
@@ -127,7 +127,7 @@ fn happens(attack: &Attack, data: &str, model: &dyn Fn(usize, &str) -> Option<St
 }
 
 /// All that a model has read, as a word.
-fn seen(read: &str) -> String {
+fn digest_of(read: &str) -> String {
     Sha256::digest(read).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -137,14 +137,14 @@ fn a_compromised_model_achieves_no_effect_that_an_attacker_chose() {
     assert!(table.attack.len() >= 25, "{}", table.attack.len());
     let (mut failures, mut asked) = (Vec::new(), 0);
     for attack in &table.attack {
-        let model = |at: usize, read: &str| Some(attack.turns.get(at)?.replace("{{seen}}", &seen(read)));
+        let model = |at: usize, read: &str| Some(attack.turns.get(at)?.replace("{{seen}}", &digest_of(read)));
         let [(one, first), (other, second)] =
             [0, 1].map(|world| happens(attack, attack.worlds.get(world).unwrap(), &model));
         asked += usize::from(!first.questions.is_empty());
         if !attack.shows.is_empty() {
             assert_ne!(first.read.last(), second.read.last(), "{}: what it reads differs", attack.name);
         }
-        // Where a program breaks off, a later effect may be missing; it is never another one.
+        // If a program breaks off, a later effect may be missing; it is never another one.
         let broke_off = |course: &Course| course.outcome.turns.iter().any(|turn| turn.problem.is_some());
         let is_fewer = |fewer: &[String], more: &[String]| fewer.iter().all(|effect| more.contains(effect));
         let holds = match (broke_off(&first), broke_off(&second)) {

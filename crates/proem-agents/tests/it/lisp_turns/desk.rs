@@ -72,7 +72,7 @@ static PLAIN: LazyLock<PlainPrompt> = LazyLock::new(|| {
     PlainPrompt { prompt: book.prompt("a/turn", None).unwrap(), model }
 });
 
-/// What a model reads of a turn.
+/// A turn in the words that a model reads.
 pub(crate) fn turn_words(turn: &TurnText) -> String {
     let parts = turn.feedback.iter().map(|part| match part {
         FeedbackPart::Ours(text) => text.clone(),
@@ -111,7 +111,7 @@ impl TurnPrompt for PlainTurns {
         prepare_prompt_call(&ask, &mut CachingCounter::new(&OpenAi::O200k))
     }
 
-    fn shown(&self) -> Label {
+    fn shown_label(&self) -> Label {
         Label::trusted()
     }
 }
@@ -146,12 +146,12 @@ impl TurnPrompt for BookTurns {
         Ok(prepared)
     }
 
-    fn shown(&self) -> Label {
+    fn shown_label(&self) -> Label {
         self.chosen.label().clone()
     }
 }
 
-/// What a model is shown of a mission.
+/// The part of a mission that a model is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Showing {
     /// The turns alone.
@@ -180,7 +180,7 @@ pub(crate) fn program(source: &str) -> Reply {
 pub(crate) struct Desk<'d> {
     pub(crate) agent: &'d str,
     pub(crate) input: &'d str,
-    /// What each tool answers with.
+    /// The outcome of each tool.
     pub(crate) tools: BTreeMap<&'d str, ToolOutcome>,
     /// The person's choices, one for each question. Nobody is there after the last.
     pub(crate) choices: Vec<Option<usize>>,
@@ -211,7 +211,7 @@ pub(crate) struct Course {
     /// The calls that were made.
     pub(crate) calls: Vec<ToolUse>,
     pub(crate) questions: Vec<Question>,
-    /// What the model read of the turns so far, for each request.
+    /// The words of the turns so far that the model read, for each request.
     pub(crate) read: Vec<String>,
     pub(crate) waits: usize,
 }

@@ -92,7 +92,7 @@ async fn read_mission(record: &RunRecord<'_>) -> Result<(Mission, Option<String>
 }
 
 impl Mission {
-    fn told(&self, outcome: MissionOutcome) -> AgentEnd {
+    fn agent_end(&self, outcome: MissionOutcome) -> AgentEnd {
         let recorded = self.recorded_end(&outcome);
         let evaluations = outcome_evaluation(&self.asked.prompt.id, &recorded).into_iter().collect();
         AgentEnd { outcome: recorded, evaluations, detail: Some(Box::new(outcome)) }
@@ -137,12 +137,12 @@ impl AgentRun for Mission {
     }
 
     fn machine(&self) -> AgentMachine<'_> {
-        Box::new(OutcomeAdapter::new(TurnsMachine::new(self.terms()), |outcome| self.told(outcome)))
+        Box::new(OutcomeAdapter::new(TurnsMachine::new(self.terms()), |outcome| self.agent_end(outcome)))
     }
 
     fn restore(&self, state: &Json) -> Result<AgentMachine<'_>, proem_engine::Error> {
         let machine = TurnsMachine::restore(self.terms(), state)?;
-        Ok(Box::new(OutcomeAdapter::new(machine, |outcome| self.told(outcome))))
+        Ok(Box::new(OutcomeAdapter::new(machine, |outcome| self.agent_end(outcome))))
     }
 
     fn renew(&mut self, today: &Today<'_>) -> Result<(), Message> {
@@ -211,7 +211,7 @@ pub async fn recorded_turns(record: &RunRecord<'_>) -> Result<Vec<TurnRecord>, M
         match machine.step(event) {
             Ok(Step::Done(outcome)) => return Ok(outcome.turns),
             Ok(_) => {}
-            // What is hidden in the record leads elsewhere than the value did.
+            // A value that is hidden in the record leads elsewhere than the value itself did.
             Err(_) => break,
         }
     }

@@ -1,4 +1,4 @@
-//! What a mission begins with: its input from a file and from words of its caller, and its memory.
+//! The beginning of a mission: its input from a file and from words of its caller, and its memory.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use proem_lisp::{Limits, Meter, SignatureProblem, Value, read_json};
 use super::super::files::read_input;
 use crate::error::Error;
 
-/// What a mission begins with.
+/// The beginning of a mission.
 #[derive(Debug, Clone)]
 pub struct MissionInput {
     /// Its input, a map.

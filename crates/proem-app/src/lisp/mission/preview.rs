@@ -1,4 +1,4 @@
-//! What the first turn of a mission asks, without asking it.
+//! Prints the first turn's question of a mission, without asking it.
 
 use proem_agents::lisp::prompt::{PreviewPart, preview_parts};
 use proem_agents::prompt_call::PreparedRequest;

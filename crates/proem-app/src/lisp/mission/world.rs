@@ -47,13 +47,13 @@ pub struct MissionReport {
     pub run: Option<RunId>,
     /// Failures to record after something was sent, in words.
     pub trouble: Option<String>,
-    /// What came of it.
+    /// The result of the mission.
     pub outcome: MissionOutcome,
     /// The tokens of all calls, those of tools among them. `None` if a call didn't report them.
     pub usage: Option<Usage>,
     /// The cost of all calls. `None` if it is unknown for one.
     pub cost: Option<NanoDollars>,
-    /// What the guard did to texts that tools asked models with.
+    /// The guard's changes to texts that tools asked models with.
     pub noted: Vec<String>,
 }
 

@@ -284,7 +284,7 @@ pub(super) fn print_mission_failure(failure: &StepFailure, what: &str, json: boo
     code
 }
 
-/// What a mission took, in one line.
+/// The resources that a mission used, in one line.
 pub(super) fn account_line(report: &MissionReport) -> String {
     let outcome = &report.outcome;
     let tokens = |count: Option<u64>| {

@@ -33,7 +33,7 @@ pub(crate) struct LispAgentOutput {
     /// The memory at the end, with `[Hidden]` for what is secret.
     #[serde(skip_serializing_if = "Option::is_none")]
     memory: Option<Json>,
-    /// What of it is new or another.
+    /// The part of it that is new or has changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     memory_delta: Option<Json>,
     /// The label of the value: where it is from, and what the model was shown before.
@@ -45,7 +45,7 @@ pub(crate) struct LispAgentOutput {
     /// The agent's signature.
     #[serde(skip_serializing_if = "String::is_empty")]
     signature: String,
-    /// What it used.
+    /// Its use of resources.
     usage: AgentUsage,
     /// The turns, the first one first.
     trace: Vec<AgentTurn>,
@@ -55,7 +55,7 @@ pub(crate) struct LispAgentOutput {
     /// The id of the run that called it.
     #[serde(skip_serializing_if = "Option::is_none")]
     parent_trace_id: Option<String>,
-    /// What can be done without a model, where none can be asked.
+    /// The commands that work without a model, if none can be asked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     degraded: Vec<String>,
 }
@@ -82,7 +82,7 @@ impl From<&StepFailure> for AgentFailure {
     }
 }
 
-/// What a mission used.
+/// The resources that a mission used.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct AgentUsage {
     /// Milliseconds from its first step to its last.
@@ -110,11 +110,11 @@ pub(crate) struct AgentUsage {
 pub(crate) struct AgentTurn {
     /// Its number, from 1.
     turn: u32,
-    /// What the answer was: `ran`, `rejected`, `no-code`, `several-blocks`, `cut-off` or `refused`.
+    /// The form of the answer: `ran`, `rejected`, `no-code`, `several-blocks`, `cut-off` or `refused`.
     kind: &'static str,
     /// The program as the model wrote it.
     program: String,
-    /// What it printed.
+    /// The text that it printed.
     printed: String,
     /// The start of its value, as the language prints it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -194,7 +194,7 @@ impl LispAgentOutput {
         Self { fail: Some(fail), degraded, ..Self::default() }
     }
 
-    /// What came of a mission, but for its values.
+    /// The result of a mission, but for its values.
     fn of(mission: &Mission, report: &MissionReport) -> Self {
         let outcome = &report.outcome;
         let (value, fail, fallback) = match &outcome.end {

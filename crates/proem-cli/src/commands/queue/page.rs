@@ -270,7 +270,7 @@ pub(crate) fn consequence(item: &QueuedAction, policy: &Policy) -> String {
         ActionState::Approved | ActionState::Resend => "With the next sweep",
         ActionState::Waiting => "If you approve it",
         ActionState::Proposed => "Once effects are on and the policy lets it go",
-        // What has ended, or is being performed, has no consequence left to decide about.
+        // An action that has ended, or is being performed, has no consequence left to decide about.
         _ => return String::new(),
     };
     format!("{}{attached}{} {what}.{outside}\n", aim(action), style_text(BOLD, &format!("{on_yes},")))

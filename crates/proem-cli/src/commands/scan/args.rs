@@ -132,7 +132,7 @@ impl ScanArgs {
         is_form || self.baseline.is_some() || !self.accept.is_empty() || self.files.iter().any(|path| path.is_dir())
     }
 
-    /// Which files of a folder are scanned.
+    /// The files of a folder to scan.
     pub(crate) fn selection(&self) -> FileSelection {
         match &self.diff {
             Some(base) => FileSelection::AddedSince(base.clone()),

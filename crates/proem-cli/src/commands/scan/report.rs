@@ -94,7 +94,7 @@ fn scan_result(file: &FileScan, rule: &str, text: &str, (verdict, region): (Verd
     })
 }
 
-/// The place in the file. What the file has in another form begins at its first line.
+/// The place in the file. Text that the file has in another form begins at its first line.
 fn region(found: &PlacedFinding) -> Json {
     match found.spot.within {
         LineScope::Field => json!({ "startLine": 1 }),

@@ -151,7 +151,7 @@ fn documentation_and_generated_files_are_low_and_not_investigated() {
     assert_eq!(assessment.reasons, [LevelReason::NothingRuns { roles }]);
     assert!(assessment.files.iter().all(|file| file.metrics.is_empty()));
     check(&[], Level::Low, Investigate::NothingThatRuns);
-    // What ships does not run differently if tests alone change.
+    // The shipped program stays the same if tests alone change.
     let assessment = check(&["test_a.py", "b.md"], Level::Low, Investigate::NothingThatRuns);
     let parts = vec![QuietPart::Tests, QuietPart::Documentation];
     assert_eq!(assessment.reasons, [LevelReason::Quiet { parts }]);

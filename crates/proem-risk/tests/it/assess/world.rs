@@ -219,7 +219,8 @@ impl World {
         FileTree { files, graph, gaps: Vec::new() }
     }
 
-    /// What the commits of the history teach, each with these lines taken away and added in the files that it touches.
+    /// The lessons of the commits of the history, each with these lines taken away and added in the files that it
+    /// touches.
     fn lessons(&self, past: &Past<'_>, known: &KnownFiles) -> Lessons {
         let numbered = (0_usize..).zip(&self.listed);
         let patched = numbered.filter_map(|(number, listed)| {

@@ -68,7 +68,7 @@ impl Recording<'_> {
         Ok(())
     }
 
-    /// What is to be written of the run so far, with calls.
+    /// The rows to write about the run so far, with calls.
     fn tool_intent(&self, calls: Vec<NewToolCall>) -> ToolIntent {
         // Copied and not taken: if the store fails, the next write brings them along.
         let held = self.held();

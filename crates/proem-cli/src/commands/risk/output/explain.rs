@@ -79,7 +79,7 @@ fn push_findings(report: &RiskReport, width: usize, out: &mut String) {
     }
 }
 
-/// What a signal has been worth, in a line.
+/// The worth of a signal, in a line.
 pub(in crate::commands::risk) fn signal_worth(worth: &SignalOut) -> String {
     let of = format!("{} of {}", worth.needed_a_fix.numerator, worth.needed_a_fix.denominator);
     let ratio = worth.ratio.map(|ratio| format!(", {ratio:.1} times the base rate")).unwrap_or_default();

@@ -212,7 +212,7 @@ fn partners(path: &str) -> Vec<Partner> {
 }
 
 /// Findings with what such have been worth, and the worth of the score.
-fn found(path: &str, other: &str, subject: &str) -> Found {
+fn all_findings(path: &str, other: &str, subject: &str) -> Found {
     let path = || SentencePart::Path(path.to_owned());
     let message = || SentencePart::Message(subject.to_owned());
     let finding = |signal: SignalName, evidence: Sentence, advice: Sentence, command: Option<&str>| Finding {
@@ -274,7 +274,7 @@ fn degraded() -> RiskReport {
     let files = vec![file(0, "src/auth.rs", Level::High, risky), file(1, "src/lib.rs", Level::Low, calm)];
     let mut assessment = assessment(Level::High, files);
     assessment.partners = partners("src/session.rs");
-    assessment.found = found("src/auth.rs", "src/session.rs", "Fix the time-out of the check");
+    assessment.found = all_findings("src/auth.rs", "src/session.rs", "Fix the time-out of the check");
     assessment.gaps = vec!["imports of 3 files could not be read: no parser for their language".to_owned()];
     RiskReport::new(
         &change,
@@ -334,7 +334,7 @@ fn hostile() -> RiskReport {
         vec![file(0, HOSTILE, Level::High, risky(HOSTILE, HOSTILE, HOSTILE)), file(1, "b.rs", Level::Low, Vec::new())];
     let mut assessment = assessment(Level::High, files);
     assessment.partners = partners(HOSTILE);
-    assessment.found = found(HOSTILE, HOSTILE, HOSTILE);
+    assessment.found = all_findings(HOSTILE, HOSTILE, HOSTILE);
     RiskReport::new(&change, &assessment, None, about())
 }
 

@@ -13,7 +13,7 @@ pub(super) struct MissionCase {
     /// The name of its file.
     #[serde(skip)]
     pub(super) name: String,
-    /// What it is about.
+    /// The subject of the mission.
     pub(super) what: String,
     /// The agent's file.
     pub(super) agent: String,

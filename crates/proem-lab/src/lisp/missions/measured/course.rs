@@ -24,7 +24,7 @@ use serde_json::Value as Json;
 use super::case::MissionCase;
 use super::tempers::EVE;
 
-/// What every mission is run with.
+/// The means of every mission.
 pub(super) struct MissionBench {
     book: Book,
     guard: Guard,
