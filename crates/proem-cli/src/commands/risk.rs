@@ -44,6 +44,9 @@ pub(super) fn run_risk(args: &Risk) -> Result<ExitCode, CommandFailure> {
     if args.since.is_some() {
         reports.sort_by(output::by_rank);
     }
+    if let Some(file) = &args.svg {
+        ui::write_picture(file, &output::risk_picture(&reports))?;
+    }
     output::print_risk_reports(&reports, RiskFormat::of(args))?;
     if let Some(trouble) = trouble {
         return Err(CommandFailure::outside(trouble));

@@ -115,3 +115,22 @@ fn the_picture_of_a_window_has_its_words_inside_and_beside_each_other() {
     assert!(seen["texts"].as_u64() > Some(10), "{seen}");
     assert_eq!((&seen["outside"], &seen["overlapping"], &seen["fetched"]), (&json!(0), &json!(0), &json!(0)), "{seen}");
 }
+
+#[test]
+fn the_picture_of_a_risk_report_has_each_change_once_and_its_words_inside() {
+    let fixture = shop().repository();
+    let draw = || {
+        let run = fixture.proem(&["risk", "HEAD~8..HEAD", "--each", "--no-model", "--svg", "risk.svg"]);
+        assert_eq!(run.code(), 0, "{}", run.transcript());
+        fs::read_to_string(fixture.repo.join("risk.svg")).unwrap()
+    };
+    let picture = draw();
+    assert_eq!(picture, draw());
+    let drawn: usize = picture
+        .split("<title>")
+        .filter_map(|part| part.split_once("</title></rect>")?.0.split_once(": ")?.1.parse::<usize>().ok())
+        .sum();
+    assert!(drawn == 8 && picture.contains("8 changes by rank"), "{picture}");
+    let Some(seen) = browsed_page(&format!("<!doctype html><body style=\"margin: 0\">{picture}"), 1200) else { return };
+    assert_eq!((&seen["outside"], &seen["overlapping"], &seen["fetched"]), (&json!(0), &json!(0), &json!(0)), "{seen}");
+}

@@ -4,6 +4,7 @@ mod batch;
 mod explain;
 mod lines;
 mod markdown;
+mod picture;
 mod sarif;
 mod terminal;
 
@@ -12,6 +13,7 @@ mod tests;
 
 pub(super) use self::batch::by_rank;
 pub(super) use self::lines::metric_words;
+pub(super) use self::picture::risk_picture;
 
 use proem_agents::risk::report::RiskReport;
 use proem_text::json;
