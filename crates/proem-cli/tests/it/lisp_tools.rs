@@ -290,6 +290,6 @@ fn the_guide_of_tools_runs() {
     let server = server.unwrap();
     let mut fixture = Fixture::folder();
     set_up(&mut fixture, &server, "");
-    let tried = guide::run(&fixture, "tools.md", &[]);
+    let tried = guide::run_pages(&fixture, &["tools.md", "tools-that-ask.md"], &[]);
     assert_eq!((tried.files, tried.sessions), (9, 6));
 }

@@ -1,7 +1,10 @@
 //! The data inventory: what a program finds under `ctx/`.
 
+use std::borrow::Cow;
+
 use proem_guard::{LabelTree, Untrusted};
 use proem_lisp::{Limits, Meter, Value, label_secret_fields, print_readable};
+use proem_text::shorten_text;
 
 use super::super::definition::PromptLimits;
 use super::facts::{OutsideText, PromptFacts};
@@ -103,15 +106,14 @@ fn inventory_row(key: &str, of: &str, sample: &Sample) -> LabelTree {
 pub(super) fn sample_excerpt(full: &LabelTree) -> LabelTree {
     match full {
         LabelTree::Outside(text) | LabelTree::Flagged(text) => {
-            full.with_outside(text.clone().map(|text| cut_sample(&text, EXCERPT_CHARACTERS)))
+            full.with_outside(text.clone().map(|text| cut_sample(&text, EXCERPT_CHARACTERS).into_owned()))
         }
         _ => LabelTree::Null,
     }
 }
 
-fn cut_sample(text: &str, most: u32) -> String {
-    let start: String = text.chars().take(usize::try_from(most).unwrap_or(usize::MAX)).collect();
-    if start.len() < text.len() { format!("{start}…") } else { start }
+fn cut_sample(text: &str, most: u32) -> Cow<'_, str> {
+    shorten_text(text, usize::try_from(most).unwrap_or(usize::MAX))
 }
 
 /// A text for a cell of a table.
