@@ -1,6 +1,7 @@
 //! The use cases as other programs call them: a plain `main`, and an asynchronous one with tasks on several threads.
 
 #![expect(
+    clippy::indexing_slicing,
     clippy::unwrap_used,
     reason = "helpers of tests may stop the test; clippy's exceptions cover test functions only"
 )]
@@ -11,6 +12,10 @@ mod notes;
 mod plain;
 mod same_verdict;
 mod set_aside;
+mod special;
+mod triage_scene;
+mod triage_signals;
+mod triaged;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,6 +23,8 @@ use std::path::{Path, PathBuf};
 use proem_app::places::{Channel, Places};
 use proem_app::project::{BookReading, OpenProject};
 use tempfile::TempDir;
+
+use self::triage_scene::TriageScene;
 
 /// A user with folders of their own, and a folder that is no repository.
 struct Home {
@@ -46,6 +53,11 @@ impl Home {
         let path = self.places.book().join(path);
         fs::create_dir_all(path.parent().unwrap_or(Path::new("/"))).unwrap();
         fs::write(path, text).unwrap();
+    }
+
+    /// The folder as a project whose signals are triaged.
+    fn triage(&self) -> TriageScene {
+        TriageScene { places: self.places.clone(), folder: self.work.clone(), moment: None }
     }
 
     fn project(&self) -> OpenProject {

@@ -1,0 +1,92 @@
+//! What git would wait for, at each place where it opens files: a named pipe, or a device that never ends.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use proem_app::project::{BookReading, OpenProject};
+
+use crate::Home;
+
+/// The longest that opening a project may take.
+const LONGEST: Duration = Duration::from_secs(15);
+
+/// So long that a git which waits is not ended by it within a test.
+const PATIENT: &str = "[git]\nquestion_seconds = 600\nhistory_seconds = 600\n";
+
+/// The places where git opens files, and the setting that leads there, if one does.
+const GITS: [(&str, Option<&str>); 28] = [
+    (".gitattributes", None),
+    (".gitignore", None),
+    (".mailmap", None),
+    (".git/info/attributes", None),
+    (".git/info/exclude", None),
+    (".git/info/grafts", None),
+    (".git/objects/info/alternates", None),
+    (".git/objects/pack/pack-0.idx", None),
+    (".git/shallow", None),
+    (".git/packed-refs", None),
+    (".git/index", None),
+    (".git/HEAD", None),
+    (".git/config", None),
+    (".git/commondir", None),
+    ("odd", Some("core.attributesFile")),
+    ("odd", Some("core.excludesFile")),
+    ("odd", Some("mailmap.file")),
+    (".gitmodules", None),
+    (".git/config.worktree", None),
+    (".git/refs/heads/topic/deep", None),
+    (".git/worktrees/other/HEAD", None),
+    (".git/rebase-merge/head-name", None),
+    ("odd", Some("include.path")),
+    ("odd", Some("includeIf.onbranch:nowhere.path")),
+    ("odd", Some("diff.orderFile")),
+    ("odd", Some("blame.ignoreRevsFile")),
+    ("odd", Some("commit.template")),
+    ("odd", Some("gpg.ssh.allowedSignersFile")),
+];
+
+
+/// Puts a named pipe, or a link to a device, where a file should be.
+fn make_special(path: &Path, kind: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    _ = fs::remove_file(path);
+    match kind {
+        "a named pipe" => assert!(Command::new("mkfifo").arg(path).status().unwrap().success()),
+        _ => symlink("/dev/zero", path).unwrap(),
+    }
+}
+
+fn run_git(folder: &Path, args: &[&str]) {
+    let who = ["-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-c", "core.fsync=none"];
+    let mut git = Command::new("git");
+    assert!(git.current_dir(folder).args(who).args(args).status().unwrap().success(), "{args:?}");
+}
+
+#[test]
+fn a_project_is_not_opened_where_git_would_wait() {
+    for kind in ["a named pipe", "a device"] {
+        for (place, setting) in GITS {
+            let home = Home::with(PATIENT);
+            run_git(&home.work, &["init", "-q", "-b", "main"]);
+            fs::write(home.work.join("README.md"), "# Clock\n").unwrap();
+            run_git(&home.work, &["add", "-A"]);
+            run_git(&home.work, &["commit", "-q", "-m", "first"]);
+            fs::write(home.work.join("README.md"), "changed\n").unwrap();
+            if let Some(setting) = setting {
+                run_git(&home.work, &["config", setting, home.work.join(place).to_str().unwrap()]);
+            }
+            make_special(&home.work.join(place), kind);
+            let (sender, receiver) = mpsc::channel();
+            let (places, work) = (home.places.clone(), home.work.clone());
+            std::thread::spawn(move || sender.send(OpenProject::open(&work, &places, BookReading::Trusted)));
+            let opened = receiver.recv_timeout(LONGEST);
+            assert!(opened.is_ok(), "{place}: git waits for {kind}");
+            let refused = opened.unwrap().err().map(|error| error.to_string()).unwrap_or_default();
+            assert!(refused.contains(kind), "{place}: {refused}");
+        }
+    }
+}
