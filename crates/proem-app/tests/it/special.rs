@@ -49,7 +49,6 @@ const GITS: [(&str, Option<&str>); 28] = [
     ("odd", Some("gpg.ssh.allowedSignersFile")),
 ];
 
-
 /// Puts a named pipe, or a link to a device, where a file should be.
 fn make_special(path: &Path, kind: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();

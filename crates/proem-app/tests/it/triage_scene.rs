@@ -95,9 +95,8 @@ impl TriageScene {
     /// Every signal with what became of it, as programs get it.
     pub(crate) fn signals(&self) -> Vec<Json> {
         let since = Time(0);
-        let listed = self.at_triage(async |desk| {
-            Ok(json!(TriageSignalsOutput::new(since, &desk.signal_entries(since).await?)))
-        });
+        let listed =
+            self.at_triage(async |desk| Ok(json!(TriageSignalsOutput::new(since, &desk.signal_entries(since).await?))));
         listed["signals"].as_array().unwrap().clone()
     }
 

@@ -48,6 +48,7 @@ mod golden;
 mod guide;
 mod hostile;
 mod imported;
+mod in_process;
 mod incident;
 mod init;
 mod learning;
@@ -83,6 +84,10 @@ mod stored;
 mod terminal;
 mod tokens;
 mod triage;
+#[path = "../../../proem-app/tests/it/triage_scene.rs"]
+mod triage_scene;
+#[path = "../../../proem-app/tests/it/triage_signals.rs"]
+mod triage_signals;
 mod triaged;
 mod trust;
 mod views;

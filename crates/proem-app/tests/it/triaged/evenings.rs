@@ -114,9 +114,8 @@ fn a_ticket_that_flips_its_state_each_evening_has_one_issue_while_it_is_open() {
 #[test]
 fn a_signal_in_three_revisions_in_one_batch_is_one_item() {
     let (_home, scene) = project_at("artefact");
-    let revision = |weeks: &str| {
-        comment(160, &format!("Vendor certification is delayed by {weeks}, the Beta date is at risk."))
-    };
+    let revision =
+        |weeks: &str| comment(160, &format!("Vendor certification is delayed by {weeks}, the Beta date is at risk."));
     let report = scene.take_signals(&["one week", "two weeks", "three weeks"].map(revision));
     assert_eq!((&report["came"]["new"], &report["came"]["revised"]), (&json!(1), &json!(2)), "{report}");
     assert_eq!(scene.untold_signals(&report), Vec::<String>::new(), "{report}");

@@ -27,7 +27,10 @@ fn sponsor_mail(id: &str, rest: &str) -> String {
 /// The same files once more are no work.
 #[track_caller]
 fn check_done_once(scene: &TriageScene, files: &[&str]) {
-    let versions = || ["raid-log", "delivery-state", "backlog-summary", "decision-log"].map(|name| scene.artefact(name)["version"].clone());
+    let versions = || {
+        ["raid-log", "delivery-state", "backlog-summary", "decision-log"]
+            .map(|name| scene.artefact(name)["version"].clone())
+    };
     let before = versions();
     let again = scene.take_files(files);
     assert_eq!((&again["came"]["new"], &again["came"]["malformed"]), (&json!(0), &json!(0)), "{again}");
@@ -119,9 +122,12 @@ fn the_same_id_in_two_projects_is_two_signals() {
     let (_home, scene) = project_at("artefact");
     // A copy of the folder, the project's id included.
     let other = TriageScene { folder: scene.places.home.join("other"), ..scene.clone() };
-    let signals =
-        [flag_change(142), created(8, "Please add wallets", "The sponsor asks for wallets, too.")].map(|one| one.to_string());
-    let first = { scene.write("signals.jsonl", signals.join("\n")); scene.take_files(&["signals.jsonl"]) };
+    let signals = [flag_change(142), created(8, "Please add wallets", "The sponsor asks for wallets, too.")]
+        .map(|one| one.to_string());
+    let first = {
+        scene.write("signals.jsonl", signals.join("\n"));
+        scene.take_files(&["signals.jsonl"])
+    };
     fs::create_dir_all(other.folder.join(".proem/triage")).unwrap();
     other.write(CHARTER, charter_text("artefact"));
     other.write("signals.jsonl", signals.join("\n"));
@@ -234,8 +240,7 @@ fn signals_that_can_not_be_written_are_asked_about_and_the_others_go_on() {
     let (_home, scene) = project_at("artefact");
     scene.take_signals(&[moved(9, "To Do", "Done")]);
     refuse_versions_like(&scene, "%sandbox%");
-    let report = scene.take_signals(&[moved(1, "To Do", "In Progress"), flag_change(7), moved(3, "To Do", "Done")],
-    );
+    let report = scene.take_signals(&[moved(1, "To Do", "In Progress"), flag_change(7), moved(3, "To Do", "Done")]);
     let handled: Vec<&str> =
         report["signals"].as_array().unwrap().iter().filter_map(|one| one["id"].as_str()).collect();
     assert_eq!(handled.len(), 2, "{report}");

@@ -91,8 +91,16 @@ fn no_sender_is_shown_under_a_name_that_is_not_his() {
     let mut nameless = moved(1, "To Do", "In Progress");
     nameless["user"] = json!({ "accountId": "557058:a1", "displayName": "557058:a1" });
     scene.take_signals(&[nameless]);
-    take_text(&scene, "a.eml", &mail_text(1, "Sam Okoro <eve@win.example>", "From a stranger", "", "Are we on for the beta?"));
-    take_text(&scene, "b.eml", &mail_text(2, SAM, "Forged", "dmarc=fail header.from=corp.example", "Are we on for the beta?"));
+    take_text(
+        &scene,
+        "a.eml",
+        &mail_text(1, "Sam Okoro <eve@win.example>", "From a stranger", "", "Are we on for the beta?"),
+    );
+    take_text(
+        &scene,
+        "b.eml",
+        &mail_text(2, SAM, "Forged", "dmarc=fail header.from=corp.example", "Are we on for the beta?"),
+    );
     take_text(&scene, "c.eml", &mail_text(3, SAM, "Proven", ALIGNED, "Are we on for the beta?"));
     let sender = |subject: &str| text(&called(&scene, subject), "sender").to_owned();
     assert_eq!(sender("Refunds"), "an account of Jira");

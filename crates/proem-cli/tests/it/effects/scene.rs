@@ -2,25 +2,16 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::num::NonZeroU16;
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
-use proem_app::Error;
-use proem_app::effects::ActionDesk;
 use proem_app::effects::propose::parse_action;
-use proem_app::places::{Channel, Places};
-use proem_app::project::OpenProject;
-use proem_app::records::{actor, blocking, open_records, records_owner};
-use proem_app::when;
 use proem_engine::effect::ActionState;
-use proem_runtime::Environment;
 use proem_runtime::effects::scripted_smtp::{AUTHORITY, ScriptedSmtp, SmtpLog};
-use proem_store::StoreAccess;
 use proem_store::query::{LineDepth, QueueLine};
-use proem_store::record::{EffectsPower, EffectsSwitch};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value as Json, json};
 
@@ -62,9 +53,6 @@ const SENDER: &str = "[effects.mail]\nfrom = \"projects@corp.example\"\n";
 /// The milliseconds of a day.
 pub(crate) const DAY: i64 = 24 * 60 * 60 * 1000;
 
-/// The variables that give a process of the binary another time, machine or end than this process has.
-const OF_THE_BINARY: [&str; 3] = ["PROEM_CLOCK", "PROEM_MACHINE", "PROEM_FAILPOINT"];
-
 /// A user with a policy, whose effects are on.
 pub(crate) struct Office {
     pub(crate) fixture: Fixture,
@@ -97,25 +85,12 @@ impl Office {
         if !has_terminal() {
             return None;
         }
-        if !self.is_in_this_process() {
+        if !self.fixture.is_in_this_process() {
             let left = self.decide(&["effects", "on"], "y\n")?;
             assert_eq!(left.code, Some(0), "{}", left.shown);
             return Some(self);
         }
-        let project = self.project();
-        let switch = EffectsSwitch {
-            project: records_owner(&project),
-            actor: actor(&Environment::inherited(), Channel::Terminal),
-            at: when::time_now(),
-            power: EffectsPower::On,
-        };
-        blocking(async {
-            let opened = open_records(&project, StoreAccess::Write).await?;
-            let switched = opened.store.switch_effects(switch).await;
-            opened.store.close().await;
-            Ok::<_, Error>(switched?)
-        })
-        .unwrap();
+        self.fixture.switch_effects_on();
         Some(self)
     }
 
@@ -153,42 +128,6 @@ impl Office {
 
     pub(crate) fn outbox(&self) -> PathBuf {
         self.fixture.base.join("state/proem/outbox")
-    }
-
-    /// Whether a use case does the same in this process as in one of the binary.
-    fn is_in_this_process(&self) -> bool {
-        OF_THE_BINARY.iter().all(|name| self.fixture.variable(name).is_none_or(|value| value.is_empty()))
-    }
-
-    /// The project as this process opens it.
-    fn project(&self) -> OpenProject {
-        let base = &self.fixture.base;
-        let places = Places {
-            config: base.join("config/proem"),
-            state: PathBuf::from(self.fixture.variable("XDG_STATE_HOME").unwrap()).join("proem"),
-            cache: base.join("cache/proem"),
-            home: base.join("home"),
-            programs: base.join("config"),
-            channel: Channel::Pipe,
-        };
-        if !places.state.join("key").exists() {
-            // The binary has its key from elsewhere. This process looks for the same one among the records.
-            DirBuilder::new().recursive(true).mode(0o700).create(&places.state).unwrap();
-            fs::copy(base.join("key"), places.state.join("key")).unwrap();
-        }
-        OpenProject::without_book(&self.fixture.repo, &places).unwrap()
-    }
-
-    /// Works with the office's actions in this process. The binary is for what it prints, asks and ends with.
-    fn at_desk<T>(&self, work: impl AsyncFnOnce(&ActionDesk<'_>) -> Result<T, Error>) -> T {
-        let project = self.project();
-        let done = blocking(async {
-            let desk = ActionDesk::open(&project, StoreAccess::Write).await?.value;
-            let done = work(&desk).await;
-            desk.close().await;
-            done
-        });
-        done.unwrap()
     }
 
     /// The binary, of which nothing is heard.
@@ -230,11 +169,11 @@ impl Office {
     /// Proposes a note. Its id.
     pub(crate) fn propose_note(&self) -> String {
         let note = self.note();
-        if !self.is_in_this_process() {
+        if !self.fixture.is_in_this_process() {
             return self.propose(&note).json()["id"].as_str().unwrap().to_owned();
         }
         let note = parse_action(note.to_string().as_bytes()).unwrap();
-        self.at_desk(async |desk| desk.propose(&note).await).key.unwrap().to_string()
+        self.fixture.at_desk(async |desk| desk.propose(&note).await).key.unwrap().to_string()
     }
 
     /// A command on a terminal of so many rows and columns.
@@ -319,8 +258,8 @@ impl Office {
 
     /// Actions in these states, or those that have not ended: each with its state.
     fn queue(&self, wanted: &[ActionState]) -> Vec<(String, String)> {
-        if self.is_in_this_process() {
-            let rows = self.at_desk(async |desk| desk.queue(wanted, None, LineDepth::Standing).await);
+        if self.fixture.is_in_this_process() {
+            let rows = self.fixture.at_desk(async |desk| desk.queue(wanted, None, LineDepth::Standing).await);
             let state = |row: &QueueLine| row.state.as_str().to_owned();
             return rows.iter().map(|row| (row.key.to_string(), state(row))).collect();
         }
@@ -333,8 +272,8 @@ impl Office {
 
     /// The events of an action, the first one first.
     pub(crate) fn events(&self, id: &str) -> Vec<String> {
-        if self.is_in_this_process() {
-            let rows = self.at_desk(async |desk| desk.log(100_000).await);
+        if self.fixture.is_in_this_process() {
+            let rows = self.fixture.at_desk(async |desk| desk.log(100_000).await);
             let of_action = rows.iter().rev().filter(|row| row.action.to_string() == id);
             return of_action.map(|row| row.event.as_str().to_owned()).collect();
         }

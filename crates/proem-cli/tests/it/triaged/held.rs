@@ -5,12 +5,14 @@ use std::num::NonZeroU16;
 
 use serde_json::{Value as Json, json};
 
-use super::{created, flag_change, outcomes, project, triaged};
+use super::{project, triaged};
 use crate::approvals::scene::answered;
 use crate::effects::scene::now;
 use crate::fixture::Fixture;
 use crate::terminal::scene::proem;
 use crate::terminal::screen::start_sized;
+use crate::triage_scene::signal_outcomes;
+use crate::triage_signals::{created, flag_change};
 
 const MINUTE: i64 = 60_000;
 const SPONSOR: &str = "Authentication-Results: mx.corp.example; dmarc=pass header.from=corp.example\n\
@@ -20,15 +22,14 @@ const SPONSOR: &str = "Authentication-Results: mx.corp.example; dmarc=pass heade
 
 /// A project at the highest level whose effects are on and whose policy knows the sponsor. Its clock is set.
 fn tactical_office() -> Option<(Fixture, i64)> {
-    let mut fixture = project("tactical")?;
+    let mut fixture = project("tactical");
     let shipped = include_str!("../../../../proem-engine/data/policy.toml");
     let known = "domains = [\"corp.example\"]\nrecipients = [{ address = \"sam@corp.example\", name = \"Sam\", role = \"sponsor\" }]\n";
     let policy =
         shipped.replace("domains = []\n", known).replace("level = \"monitoring\"\n\n#", "level = \"tactical\"\n\n#");
     fixture.configure("policy.toml", &policy);
     fixture.configure("config.toml", "[effects.mail]\nfrom = \"projects@corp.example\"\n");
-    let (said, code) = answered(&fixture, &["effects", "on"], "y")?;
-    assert_eq!(code, 0, "{said}");
+    fixture.switch_effects_on();
     let begun = now();
     fixture.set("PROEM_CLOCK", begun.to_string());
     Some((fixture, begun))
@@ -71,7 +72,7 @@ fn a_held_mail_goes_once_when_its_time_has_come() {
     let Some((mut fixture, begun)) = tactical_office() else { return };
     fixture.write("sponsor.eml", SPONSOR);
     let report = fixture.proem(&["triage", "run", "sponsor.eml", "--json"]).json();
-    assert_eq!(outcomes(&report), ["escalated stakeholder high"]);
+    assert_eq!(signal_outcomes(&report), ["escalated stakeholder high"]);
     let mail = propose_mail(&fixture, &signal_causes(&report));
     assert_eq!(mail["state"], "held", "{mail}");
     let id = mail["id"].as_str().unwrap();

@@ -1,0 +1,98 @@
+//! The use cases in the test's own process, for all of a scene but the command under test.
+
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::PathBuf;
+
+use proem_app::Error;
+use proem_app::effects::ActionDesk;
+use proem_app::places::{Channel, Places};
+use proem_app::project::OpenProject;
+use proem_app::records::{actor, blocking, open_records, records_owner};
+use proem_app::when;
+use proem_runtime::Environment;
+use proem_store::StoreAccess;
+use proem_store::query::{LineDepth, QueueLine};
+use proem_store::record::{EffectsPower, EffectsSwitch};
+
+use crate::fixture::Fixture;
+use crate::triage_scene::TriageScene;
+
+/// The variables that give a process of the binary another time, machine or end than this process has.
+const OF_THE_BINARY: [&str; 3] = ["PROEM_CLOCK", "PROEM_MACHINE", "PROEM_FAILPOINT"];
+
+impl Fixture {
+    /// Whether a use case does the same in this process as in one of the binary.
+    pub(crate) fn is_in_this_process(&self) -> bool {
+        OF_THE_BINARY.iter().all(|name| self.variable(name).is_none_or(|value| value.is_empty()))
+    }
+
+    /// The user's folders.
+    pub(crate) fn places(&self) -> Places {
+        let places = Places {
+            config: self.base.join("config/proem"),
+            state: PathBuf::from(self.variable("XDG_STATE_HOME").unwrap()).join("proem"),
+            cache: self.base.join("cache/proem"),
+            home: self.base.join("home"),
+            programs: self.base.join("config"),
+            channel: Channel::Pipe,
+        };
+        if !places.state.join("key").exists() {
+            // The binary has its key from elsewhere. This process looks for the same one among the records.
+            DirBuilder::new().recursive(true).mode(0o700).create(&places.state).unwrap();
+            fs::copy(self.base.join("key"), places.state.join("key")).unwrap();
+        }
+        places
+    }
+
+    /// The project as this process opens it.
+    pub(crate) fn project(&self) -> OpenProject {
+        OpenProject::without_book(&self.repo, &self.places()).unwrap()
+    }
+
+    /// A person switches effects on.
+    pub(crate) fn switch_effects_on(&self) {
+        assert!(self.is_in_this_process());
+        let project = self.project();
+        let switch = EffectsSwitch {
+            project: records_owner(&project),
+            actor: actor(&Environment::inherited(), Channel::Terminal),
+            at: when::time_now(),
+            power: EffectsPower::On,
+        };
+        blocking(async {
+            let opened = open_records(&project, StoreAccess::Write).await?;
+            let switched = opened.store.switch_effects(switch).await;
+            opened.store.close().await;
+            Ok::<_, Error>(switched?)
+        })
+        .unwrap();
+    }
+
+    /// The project's triage in this process.
+    pub(crate) fn triage(&self) -> TriageScene {
+        TriageScene { places: self.places(), folder: self.repo.clone(), moment: None }
+    }
+
+    /// Writes the file of a project, for which a person vouches.
+    pub(crate) fn vouch_for_charter(&self, text: &str) {
+        self.triage().vouch_for(text);
+    }
+
+    /// Works with the project's actions in this process. The binary is for what it prints, asks and ends with.
+    pub(crate) fn at_desk<T>(&self, work: impl AsyncFnOnce(&ActionDesk<'_>) -> Result<T, Error>) -> T {
+        let project = self.project();
+        let done = blocking(async {
+            let desk = ActionDesk::open(&project, StoreAccess::Write).await?.value;
+            let done = work(&desk).await;
+            desk.close().await;
+            done
+        });
+        done.unwrap()
+    }
+
+    /// The actions that have not ended.
+    pub(crate) fn open_actions(&self) -> Vec<QueueLine> {
+        self.at_desk(async |desk| desk.queue(&[], None, LineDepth::Standing).await)
+    }
+}
