@@ -8,6 +8,7 @@
 
 mod asynchronous;
 mod booking;
+mod found;
 mod notes;
 mod plain;
 mod same_verdict;
@@ -19,6 +20,7 @@ mod triaged;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use proem_app::places::{Channel, Places};
 use proem_app::project::{BookReading, OpenProject};
@@ -53,6 +55,36 @@ impl Home {
         let path = self.places.book().join(path);
         fs::create_dir_all(path.parent().unwrap_or(Path::new("/"))).unwrap();
         fs::write(path, text).unwrap();
+    }
+
+    /// The same, whose folder is a repository without a commit.
+    fn with_repository(config: &str) -> Self {
+        let home = Self::with(config);
+        home.git(&["init", "-q", "-b", "main"]);
+        home
+    }
+
+    /// Writes a file of the folder.
+    fn write(&self, path: &str, content: impl AsRef<[u8]>) {
+        let path = self.work.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    /// Runs plain git in the folder. It must succeed.
+    fn git(&self, args: &[&str]) {
+        let mut git = Command::new("git");
+        git.current_dir(&self.work).args(["-c", "maintenance.auto=false", "-c", "core.fsync=none"]).args(args);
+        for who in ["AUTHOR", "COMMITTER"] {
+            git.env(format!("GIT_{who}_NAME"), "Ann").env(format!("GIT_{who}_EMAIL"), "ann@example.org");
+            git.env(format!("GIT_{who}_DATE"), "2024-01-01T00:00:00Z");
+        }
+        assert!(git.env("GIT_CONFIG_GLOBAL", "/dev/null").status().unwrap().success(), "git {args:?}");
+    }
+
+    fn commit(&self, message: &str) {
+        self.git(&["add", "-A"]);
+        self.git(&["commit", "-q", "-m", message]);
     }
 
     /// The folder as a project whose signals are triaged.

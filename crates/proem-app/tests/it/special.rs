@@ -59,24 +59,16 @@ fn make_special(path: &Path, kind: &str) {
     }
 }
 
-fn run_git(folder: &Path, args: &[&str]) {
-    let who = ["-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-c", "core.fsync=none"];
-    let mut git = Command::new("git");
-    assert!(git.current_dir(folder).args(who).args(args).status().unwrap().success(), "{args:?}");
-}
-
 #[test]
 fn a_project_is_not_opened_where_git_would_wait() {
     for kind in ["a named pipe", "a device"] {
         for (place, setting) in GITS {
-            let home = Home::with(PATIENT);
-            run_git(&home.work, &["init", "-q", "-b", "main"]);
-            fs::write(home.work.join("README.md"), "# Clock\n").unwrap();
-            run_git(&home.work, &["add", "-A"]);
-            run_git(&home.work, &["commit", "-q", "-m", "first"]);
-            fs::write(home.work.join("README.md"), "changed\n").unwrap();
+            let home = Home::with_repository(PATIENT);
+            home.write("README.md", "# Clock\n");
+            home.commit("first");
+            home.write("README.md", "changed\n");
             if let Some(setting) = setting {
-                run_git(&home.work, &["config", setting, home.work.join(place).to_str().unwrap()]);
+                home.git(&["config", setting, home.work.join(place).to_str().unwrap()]);
             }
             make_special(&home.work.join(place), kind);
             let (sender, receiver) = mpsc::channel();

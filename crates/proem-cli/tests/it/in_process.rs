@@ -9,11 +9,12 @@ use proem_app::effects::ActionDesk;
 use proem_app::places::{Channel, Places};
 use proem_app::project::OpenProject;
 use proem_app::records::{actor, blocking, open_records, records_owner};
+use proem_app::trust::TrustStore;
 use proem_app::when;
 use proem_runtime::Environment;
-use proem_store::StoreAccess;
 use proem_store::query::{LineDepth, QueueLine};
 use proem_store::record::{EffectsPower, EffectsSwitch};
+use proem_store::{Store, StoreAccess};
 
 use crate::fixture::Fixture;
 use crate::triage_scene::TriageScene;
@@ -50,23 +51,42 @@ impl Fixture {
         OpenProject::without_book(&self.repo, &self.places()).unwrap()
     }
 
+    /// Writes files of the project, for which a person vouches.
+    pub(crate) fn trust(&self, files: &[(&str, &str)]) {
+        files.iter().for_each(|(path, text)| self.write(path, text));
+        let bytes = |(path, text): &(&str, &str)| ((*path).to_owned(), text.as_bytes().to_vec());
+        let trusted: Vec<(String, Vec<u8>)> = files.iter().map(bytes).collect();
+        TrustStore::new(self.places().state).trust(&self.project().key, &trusted).unwrap();
+    }
+
+    /// The person takes that back.
+    pub(crate) fn revoke_trust(&self, path: &str) {
+        let revoked = TrustStore::new(self.places().state).revoke(&self.project().key, |known| known == path);
+        assert_eq!(revoked.unwrap(), [path]);
+    }
+
     /// A person switches effects on.
     pub(crate) fn switch_effects_on(&self) {
         assert!(self.is_in_this_process());
-        let project = self.project();
         let switch = EffectsSwitch {
-            project: records_owner(&project),
+            project: records_owner(&self.project()),
             actor: actor(&Environment::inherited(), Channel::Terminal),
             at: when::time_now(),
             power: EffectsPower::On,
         };
-        blocking(async {
+        self.at_records(async |store| Ok(store.switch_effects(switch).await?));
+    }
+
+    /// Writes into the records as whoever decides does.
+    pub(crate) fn at_records<T>(&self, work: impl AsyncFnOnce(&Store) -> Result<T, Error>) -> T {
+        let project = self.project();
+        let done = blocking(async {
             let opened = open_records(&project, StoreAccess::Write).await?;
-            let switched = opened.store.switch_effects(switch).await;
+            let done = work(&opened.store).await;
             opened.store.close().await;
-            Ok::<_, Error>(switched?)
-        })
-        .unwrap();
+            done
+        });
+        done.unwrap()
     }
 
     /// The project's triage in this process.

@@ -41,7 +41,6 @@ mod find;
 mod first_hour;
 mod first_look;
 mod fixture;
-mod found;
 mod found_ways;
 mod gallery;
 mod golden;

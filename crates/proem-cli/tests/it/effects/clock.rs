@@ -37,7 +37,7 @@ impl Clocked {
     #[track_caller]
     fn sweep_at(&mut self, time: i64) -> String {
         self.set(time);
-        self.office.sweep();
+        self.office.perform_due();
         let arrived = self.office.in_outbox();
         let state = self.office.agree(&arrived)[&self.id].clone();
         assert_eq!(arrived.contains_key(&self.id), state == "executed");
@@ -113,6 +113,6 @@ fn what_a_person_has_approved_goes_whatever_the_clock_did() {
     let Some(mut office) = Office::open() else { return };
     let id = office.approve_notes(1).remove(0);
     office.fixture.set("PROEM_CLOCK", (now() + DAY + MINUTE).to_string());
-    office.sweep();
+    office.perform_due();
     assert_eq!(office.agree(&office.in_outbox())[&id], "waiting");
 }

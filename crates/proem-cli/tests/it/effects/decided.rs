@@ -43,7 +43,7 @@ fn a_decision_and_what_follows_from_it_are_one_record() {
         let states = || office.states().values().cloned().collect::<Vec<_>>();
         assert_eq!((states(), decision(&office, &id)), (vec![state.to_owned()], decided.clone()), "{place} {option}");
         for _ in 0..2 {
-            office.sweep();
+            office.perform_due();
             assert_eq!(states(), [swept], "{place} {option}");
             office.agree(&office.in_outbox());
         }

@@ -210,7 +210,7 @@ fn an_edit_a_release_and_a_resend_are_shown_to_their_end_as_well() {
     assert!((520..560).contains(&count(&shown, "new")), "{shown:#?}");
     fs::create_dir_all(office.outbox()).unwrap();
     fs::write(office.outbox().join(format!("{id}.eml")), "in its way").unwrap();
-    office.sweep();
+    office.perform_due();
     assert_eq!(office.states()[&id], "unknown");
     fs::remove_file(office.outbox().join(format!("{id}.eml"))).unwrap();
     let shown = agreed(&office, &["queue", "resolve", &id, "resend"]);
@@ -254,7 +254,7 @@ fn raw_bytes_are_those_that_leave() {
     let before = office.fixture.proem(&["queue", "show", &id, "--raw"]);
     assert!(before.stderr().contains("it has not left yet"), "{}", before.stderr());
     office.approve(std::slice::from_ref(&id));
-    office.sweep();
+    office.perform_due();
     let sent = fs::read_to_string(office.outbox().join(format!("{id}.eml"))).unwrap();
     let undated = |mail: &str| -> Vec<String> {
         mail.lines().filter(|line| !line.starts_with("Date:")).map(str::to_owned).collect()

@@ -157,6 +157,6 @@ fn eight_processes_propose_the_same_action() {
     assert_eq!((arrived.len(), office.agree(&arrived)[&ids[0]].as_str()), (1, "executed"));
     // It stays one when it is proposed once more.
     assert_eq!(propose().wait_with_output().unwrap().status.code(), Some(0));
-    office.sweep();
+    office.perform_due();
     assert_eq!(office.in_outbox(), arrived);
 }

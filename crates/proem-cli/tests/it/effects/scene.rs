@@ -8,10 +8,19 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
+use proem_app::effects::ActionDesk;
 use proem_app::effects::propose::parse_action;
-use proem_engine::effect::ActionState;
+use proem_app::effects::sweep::CredentialReading;
+use proem_app::places::Channel;
+use proem_app::records::{actor, records_owner};
+use proem_app::when;
+use proem_engine::effect::{ActionEvent, ActionState, Authority, StandingApproval, TransitionRequest};
+use proem_engine::run::Time;
+use proem_runtime::Environment;
 use proem_runtime::effects::scripted_smtp::{AUTHORITY, ScriptedSmtp, SmtpLog};
-use proem_store::query::{LineDepth, QueueLine};
+use proem_store::TransitionAnswer;
+use proem_store::query::{ActionRow, LineDepth, QueueLine};
+use proem_store::record::{ApprovalBreadth, NewTransition, TransitionLoad};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value as Json, json};
 
@@ -199,12 +208,30 @@ impl Office {
         Some(terminal.end())
     }
 
-    /// A person says yes to actions.
+    /// A person says yes to actions, written down as the queue's command writes it where the binary has no other clock.
     #[track_caller]
     pub(crate) fn approve(&self, ids: &[String]) {
-        let args: Vec<&str> = ["queue", "approve"].into_iter().chain(ids.iter().map(String::as_str)).collect();
-        let left = self.decide(&args, "y\n").unwrap();
-        assert_eq!(left.code, Some(0), "{}", left.shown);
+        if !self.fixture.is_in_this_process() {
+            let args: Vec<&str> = ["queue", "approve"].into_iter().chain(ids.iter().map(String::as_str)).collect();
+            let left = self.decide(&args, "y\n").unwrap();
+            assert_eq!(left.code, Some(0), "{}", left.shown);
+            return;
+        }
+        let answers = self.fixture.at_desk(async |desk| {
+            let mut answers = Vec::new();
+            for id in ids {
+                let row = desk.item(&desk.find(id).await?).await?.detail.row;
+                answers.push(yes_to(desk, &row, ids.len()));
+            }
+            Ok(answers)
+        });
+        self.fixture.at_records(async |store| {
+            for answer in answers {
+                let made = store.transit(answer).await?;
+                assert!(matches!(made, TransitionAnswer::Made(_)), "{made:?}");
+            }
+            Ok(())
+        });
     }
 
     /// Proposes so many notes, to which a person says yes.
@@ -216,6 +243,16 @@ impl Office {
 
     pub(crate) fn sweep(&self) -> Run {
         self.fixture.proem(&["effects", "sweep", "--json"])
+    }
+
+    /// Performs what is due, where only that matters and not what a command says of it.
+    #[track_caller]
+    pub(crate) fn perform_due(&self) {
+        if self.fixture.is_in_this_process() {
+            self.fixture.at_desk(async |desk| desk.sweep(CredentialReading::OwnEnvironment, &mut |_| {}).await);
+        } else {
+            self.sweep();
+        }
     }
 
     /// A sweep that nobody waits for, with variables of its own.
@@ -338,6 +375,30 @@ impl Office {
             assert!(unknown.iter().all(|id| listed.contains(id)), "{unknown:?} {listed:?}");
         }
         states
+    }
+}
+
+/// A person's yes to an action as it is, one of so many at once.
+fn yes_to(desk: &ActionDesk<'_>, row: &ActionRow, count: usize) -> NewTransition {
+    let at = when::time_now();
+    let expires = Time(at.max(desk.status.last_seen).0 + desk.policy.approval_time());
+    let approval = StandingApproval { content: row.content, policy: desk.policy.hash(), expires };
+    let breadth = if count == 1 { ApprovalBreadth::Single } else { ApprovalBreadth::Bulk };
+    NewTransition {
+        key: row.key,
+        project: records_owner(desk.project),
+        actor: actor(&Environment::inherited(), Channel::Terminal),
+        at,
+        request: TransitionRequest {
+            event: ActionEvent::Approve(approval),
+            by: Authority::Operator,
+            version: row.version,
+            epoch: None,
+        },
+        policy: desk.policy.hash(),
+        window: desk.policy.release_window(),
+        load: TransitionLoad::Approval(breadth),
+        details: json!({ "level": desk.level().as_str() }),
     }
 }
 
