@@ -18,7 +18,7 @@ use crate::Home;
 type Case<'c> = (&'c [&'c str], &'c [&'c str], &'c [&'c str]);
 
 /// The options of an assembly for a task, with more behind it as the command has it.
-fn assembly_options(home: &Home, args: &[&str]) -> AssembleOptions {
+pub(crate) fn assembly_options(home: &Home, args: &[&str]) -> AssembleOptions {
     let (task, more) = args.split_first().unwrap();
     let author = if more == ["--task-untrusted"] { TaskAuthor::Outside } else { TaskAuthor::Caller };
     let mut options = AssembleOptions {
@@ -51,14 +51,18 @@ fn assembly_options(home: &Home, args: &[&str]) -> AssembleOptions {
 
 /// The prompt for a task as programs get it.
 fn assembled_prompt(home: &Home, args: &[&str]) -> Json {
-    let options = assembly_options(home, args);
+    assembled_with(home, &assembly_options(home, args))
+}
+
+/// The same by these options.
+pub(crate) fn assembled_with(home: &Home, options: &AssembleOptions) -> Json {
     let mut project = home.project();
-    let choice = AssemblyChoice::new(&options, &project).unwrap();
-    let start = Start::gather(&options, choice, &project).unwrap();
+    let choice = AssemblyChoice::new(options, &project).unwrap();
+    let start = Start::gather(options, choice, &project).unwrap();
     records::runtime().unwrap().block_on(async {
-        let record = AssemblyRecord::new(&options, &start, &project, &mut Vec::new()).await.unwrap();
-        let mut made = MadeAssembly::new(&options, start, record, &mut project).unwrap();
-        assert_eq!(made.record(&options, &project).await, []);
+        let record = AssemblyRecord::new(options, &start, &project, &mut Vec::new()).await.unwrap();
+        let mut made = MadeAssembly::new(options, start, record, &mut project).unwrap();
+        assert_eq!(made.record(options, &project).await, []);
         let extra = made.extra(&project).unwrap();
         json!(assemble_output(&options.task, &made.gathered, &made.assembled, extra))
     })

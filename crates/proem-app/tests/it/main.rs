@@ -9,8 +9,11 @@
 mod asynchronous;
 mod booking;
 mod found;
+mod inputs;
+mod model_names;
 mod notes;
 mod plain;
+mod prompt_verdict;
 mod same_verdict;
 mod set_aside;
 mod special;

@@ -68,7 +68,6 @@ mod reference;
 mod risk;
 mod run;
 mod runner;
-mod same_verdict;
 mod scan;
 mod scan_project;
 mod schema;
