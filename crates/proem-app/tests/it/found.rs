@@ -9,7 +9,7 @@ use proem_app::context::{ContextPatience, FileChoice};
 use proem_app::records;
 use proem_app::records::learning::Adapting;
 use proem_app::records::writing::RecordChoice;
-use proem_select::mode::{Hints, Mode};
+use proem_select::mode::{GitChanges, Hints, Interaction, Mode};
 use serde_json::{Value as Json, json};
 
 use crate::Home;
@@ -20,7 +20,7 @@ type Case<'c> = (&'c [&'c str], &'c [&'c str], &'c [&'c str]);
 /// The options of an assembly for a task, with more behind it as the command has it.
 pub(crate) fn assembly_options(home: &Home, args: &[&str]) -> AssembleOptions {
     let (task, more) = args.split_first().unwrap();
-    let author = if more == ["--task-untrusted"] { TaskAuthor::Outside } else { TaskAuthor::Caller };
+    let author = if more.contains(&"--task-untrusted") { TaskAuthor::Outside } else { TaskAuthor::Caller };
     let mut options = AssembleOptions {
         task: bounded_task((*task).to_owned(), author).unwrap(),
         named: (*task).to_owned(),
@@ -37,20 +37,26 @@ pub(crate) fn assembly_options(home: &Home, args: &[&str]) -> AssembleOptions {
         choice: FileChoice::new(task, &[], &[]).unwrap(),
         record: RecordChoice::AsConfigured,
     };
-    match more {
-        ["--budget", tokens] => options.budget = Some(tokens.parse().unwrap()),
-        ["--mode", "act"] => options.hints.explicit = Some(Mode::Act),
-        ["--context", depth] => {
-            let depth = serde_json::from_value::<ContextDepth>(json!(depth));
-            options.context = Some(depth.unwrap());
+    let mut words = more.iter();
+    while let Some(word) = words.next() {
+        let mut value = || *words.next().unwrap();
+        match *word {
+            "--task-untrusted" => assert_eq!(author, TaskAuthor::Outside),
+            "--interactive" => options.hints.interaction = Interaction::Interactive,
+            "--budget" => options.budget = Some(value().parse().unwrap()),
+            "--mode" => options.hints.explicit = Some(if value() == "act" { Mode::Act } else { Mode::Plan }),
+            "--git-changes" => {
+                options.hints.git_changes = if value() == "yes" { GitChanges::Yes } else { GitChanges::No };
+            }
+            "--context" => options.context = Some(serde_json::from_value::<ContextDepth>(json!(value())).unwrap()),
+            word => assert_eq!(word, "", "{more:?}"),
         }
-        more => assert!(more.is_empty() || author == TaskAuthor::Outside, "{more:?}"),
     }
     options
 }
 
 /// The prompt for a task as programs get it.
-fn assembled_prompt(home: &Home, args: &[&str]) -> Json {
+pub(crate) fn assembled_prompt(home: &Home, args: &[&str]) -> Json {
     assembled_with(home, &assembly_options(home, args))
 }
 

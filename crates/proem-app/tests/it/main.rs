@@ -8,6 +8,7 @@
 
 mod asynchronous;
 mod booking;
+mod finding;
 mod found;
 mod inputs;
 mod model_names;
@@ -15,6 +16,7 @@ mod notes;
 mod plain;
 mod prompt_verdict;
 mod same_verdict;
+mod selection;
 mod set_aside;
 mod special;
 mod triage_scene;
@@ -47,10 +49,11 @@ impl Home {
         for folder in [&config_folder, &state, &cache, &work] {
             fs::create_dir(folder).unwrap();
         }
-        fs::write(config_folder.join("config.toml"), config).unwrap();
         let places =
             Places { config: config_folder, state, cache, home: base.clone(), programs: base, channel: Channel::Pipe };
-        Self { places, work, _folder: folder }
+        let home = Self { places, work, _folder: folder };
+        home.configure(config);
+        home
     }
 
     /// Writes a file of the user's book.
@@ -65,6 +68,11 @@ impl Home {
         let home = Self::with(config);
         home.git(&["init", "-q", "-b", "main"]);
         home
+    }
+
+    /// Writes the configuration anew.
+    fn configure(&self, config: &str) {
+        fs::write(self.places.config_file(), config).unwrap();
     }
 
     /// Writes a file of the folder.

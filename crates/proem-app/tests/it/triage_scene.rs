@@ -45,9 +45,13 @@ impl TriageScene {
 
     /// Works at the project's desk.
     pub(crate) fn at_triage<T>(&self, work: impl AsyncFnOnce(&TriageDesk<'_>) -> Result<T, Error>) -> T {
+        self.at_triage_with(StoreAccess::Write, work)
+    }
+
+    fn at_triage_with<T>(&self, access: StoreAccess, work: impl AsyncFnOnce(&TriageDesk<'_>) -> Result<T, Error>) -> T {
         let project = self.project();
         let done = records::blocking(async {
-            let desk = TriageDesk::open(&project, StoreAccess::Write).await?.value;
+            let desk = TriageDesk::open(&project, access).await?.value;
             let desk = if let Some(moment) = self.moment { desk.at_moment(moment) } else { desk };
             let done = work(&desk).await;
             desk.close().await;
@@ -86,7 +90,7 @@ impl TriageScene {
     /// An artefact as programs get it, by its name, such as `raid-log`.
     pub(crate) fn artefact(&self, name: &str) -> Json {
         let kind = ArtefactKind::ALL.into_iter().find(|kind| kind.as_str().replace('_', "-") == name).unwrap();
-        self.at_triage(async |desk| {
+        self.at_triage_with(StoreAccess::Read, async |desk| {
             let report = desk.artefact_report(&[kind]).await?;
             Ok(report.artefacts.first().unwrap().to_json(Some(&report.figures)))
         })
@@ -102,7 +106,9 @@ impl TriageScene {
 
     /// The state of triage as programs get it.
     pub(crate) fn status(&self) -> Json {
-        self.at_triage(async |desk| Ok(json!(TriageStatusOutput::new(desk, &desk.status().await?))))
+        // The first one who writes makes the records.
+        let access = if self.places.records().exists() { StoreAccess::Read } else { StoreAccess::Write };
+        self.at_triage_with(access, async |desk| Ok(json!(TriageStatusOutput::new(desk, &desk.status().await?))))
     }
 
     /// The first column of SQLite's answer about the records.
@@ -141,7 +147,7 @@ impl TriageScene {
 
     /// The questions in a state, or all of them.
     pub(crate) fn questions(&self, state: Option<EscalationState>) -> Vec<EscalationRow> {
-        self.at_triage(async |desk| desk.desk.escalations(state).await)
+        self.at_triage_with(StoreAccess::Read, async |desk| desk.desk.escalations(state).await)
     }
 }
 

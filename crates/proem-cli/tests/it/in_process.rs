@@ -101,9 +101,18 @@ impl Fixture {
 
     /// Works with the project's actions in this process. The binary is for what it prints, asks and ends with.
     pub(crate) fn at_desk<T>(&self, work: impl AsyncFnOnce(&ActionDesk<'_>) -> Result<T, Error>) -> T {
+        self.at_desk_with(StoreAccess::Write, work)
+    }
+
+    /// Reads at the project's desk, whatever clock the binary has.
+    pub(crate) fn look_at_desk<T>(&self, work: impl AsyncFnOnce(&ActionDesk<'_>) -> Result<T, Error>) -> T {
+        self.at_desk_with(StoreAccess::Read, work)
+    }
+
+    fn at_desk_with<T>(&self, access: StoreAccess, work: impl AsyncFnOnce(&ActionDesk<'_>) -> Result<T, Error>) -> T {
         let project = self.project();
         let done = blocking(async {
-            let desk = ActionDesk::open(&project, StoreAccess::Write).await?.value;
+            let desk = ActionDesk::open(&project, access).await?.value;
             let done = work(&desk).await;
             desk.close().await;
             done
@@ -113,6 +122,6 @@ impl Fixture {
 
     /// The actions that have not ended.
     pub(crate) fn open_actions(&self) -> Vec<QueueLine> {
-        self.at_desk(async |desk| desk.queue(&[], None, LineDepth::Standing).await)
+        self.look_at_desk(async |desk| desk.queue(&[], None, LineDepth::Standing).await)
     }
 }

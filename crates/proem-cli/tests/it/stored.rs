@@ -169,6 +169,7 @@ fn signals_a_charter_and_a_persons_words_leave_no_credential() {
 #[test]
 fn an_action_leaves_no_credential_and_none_goes_out() {
     let Some(office) = Office::open() else { return };
+    let id = office.propose_note();
     for form in forms() {
         for field in ["subject", "body", "target", "cause"] {
             let mut note = office.note();
@@ -182,12 +183,12 @@ fn an_action_leaves_no_credential_and_none_goes_out() {
             let is_taken = proposal.as_ref().is_ok_and(|taken| !matches!(taken.decision.ruling, Ruling::Refusal(_)));
             assert!(field == "cause" || !is_taken, "{field} {form}: {proposal:?}");
         }
-        let id = office.propose_note();
         let edit = office.fixture.proem(&["queue", "edit", &id, "--set", &format!("body=Use {form}.")]);
         assert_ne!(edit.code(), 0, "{form}: {}", edit.transcript());
-        let left = office.decide(&["queue", "cancel", &id, "--because", &format!("it has {form}")], "y\n").unwrap();
-        assert_eq!(left.code, Some(0), "{form}: {}", left.shown);
     }
+    let because = format!("it has {}", forms().join(" | "));
+    let left = office.decide(&["queue", "cancel", &id, "--because", &because], "y\n").unwrap();
+    assert_eq!(left.code, Some(0), "{}", left.shown);
     office.sweep();
     assert!(office.in_outbox().is_empty());
     none_is_kept(&office.fixture, &["it has [redacted:github-token]"]);
@@ -195,21 +196,21 @@ fn an_action_leaves_no_credential_and_none_goes_out() {
 
 #[test]
 fn a_run_leaves_no_credential() {
-    for form in forms() {
-        let answer = || Reply::value(json!({ "severity": "low", "reason": &form }));
-        let wrong = Reply::value(json!({ "severity": &form, (form.clone()): [&form] }));
-        let refused = Reply::raw(401, json!({ "error": { "message": format!("bad key {form}") } }).to_string());
-        let server = start(vec![answer(), wrong, refused, answer()]);
-        let fixture = fixture(&server, "attempts = 1\n");
-        let set = format!("title=Why is {form} refused?");
-        for _ in 0..3 {
-            fixture.proem(&["run", "reviews/strict", "--set", &set]);
-        }
-        fixture.proem(&["ask", &format!("Why is {form} refused?"), "--system", &form]);
-        fixture.write("AGENTS.md", format!("Call the server with {form}.\n"));
-        fixture.proem(&["assemble", &format!("replace {form}")]).answer();
-        fixture.proem(&["runs", "feedback", "last~1", "bad", "--note", &format!("it holds {form}")]);
-        fixture.proem(&["run", "reviews/strict", "--set", &format!("{form}={form}")]);
-        none_is_kept(&fixture, &["Why is [redacted:github-token]"]);
+    // The first one is the token itself.
+    let form = forms().join(" | ");
+    let answer = || Reply::value(json!({ "severity": "low", "reason": &form }));
+    let wrong = Reply::value(json!({ "severity": &form, (form.clone()): [&form] }));
+    let refused = Reply::raw(401, json!({ "error": { "message": format!("bad key {form}") } }).to_string());
+    let server = start(vec![answer(), wrong, refused, answer()]);
+    let fixture = fixture(&server, "attempts = 1\n");
+    let set = format!("title=Why is {form} refused?");
+    for _ in 0..3 {
+        fixture.proem(&["run", "reviews/strict", "--set", &set]);
     }
+    fixture.proem(&["ask", &format!("Why is {form} refused?"), "--system", &form]);
+    fixture.write("AGENTS.md", format!("Call the server with {form}.\n"));
+    fixture.proem(&["assemble", &format!("replace {form}")]).answer();
+    fixture.proem(&["runs", "feedback", "last~1", "bad", "--note", &format!("it holds {form}")]);
+    fixture.proem(&["run", "reviews/strict", "--set", &format!("{form}={form}")]);
+    none_is_kept(&fixture, &["Why is [redacted:github-token]"]);
 }

@@ -62,12 +62,7 @@ fn take_files(fixture: &Fixture, files: &[&str]) -> Json {
 
 /// An artefact as it is.
 fn artefact(fixture: &Fixture, name: &str) -> Json {
-    if fixture.is_in_this_process() {
-        return fixture.triage().artefact(name);
-    }
-    let shown = fixture.proem(&["artefacts", "show", name, "--json"]);
-    assert_eq!(shown.code(), 0, "{}", shown.stderr());
-    shown.json()["artefacts"][0].clone()
+    fixture.triage().artefact(name)
 }
 
 fn count(value: &Json) -> usize {

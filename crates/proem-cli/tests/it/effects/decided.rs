@@ -11,7 +11,7 @@ fn asked() -> Option<(Office, String)> {
         .replace("level = \"tactical\"", "level = \"monitoring\"")
         .replace("[actions.reminder]\nlevel = \"monitoring\"", "[actions.reminder]\nlevel = \"tactical\"");
     office.fixture.configure("policy.toml", &narrow);
-    let proposed = office.propose(&office.reminder()).json();
+    let proposed = office.propose_action(&office.reminder());
     assert_eq!((&proposed["state"], &proposed["decision"]["ruling"]), (&"waiting".into(), &"escalation".into()));
     Some((office, proposed["escalation"].as_str().unwrap().to_owned()))
 }

@@ -182,7 +182,7 @@ fn a_sweep_is_stopped_beside_every_other_record() {
         ("after", "refuse", "refused", Office::note),
     ] {
         let mut office = Office::closed();
-        let first = id(&office.propose(&proposal(&office)).json());
+        let first = id(&office.propose_action(&proposal(&office)));
         office.fixture.switch_effects_on();
         if event == "refuse" {
             // An action that was proposed under one policy is decided about under another.

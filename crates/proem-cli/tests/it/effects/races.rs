@@ -72,7 +72,7 @@ fn a_cancellation_races_a_release() {
     let Some(office) = Office::open() else { return };
     let mut won = BTreeMap::new();
     for round in 0..variable_number("PROEM_RACES", 4) {
-        let proposed = office.propose(&office.reminder()).json();
+        let proposed = office.propose_action(&office.reminder());
         let id = proposed["id"].as_str().unwrap().to_owned();
         let [cancelling, releasing] = ["cancel", "release"].map(|way| office.asked(&["queue", way, &id]).unwrap());
         let both = if round % 2 == 0 { [&cancelling, &releasing] } else { [&releasing, &cancelling] };

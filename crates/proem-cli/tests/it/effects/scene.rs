@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
 use proem_app::effects::ActionDesk;
-use proem_app::effects::propose::parse_action;
+use proem_app::effects::propose::{ProposalFate, parse_action};
 use proem_app::effects::sweep::CredentialReading;
 use proem_app::places::Channel;
 use proem_app::records::{actor, records_owner};
@@ -175,14 +175,31 @@ impl Office {
         self.fixture.proem(&["effects", "propose", "action.json", "--json"])
     }
 
+    /// Proposes an action that is taken: the parts of the command's answer that tests go on with.
+    #[track_caller]
+    pub(crate) fn propose_action(&self, action: &Json) -> Json {
+        if !self.fixture.is_in_this_process() {
+            return self.propose(action).json();
+        }
+        let action = parse_action(action.to_string().as_bytes()).unwrap();
+        let proposal = self.fixture.at_desk(async |desk| desk.propose(&action).await);
+        let (fate, state) = match proposal.fate {
+            ProposalFate::Written(state) => ("new", Some(state)),
+            ProposalFate::Known(state) => ("known", Some(state)),
+            ProposalFate::Duplicate(_) => ("duplicate", None),
+            ProposalFate::Unwritten => ("unwritten", None),
+        };
+        json!({
+            "id": proposal.key.map(|key| key.to_string()),
+            "fate": fate,
+            "state": state.map(ActionState::as_str),
+            "escalation": proposal.escalation.map(|id| id.0),
+        })
+    }
+
     /// Proposes a note. Its id.
     pub(crate) fn propose_note(&self) -> String {
-        let note = self.note();
-        if !self.fixture.is_in_this_process() {
-            return self.propose(&note).json()["id"].as_str().unwrap().to_owned();
-        }
-        let note = parse_action(note.to_string().as_bytes()).unwrap();
-        self.fixture.at_desk(async |desk| desk.propose(&note).await).key.unwrap().to_string()
+        self.propose_action(&self.note())["id"].as_str().unwrap().to_owned()
     }
 
     /// A command on a terminal of so many rows and columns.
@@ -295,28 +312,16 @@ impl Office {
 
     /// Actions in these states, or those that have not ended: each with its state.
     fn queue(&self, wanted: &[ActionState]) -> Vec<(String, String)> {
-        if self.fixture.is_in_this_process() {
-            let rows = self.fixture.at_desk(async |desk| desk.queue(wanted, None, LineDepth::Standing).await);
-            let state = |row: &QueueLine| row.state.as_str().to_owned();
-            return rows.iter().map(|row| (row.key.to_string(), state(row))).collect();
-        }
-        let wanted = wanted.iter().flat_map(|state| ["--state", state.as_str()]);
-        let args: Vec<&str> = ["queue", "list", "--json", "--limit", "100000"].into_iter().chain(wanted).collect();
-        let rows = self.fixture.proem(&args).json();
-        let text = |row: &Json, name: &str| row[name].as_str().unwrap().to_owned();
-        rows.as_array().unwrap().iter().map(|row| (text(row, "id"), text(row, "state"))).collect()
+        let rows = self.fixture.look_at_desk(async |desk| desk.queue(wanted, None, LineDepth::Standing).await);
+        let state = |row: &QueueLine| row.state.as_str().to_owned();
+        rows.iter().map(|row| (row.key.to_string(), state(row))).collect()
     }
 
     /// The events of an action, the first one first.
     pub(crate) fn events(&self, id: &str) -> Vec<String> {
-        if self.fixture.is_in_this_process() {
-            let rows = self.fixture.at_desk(async |desk| desk.log(100_000).await);
-            let of_action = rows.iter().rev().filter(|row| row.action.to_string() == id);
-            return of_action.map(|row| row.event.as_str().to_owned()).collect();
-        }
-        let rows = self.fixture.proem(&["effects", "log", "--json", "--limit", "100000"]).json();
-        let of_action = rows.as_array().unwrap().iter().rev().filter(|row| row["id"] == id);
-        of_action.map(|row| row["event"].as_str().unwrap().to_owned()).collect()
+        let rows = self.fixture.look_at_desk(async |desk| desk.log(100_000).await);
+        let of_action = rows.iter().rev().filter(|row| row.action.to_string() == id);
+        of_action.map(|row| row.event.as_str().to_owned()).collect()
     }
 
     /// How often each action is in the outbox, which is once or never, with all of its bytes.

@@ -164,17 +164,17 @@ fn what_the_backup_never_knew_is_not_proposed_anew() {
     let Some(scene) = Scene::open() else { return };
     let backup = scene.back_up();
     let note = scene.office.note();
-    let id = scene.office.propose(&note).json()["id"].as_str().unwrap().to_owned();
+    let id = scene.office.propose_action(&note)["id"].as_str().unwrap().to_owned();
     scene.office.approve(std::slice::from_ref(&id));
     scene.office.perform_due();
     scene.restore(&backup);
     scene.is_parked("the witness knows of an effect that these records lack");
     assert!(scene.adopt().contains("not in these records"));
     // The signal is read again: by itself, and together with another one.
-    assert_eq!(scene.office.propose(&note).json()["fate"], "duplicate");
+    assert_eq!(scene.office.propose_action(&note)["fate"], "duplicate");
     let mut wider = note;
     wider["causes"].as_array_mut().unwrap().push(json!({ "id": "signal-99", "revision": "1" }));
-    assert_eq!(scene.office.propose(&wider).json()["fate"], "duplicate");
+    assert_eq!(scene.office.propose_action(&wider)["fate"], "duplicate");
     scene.came_once(&[id]);
 }
 
@@ -191,7 +191,7 @@ fn nothing_is_approved_while_effects_are_parked() {
     assert!(left.shown.contains("effects are parked") && left.shown.contains("proem store adopt"), "{}", left.shown);
     assert_eq!(scene.states(std::slice::from_ref(&other)), ["waiting"]);
     // A no, a proposal and reading go on.
-    assert_eq!(scene.office.propose(&scene.office.note()).json()["fate"], "new");
+    assert_eq!(scene.office.propose_action(&scene.office.note())["fate"], "new");
     assert_eq!(scene.office.decide(&["queue", "cancel", &other], "y\n").unwrap().code, Some(0));
     assert_eq!(scene.office.fixture.proem(&["queue", "show", &ids[0]]).code(), 0);
     scene.adopt_unseen();
@@ -207,7 +207,7 @@ fn an_escalation_approves_nothing_while_effects_are_parked() {
         .replace("[actions.reminder]\nlevel = \"monitoring\"", "[actions.reminder]\nlevel = \"tactical\"");
     scene.office.fixture.configure("policy.toml", &narrow);
     let sent = scene.office.approve_notes(1);
-    let asked = scene.office.propose(&scene.office.reminder()).json();
+    let asked = scene.office.propose_action(&scene.office.reminder());
     let (id, escalation) = (asked["id"].as_str().unwrap().to_owned(), asked["escalation"].as_str().unwrap());
     let backup = scene.back_up();
     scene.office.perform_due();
@@ -459,7 +459,7 @@ fn a_store_that_was_moved_goes_on_and_one_on_another_machine_does_not() {
 fn an_emptied_store_says_what_is_safe_and_its_successor_sends_nothing_again() {
     let Some(scene) = Scene::open() else { return };
     let note = scene.office.note();
-    let id = scene.office.propose(&note).json()["id"].as_str().unwrap().to_owned();
+    let id = scene.office.propose_action(&note)["id"].as_str().unwrap().to_owned();
     scene.office.approve(std::slice::from_ref(&id));
     scene.office.perform_due();
     fs::write(scene.records(), "").unwrap();
@@ -472,7 +472,7 @@ fn an_emptied_store_says_what_is_safe_and_its_successor_sends_nothing_again() {
     scene.is_parked("the witness of effects belongs to other records");
     let shown = scene.adopt();
     assert!(shown.contains(&short(&id)), "{shown}");
-    assert_eq!(scene.office.propose(&note).json()["fate"], "duplicate");
+    assert_eq!(scene.office.propose_action(&note)["fate"], "duplicate");
     assert_eq!(scene.office.decide(&["effects", "on"], "y\n").unwrap().code, Some(0));
     scene.came_once(&[id]);
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use proem_llm::scripted::{Reply, ScriptCondition, ScriptEnd, ScriptRule, ScriptedServer, ServerScript};
 use proem_runtime::effects::scripted_smtp::{ScriptedSmtp, SmtpEncryption, SmtpScript};
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
 use super::models::{calls_reply, classified, drafted_call, sanitised};
 use super::project;
@@ -151,6 +151,6 @@ fn each_signal_has_one_mail_whatever_the_model_says_the_next_time() {
     assert!(unknown <= swept && executed > 0, "{unknown} of {swept}");
     assert!(received.values().all(|times| *times == 1), "at most once: {received:?}");
     assert!((executed..=executed + unknown).contains(&received.len()), "{} received", received.len());
-    let status: Json = desk.fixture.proem(&["triage", "status", "--json"]).json();
+    let status = desk.fixture.triage().status();
     assert_eq!(status["signals"], json!({ "handled": signals }), "each signal once");
 }

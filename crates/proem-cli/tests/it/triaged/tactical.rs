@@ -159,7 +159,7 @@ fn an_answer_that_always_fails_to_apply_stops_nothing() {
     assert!(report["problems"].to_string().contains("could not be written"), "{report}");
     let titles = report["questions"].to_string();
     assert!(titles.contains("rules alone decided"), "{titles}");
-    assert_eq!(fixture.proem(&["triage", "status", "--json"]).json()["signals"], json!({ "handled": 2 }));
+    assert_eq!(fixture.triage().status()["signals"], json!({ "handled": 2 }));
     // The next run asks about what is new, and nothing is replayed.
     fixture.write("two.json", comment(2, "The tests are green.").to_string());
     let next = fixture.proem(&["triage", "run", "two.json", "--json"]);
