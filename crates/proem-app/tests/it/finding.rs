@@ -6,6 +6,7 @@ use proem_guard::show;
 use serde_json::json;
 
 use crate::Home;
+use crate::found::assembled_prompt;
 
 fn found_candidates(home: &Home, task: &str) -> TaskCandidates {
     let choice = FileChoice::new(task, &[], &[]).unwrap();
@@ -111,4 +112,62 @@ fn sources_that_are_hard_to_read_are_read_or_named() {
     home.commit("what is hard");
     let listed = found_lines(&home, "the discount of apply_discount");
     assert_eq!(listed.first().map(String::as_str), Some("src/basket.rs:2"), "{listed:?}");
+}
+
+#[test]
+fn definitions_of_many_languages_are_found_by_their_line() {
+    let home = Home::with_repository("");
+    let pad = "int pad(void);\n".repeat(4_500);
+    home.write("tty.c", format!("{pad}\nstatic void\ntty_draw_cursor(int a)\n{{\n\tint blink(int);\n}}\n"));
+    home.write("tty.h", "static void tty_draw_cursor(int a);\n");
+    home.write("db/table.cc", "#include \"x\"\nStatus Table::Compact(int a) {\n}\nStatus Index::Compact(int a) {\n}\n");
+    home.write("app/Basket.kt", "class Basket {\n    internal fun total() = 1\n}\n");
+    home.write("Makefile", "CC := gcc\npackage: all\n\ttar cf ship.tar\n");
+    home.write(
+        "prices.ipynb",
+        "{\n \"cells\": [\n  {\n   \"cell_type\": \"code\",\n   \"outputs\": [{\"text\": [\"zebra stripes\"]}],\n   \"source\": [\n    \
+         \"def discounted(price):\\n\",\n    \"    return price * 0.9\"\n   ]\n  }\n ]\n}\n",
+    );
+    home.commit("many languages");
+    for (task, expected) in [
+        ("the cursor is drawn twice by tty_draw_cursor", "tty.c:4503"),
+        ("`Index` loses keys in `Compact`", "db/table.cc:4"),
+        ("the total of the Basket is wrong", "app/Basket.kt:2"),
+        ("discounted prices are too low", "prices.ipynb:7"),
+    ] {
+        let listed = found_lines(&home, task);
+        assert_eq!(listed.first().map(String::as_str), Some(expected), "{task}: {listed:?}");
+    }
+    let listed = found_lines(&home, "make the package with tar");
+    assert!(listed.contains(&"Makefile:2".to_owned()), "{listed:?}");
+    let prompt = assembled_prompt(&home, &["discounted prices are too low"])["messages"].to_string();
+    assert!(prompt.contains("\\tdef discounted(price):") && !prompt.contains("zebra"), "{prompt}");
+}
+
+#[test]
+fn a_task_that_names_nothing_gets_what_introduces_the_project() {
+    let home = shop_fixture();
+    home.write("README.md", "# The shop\n");
+    home.write("Cargo.toml", "[package]\nname = \"shop\"\n");
+    home.write("src/main.rs", "fn main() {}\n");
+    home.commit("an introduction");
+    let found = |task: &str| found_lines(&home, task).join(" ");
+    assert_eq!(found("What does this project do?"), "README.md:1 src/main.rs:1 Cargo.toml:1");
+    assert_eq!(found("Wie baue ich das?"), "Cargo.toml:1 README.md:1 src/main.rs:1");
+    assert_eq!(found_lines(&home, "make it faster").first().map(String::as_str), Some("src/basket.rs:1"));
+    let gaps = found_candidates(&home, "make it faster").gaps;
+    assert!(gaps.iter().any(|gap| gap.contains("the task names no place")), "{gaps:?}");
+}
+
+#[test]
+fn an_uncommitted_change_counts_and_a_link_is_not_followed() {
+    let home = shop_fixture();
+    home.write("src/rounding.rs", "pub fn round_half_even() {}\n");
+    std::os::unix::fs::symlink("/etc/passwd", home.work.join("src/passwords.rs")).unwrap();
+    let listed = found_lines(&home, "round_half_even is wrong");
+    assert_eq!(listed.first().map(String::as_str), Some("src/rounding.rs:1"));
+    assert!(!found_lines(&home, "passwords of root").iter().any(|line| line.contains("passwords")));
+    // Patterns that are not committed keep nothing out.
+    home.write(".proemignore", "src/\n");
+    assert!(!found_lines(&home, "round_half_even is wrong").is_empty());
 }

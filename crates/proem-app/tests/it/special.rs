@@ -59,6 +59,16 @@ fn make_special(path: &Path, kind: &str) {
     }
 }
 
+/// Why a project can't be opened. Git must not be waited for.
+fn opening_error(home: &Home) -> String {
+    let (sender, receiver) = mpsc::channel();
+    let (places, work) = (home.places.clone(), home.work.clone());
+    std::thread::spawn(move || sender.send(OpenProject::open(&work, &places, BookReading::Trusted)));
+    let opened = receiver.recv_timeout(LONGEST);
+    assert!(opened.is_ok(), "git waits");
+    opened.unwrap().err().map(|error| error.to_string()).unwrap_or_default()
+}
+
 #[test]
 fn a_project_is_not_opened_where_git_would_wait() {
     for kind in ["a named pipe", "a device"] {
@@ -71,13 +81,28 @@ fn a_project_is_not_opened_where_git_would_wait() {
                 home.git(&["config", setting, home.work.join(place).to_str().unwrap()]);
             }
             make_special(&home.work.join(place), kind);
-            let (sender, receiver) = mpsc::channel();
-            let (places, work) = (home.places.clone(), home.work.clone());
-            std::thread::spawn(move || sender.send(OpenProject::open(&work, &places, BookReading::Trusted)));
-            let opened = receiver.recv_timeout(LONGEST);
-            assert!(opened.is_ok(), "{place}: git waits for {kind}");
-            let refused = opened.unwrap().err().map(|error| error.to_string()).unwrap_or_default();
+            let refused = opening_error(&home);
             assert!(refused.contains(kind), "{place}: {refused}");
+        }
+    }
+}
+
+/// A regular file for us can be a pipe for git: both have a standard output, and another one each.
+#[test]
+fn descriptors_are_no_files_of_git() {
+    for setting in ["include.path", "core.excludesFile", "core.attributesFile"] {
+        for descriptor in ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/dev/stderr", "link"] {
+            let home = Home::with_repository(PATIENT);
+            home.write("README.md", "# Clock\n");
+            home.commit("first");
+            let mut named = Path::new(descriptor).to_path_buf();
+            if descriptor == "link" {
+                named = home.work.join(".git/link");
+                symlink("/dev/stdout", &named).unwrap();
+            }
+            home.git(&["config", setting, named.to_str().unwrap()]);
+            let refused = opening_error(&home);
+            assert!(refused.contains("is a device"), "{setting} {descriptor}: {refused}");
         }
     }
 }

@@ -37,40 +37,38 @@ fn run_triage(fixture: &Fixture, more: &[&str]) -> Run {
 
 /// That nothing of what a run printed holds the key.
 #[track_caller]
-fn is_silent(run: &Run) {
+fn is_silent(form: &str, run: &Run) {
     let secrets = [Secret::new("KEY", KEY)];
     for text in [run.stdout(), run.stderr()] {
-        assert!(find_secret(&secrets, text.as_bytes()).is_none(), "{text}");
+        assert!(find_secret(&secrets, text.as_bytes()).is_none(), "{form}: {text}");
     }
 }
 
 #[test]
 fn what_a_provider_echoes_of_a_loaded_secret_is_printed_and_kept_nowhere() {
-    let forms = key_forms();
-    let texts: Vec<&str> = forms.iter().map(|(_, text)| text.as_str()).collect();
-    let text = texts.join(" | ");
-    let answer = || Reply::value(json!({ "severity": "low", "reason": text }));
-    let wrong = Reply::value(json!({ "severity": text, (text.clone()): 1 }));
-    let refused = Reply::raw(401, json!({ "error": { "message": format!("bad key {text}") } }).to_string());
-    let server = start(vec![answer(), answer(), wrong, refused]);
-    let fixture = fixture(&server, "attempts = 1\n");
-    let plain = run_triage(&fixture, &["--explain"]);
-    is_silent(&plain);
-    let redacted = plain.answer().matches("[redacted:ANTHROPIC_API_KEY]").count();
-    assert_eq!(redacted, forms.len(), "{}", plain.stdout());
-    let whole = run_triage(&fixture, &["--json"]);
-    is_silent(&whole);
-    assert_eq!(whole.json()["value"]["severity"], "low", "the rest stays what it is");
-    for more in [&["--json"][..], &[]] {
-        let failed = run_triage(&fixture, more);
-        assert_ne!(failed.code(), 0);
-        is_silent(&failed);
-    }
-    for args in [&["runs", "list", "--json"][..], &["runs", "show", "last~3", "--full"], &["runs", "show", "--json"]] {
-        is_silent(&fixture.proem(args));
-    }
-    for (form, text) in &forms {
-        assert!(!is_kept(&fixture, text), "{form}");
+    for (form, text) in key_forms() {
+        let answer = || Reply::value(json!({ "severity": "low", "reason": text }));
+        let wrong = Reply::value(json!({ "severity": text, (text.clone()): 1 }));
+        let refused = Reply::raw(401, json!({ "error": { "message": format!("bad key {text}") } }).to_string());
+        let server = start(vec![answer(), answer(), wrong, refused]);
+        let fixture = fixture(&server, "attempts = 1\n");
+        let plain = run_triage(&fixture, &["--explain"]);
+        is_silent(form, &plain);
+        assert!(plain.answer().contains("[redacted:ANTHROPIC_API_KEY]"), "{form}: {}", plain.stdout());
+        let whole = run_triage(&fixture, &["--json"]);
+        is_silent(form, &whole);
+        assert_eq!(whole.json()["value"]["severity"], "low", "{form}: the rest stays what it is");
+        for more in [&["--json"][..], &[]] {
+            let failed = run_triage(&fixture, more);
+            assert_ne!(failed.code(), 0, "{form}");
+            is_silent(form, &failed);
+        }
+        for args in
+            [&["runs", "list", "--json"][..], &["runs", "show", "last~3", "--full"], &["runs", "show", "--json"]]
+        {
+            is_silent(form, &fixture.proem(args));
+        }
+        assert!(!is_kept(&fixture, &text), "{form}");
     }
 }
 

@@ -52,37 +52,6 @@ fn a_task_that_is_hardly_understood_says_so_on_screen_and_in_the_prompt() {
 }
 
 #[test]
-fn definitions_of_many_languages_are_found_by_their_line() {
-    let fixture = Fixture::folder().unborn();
-    let pad = "int pad(void);\n".repeat(4_500);
-    fixture.write("tty.c", format!("{pad}\nstatic void\ntty_draw_cursor(int a)\n{{\n\tint blink(int);\n}}\n"));
-    fixture.write("tty.h", "static void tty_draw_cursor(int a);\n");
-    fixture
-        .write("db/table.cc", "#include \"x\"\nStatus Table::Compact(int a) {\n}\nStatus Index::Compact(int a) {\n}\n");
-    fixture.write("app/Basket.kt", "class Basket {\n    internal fun total() = 1\n}\n");
-    fixture.write("Makefile", "CC := gcc\npackage: all\n\ttar cf ship.tar\n");
-    fixture.write(
-        "prices.ipynb",
-        "{\n \"cells\": [\n  {\n   \"cell_type\": \"code\",\n   \"outputs\": [{\"text\": [\"zebra stripes\"]}],\n   \"source\": [\n    \
-         \"def discounted(price):\\n\",\n    \"    return price * 0.9\"\n   ]\n  }\n ]\n}\n",
-    );
-    fixture.commit("many languages");
-    for (task, expected) in [
-        ("the cursor is drawn twice by tty_draw_cursor", "tty.c:4503"),
-        ("`Index` loses keys in `Compact`", "db/table.cc:4"),
-        ("the total of the Basket is wrong", "app/Basket.kt:2"),
-        ("discounted prices are too low", "prices.ipynb:7"),
-    ] {
-        let listed = lines(&fixture, &[task]);
-        assert_eq!(listed.first().map(String::as_str), Some(expected), "{task}: {listed:?}");
-    }
-    let listed = lines(&fixture, &["make the package with tar"]);
-    assert!(listed.contains(&"Makefile:2".to_owned()), "{listed:?}");
-    let prompt = fixture.proem(&["assemble", "discounted prices are too low"]);
-    assert!(prompt.stdout().contains("\tdef discounted(price):") && !prompt.stdout().contains("zebra"));
-}
-
-#[test]
 fn files_are_added_and_left_out_as_a_person_says() {
     let fixture = shop_fixture();
     let first = |args: &[&str]| lines(&fixture, args).into_iter().next().unwrap_or_default();
@@ -107,21 +76,6 @@ fn files_are_added_and_left_out_as_a_person_says() {
     assert!(prompt.stdout().contains("How an invoice is printed.") && !prompt.stdout().contains("apply_discount"));
     let asked = fixture.proem(&["ask", "what is in @src/basket.rs, tell @sam", "--dry-run"]);
     assert!(asked.code() == 0 && asked.stdout().contains("apply_discount"), "{}", asked.transcript());
-}
-
-#[test]
-fn a_task_that_names_nothing_gets_what_introduces_the_project() {
-    let fixture = shop_fixture();
-    fixture.write("README.md", "# The shop\n");
-    fixture.write("Cargo.toml", "[package]\nname = \"shop\"\n");
-    fixture.write("src/main.rs", "fn main() {}\n");
-    fixture.commit("an introduction");
-    let found = |task: &str| lines(&fixture, &[task]).join(" ");
-    assert_eq!(found("What does this project do?"), "README.md:1 src/main.rs:1 Cargo.toml:1");
-    assert_eq!(found("Wie baue ich das?"), "Cargo.toml:1 README.md:1 src/main.rs:1");
-    let wish = fixture.proem(&["find", "make it faster"]);
-    assert!(wish.stdout().starts_with("src/basket.rs:1\n"), "{}", wish.transcript());
-    assert!(wish.stderr().contains("the task names no place"), "{}", wish.stderr());
 }
 
 #[test]
@@ -239,19 +193,6 @@ fn where_it_is_doubtful_that_a_task_is_about_code_a_prompt_has_paths_alone() {
     assert!(asked.stderr().contains("it is doubtful") && !asked.stderr().contains(hint), "{}", asked.stderr());
     let none = fixture.proem(&["assemble", "--context", "none", task]);
     assert!(!none.stderr().contains("doubt"), "{}", none.stderr());
-}
-
-#[test]
-fn an_uncommitted_change_counts_and_a_link_is_not_followed() {
-    let fixture = shop_fixture();
-    fixture.write("src/rounding.rs", "pub fn round_half_even() {}\n");
-    std::os::unix::fs::symlink("/etc/passwd", fixture.repo.join("src/passwords.rs")).unwrap();
-    let listed = lines(&fixture, &["round_half_even is wrong"]);
-    assert_eq!(listed.first().map(String::as_str), Some("src/rounding.rs:1"));
-    assert!(!lines(&fixture, &["passwords of root"]).iter().any(|line| line.contains("passwords")));
-    // Patterns that are not committed keep nothing out.
-    fixture.write(".proemignore", "src/\n");
-    assert!(!lines(&fixture, &["round_half_even is wrong"]).is_empty());
 }
 
 #[test]

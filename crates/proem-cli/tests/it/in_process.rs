@@ -6,15 +6,18 @@ use std::path::PathBuf;
 
 use proem_app::Error;
 use proem_app::effects::ActionDesk;
+use proem_app::effects::propose::{ProposalFate, parse_action};
 use proem_app::places::{Channel, Places};
 use proem_app::project::OpenProject;
 use proem_app::records::{actor, blocking, open_records, records_owner};
 use proem_app::trust::TrustStore;
 use proem_app::when;
+use proem_engine::effect::ActionState;
 use proem_runtime::Environment;
-use proem_store::query::{LineDepth, QueueLine};
+use proem_store::query::{EscalationRow, LineDepth, QueueLine};
 use proem_store::record::{EffectsPower, EffectsSwitch};
 use proem_store::{Store, StoreAccess};
+use serde_json::{Value as Json, json};
 
 use crate::fixture::Fixture;
 use crate::triage_scene::TriageScene;
@@ -118,6 +121,30 @@ impl Fixture {
             done
         });
         done.unwrap()
+    }
+
+    /// Proposes an action that an agent gives: the parts of the command's answer that tests go on with.
+    pub(crate) fn propose(&self, action: &Json) -> Json {
+        let action = parse_action(action.to_string().as_bytes()).unwrap();
+        let proposal = self.at_desk(async |desk| desk.propose(&action).await);
+        let (fate, state) = match proposal.fate {
+            ProposalFate::Written(state) => ("new", Some(state)),
+            ProposalFate::Known(state) => ("known", Some(state)),
+            ProposalFate::Duplicate(_) => ("duplicate", None),
+            ProposalFate::Unwritten => ("unwritten", None),
+        };
+        json!({
+            "id": proposal.key.map(|key| key.to_string()),
+            "fate": fate,
+            "state": state.map(ActionState::as_str),
+            "decision": proposal.decision.to_json(),
+            "escalation": proposal.escalation.map(|id| id.0),
+        })
+    }
+
+    /// The questions to a person, whatever became of them.
+    pub(crate) fn questions(&self) -> Vec<EscalationRow> {
+        self.look_at_desk(async |desk| desk.escalations(None).await)
     }
 
     /// The actions that have not ended.

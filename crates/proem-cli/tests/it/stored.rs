@@ -196,21 +196,31 @@ fn an_action_leaves_no_credential_and_none_goes_out() {
 
 #[test]
 fn a_run_leaves_no_credential() {
-    // The first one is the token itself.
-    let form = forms().join(" | ");
-    let answer = || Reply::value(json!({ "severity": "low", "reason": &form }));
-    let wrong = Reply::value(json!({ "severity": &form, (form.clone()): [&form] }));
-    let refused = Reply::raw(401, json!({ "error": { "message": format!("bad key {form}") } }).to_string());
-    let server = start(vec![answer(), wrong, refused, answer()]);
-    let fixture = fixture(&server, "attempts = 1\n");
-    let set = format!("title=Why is {form} refused?");
-    for _ in 0..3 {
-        fixture.proem(&["run", "reviews/strict", "--set", &set]);
+    for form in forms() {
+        let answer = || Reply::value(json!({ "severity": "low", "reason": &form }));
+        let wrong = Reply::value(json!({ "severity": &form, (form.clone()): [&form] }));
+        let refused = Reply::raw(401, json!({ "error": { "message": format!("bad key {form}") } }).to_string());
+        let server = start(vec![answer(), wrong, refused]);
+        let fixture = fixture(&server, "attempts = 1\n");
+        let set = format!("title=Why is {form} refused?");
+        for _ in 0..3 {
+            fixture.proem(&["run", "reviews/strict", "--set", &set]);
+        }
+        none_is_kept(&fixture, &["Why is [redacted:github-token]"]);
     }
-    fixture.proem(&["ask", &format!("Why is {form} refused?"), "--system", &form]);
-    fixture.write("AGENTS.md", format!("Call the server with {form}.\n"));
-    fixture.proem(&["assemble", &format!("replace {form}")]).answer();
-    fixture.proem(&["runs", "feedback", "last~1", "bad", "--note", &format!("it holds {form}")]);
-    fixture.proem(&["run", "reviews/strict", "--set", &format!("{form}={form}")]);
+}
+
+#[test]
+fn questions_tasks_and_ratings_leave_no_credential() {
+    // The first one is the token itself.
+    let all = forms().join(" | ");
+    let server = start(vec![Reply::value(json!({ "severity": "low", "reason": "so" })), Reply::text(all.clone())]);
+    let fixture = fixture(&server, "attempts = 1\n");
+    fixture.proem(&["run", "reviews/strict", "--set", "title=a"]).answer();
+    fixture.proem(&["ask", &format!("Why is {all} refused?"), "--system", &all]);
+    fixture.write("AGENTS.md", format!("Call the server with {all}.\n"));
+    fixture.proem(&["assemble", &format!("replace {all}")]).answer();
+    fixture.proem(&["runs", "feedback", "last~1", "bad", "--note", &format!("it holds {all}")]);
+    fixture.proem(&["run", "reviews/strict", "--set", &format!("{all}={all}")]);
     none_is_kept(&fixture, &["Why is [redacted:github-token]"]);
 }

@@ -9,7 +9,6 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
 use proem_app::effects::ActionDesk;
-use proem_app::effects::propose::{ProposalFate, parse_action};
 use proem_app::effects::sweep::CredentialReading;
 use proem_app::places::Channel;
 use proem_app::records::{actor, records_owner};
@@ -178,23 +177,7 @@ impl Office {
     /// Proposes an action that is taken: the parts of the command's answer that tests go on with.
     #[track_caller]
     pub(crate) fn propose_action(&self, action: &Json) -> Json {
-        if !self.fixture.is_in_this_process() {
-            return self.propose(action).json();
-        }
-        let action = parse_action(action.to_string().as_bytes()).unwrap();
-        let proposal = self.fixture.at_desk(async |desk| desk.propose(&action).await);
-        let (fate, state) = match proposal.fate {
-            ProposalFate::Written(state) => ("new", Some(state)),
-            ProposalFate::Known(state) => ("known", Some(state)),
-            ProposalFate::Duplicate(_) => ("duplicate", None),
-            ProposalFate::Unwritten => ("unwritten", None),
-        };
-        json!({
-            "id": proposal.key.map(|key| key.to_string()),
-            "fate": fate,
-            "state": state.map(ActionState::as_str),
-            "escalation": proposal.escalation.map(|id| id.0),
-        })
+        if self.fixture.is_in_this_process() { self.fixture.propose(action) } else { self.propose(action).json() }
     }
 
     /// Proposes a note. Its id.
