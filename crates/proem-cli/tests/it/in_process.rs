@@ -8,8 +8,10 @@ use proem_app::Error;
 use proem_app::effects::ActionDesk;
 use proem_app::effects::propose::{ProposalFate, parse_action};
 use proem_app::places::{Channel, Places};
-use proem_app::project::OpenProject;
-use proem_app::records::{actor, blocking, open_records, records_owner};
+use proem_app::project::{BookReading, OpenProject};
+use proem_app::records::{Whose, actor, blocking, open_records, records_owner};
+use proem_app::runs::replay::replay_run;
+use proem_app::shipped_agents;
 use proem_app::trust::TrustStore;
 use proem_app::when;
 use proem_engine::effect::ActionState;
@@ -100,6 +102,15 @@ impl Fixture {
     /// Writes the file of a project, for which a person vouches.
     pub(crate) fn vouch_for_charter(&self, text: &str) {
         self.triage().vouch_for(text);
+    }
+
+    /// Makes the last run's requests anew: they are to the byte what was recorded.
+    #[track_caller]
+    pub(crate) fn replay_last(&self) {
+        let project = OpenProject::open(&self.repo, &self.places(), BookReading::Trusted).unwrap();
+        let (agents, mut notes) = (shipped_agents::agents(), Vec::new());
+        let replayed = blocking(replay_run(&agents, &project, "last", Whose::Project, &mut notes)).unwrap();
+        assert!(replayed.report.difference.is_none(), "{:?} {notes:?}", replayed.report);
     }
 
     /// Works with the project's actions in this process. The binary is for what it prints, asks and ends with.

@@ -205,7 +205,7 @@ fn a_success_of_a_prompt_ends_its_failures_in_whatever_run() {
     let of = |prompt: &str| kept["profile"]["prompts"][prompt]["instructions"].as_array().unwrap().len();
     assert_eq!((of("risk/decision"), of("risk/synthesis")), (2, 1));
     assert!(fixture.proem(&["runs", "show", "last"]).answer().contains("\nprofile of risk/decision\n"));
-    fixture.proem(&["runs", "replay", "last"]).answer();
+    fixture.replay_last();
     let (third, run) = assess();
     assert_eq!((run.code(), learned(&run)), (0, vec![]));
     assert_eq!(body(&server, 0), body(&server, third));

@@ -305,7 +305,8 @@ fn nothing_is_sent_that_cant_be_recorded() {
             "the file is empty, but it used to contain runs",
         ),
     ];
-    let before = configured(&start(vec![low()]), "");
+    let server = start(vec![low()]);
+    let before = configured(&server, "");
     run_triage(&before, &[]).json();
     for (name, breaking, says) in broken {
         for (more, remedy) in [
