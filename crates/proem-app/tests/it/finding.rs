@@ -171,3 +171,18 @@ fn an_uncommitted_change_counts_and_a_link_is_not_followed() {
     home.write(".proemignore", "src/\n");
     assert!(!found_lines(&home, "round_half_even is wrong").is_empty());
 }
+
+/// A named file is looked for in any task, and so is the subject of a small repository.
+#[test]
+fn what_a_task_names_comes_first() {
+    let home = shop_fixture();
+    let first = |task: &str| found_lines(&home, task).into_iter().next().unwrap_or_default();
+    assert_eq!(first("the discount is too high, see @invoices.md"), "docs/invoices.md:1");
+    assert_eq!(first("order more coffee beans for @src/invoice.rs"), "src/invoice.rs:6", "about no code but for that");
+    home.write("src/order.rs", "/// Orders a product.\npub fn order_product(name: &str) {}\n");
+    home.commit("orders of a product");
+    assert_eq!(first("half of the children like the beach, see src/basket.rs"), "src/basket.rs:2");
+    assert_eq!(first("apply_discount when half of the children like the beach"), "src/basket.rs:2");
+    assert_eq!(first("orders of a product get lost"), "src/order.rs:2");
+    assert_eq!(first("customers complain about the discount"), "src/basket.rs:2");
+}

@@ -9,14 +9,16 @@ use proem_app::effects::ActionDesk;
 use proem_app::effects::propose::{ProposalFate, parse_action};
 use proem_app::places::{Channel, Places};
 use proem_app::project::{BookReading, OpenProject};
-use proem_app::records::{Whose, actor, blocking, open_records, records_owner};
+use proem_app::records::{Whose, actor, blocking, look_at_records, open_records, records_owner};
+use proem_app::runs::body::exact_body;
+use proem_app::runs::find_run;
 use proem_app::runs::replay::replay_run;
 use proem_app::shipped_agents;
 use proem_app::trust::TrustStore;
 use proem_app::when;
 use proem_engine::effect::ActionState;
 use proem_runtime::Environment;
-use proem_store::query::{EscalationRow, LineDepth, QueueLine};
+use proem_store::query::{EscalationRow, LineDepth, QueueLine, RunScope};
 use proem_store::record::{EffectsPower, EffectsSwitch};
 use proem_store::{Store, StoreAccess};
 use serde_json::{Value as Json, json};
@@ -111,6 +113,19 @@ impl Fixture {
         let (agents, mut notes) = (shipped_agents::agents(), Vec::new());
         let replayed = blocking(replay_run(&agents, &project, "last", Whose::Project, &mut notes)).unwrap();
         assert!(replayed.report.difference.is_none(), "{:?} {notes:?}", replayed.report);
+    }
+
+    /// The bytes of the last run's first call, as they are recorded.
+    pub(crate) fn last_body(&self) -> String {
+        let project = self.project();
+        let body = blocking(async {
+            let store = look_at_records(&project).await?.value;
+            let id = find_run(&store, &project, "last", Whose::Project, RunScope::Acted).await?;
+            let body = exact_body(&store, &store.run(&id).await?, 1).await;
+            store.close().await;
+            body
+        });
+        body.unwrap()
     }
 
     /// Works with the project's actions in this process. The binary is for what it prints, asks and ends with.

@@ -50,7 +50,7 @@ fn failures(fixture: &Fixture) -> Json {
 }
 
 /// How many failures are recorded.
-fn failure_count(fixture: &Fixture) -> usize {
+pub(crate) fn failure_count(fixture: &Fixture) -> usize {
     let project = fixture.project();
     records::blocking(list_failures(&project, None, &mut Vec::new())).unwrap().len()
 }
@@ -68,16 +68,17 @@ fn what_no_answer_came_of_is_recorded_and_shapes_nothing() {
         ("deadline", late(), &["--timeout", "1"]),
         ("not-booked", text(), &["--max-total-tokens", "1"]),
     ];
+    let first = start(vec![text()]);
+    ask(&fixture(&first, "attempts = 1\n"), "reviews/free", &[]).answer();
     for (what, reply, more) in trouble {
-        let (first, sent) = (text(), usize::from(what != "not-booked"));
-        let server = start(if sent == 1 { vec![first, reply, text()] } else { vec![first, text()] });
+        let sent = usize::from(what != "not-booked");
+        let server = start(if sent == 1 { vec![reply, text()] } else { vec![text()] });
         let fixture = fixture(&server, "attempts = 1\n");
-        ask(&fixture, "reviews/free", &[]).answer();
         assert_eq!(ask(&fixture, "reviews/free", more).code(), 3, "{what}");
         let run = ask(&fixture, "reviews/free", &[]);
         assert_eq!(run.code(), 0, "{what}: {}", run.stderr());
-        assert_eq!((server.requests().len(), learned(&run)), (2 + sent, vec![]), "{what}");
-        assert_eq!(body(&server, 0), last_body(&server), "{what}");
+        assert_eq!((server.requests().len(), learned(&run)), (1 + sent, vec![]), "{what}");
+        assert_eq!(body(&first, 0), last_body(&server), "{what}");
         assert_eq!(failure_count(&fixture), 0, "{what}");
         let because = sql(&fixture, "SELECT because FROM runs WHERE because IS NOT NULL");
         assert!(because.len() == 1 && because[0].contains(what), "it is recorded: {because:?}");
