@@ -1,4 +1,4 @@
-//! The use cases as other programs call them: a plain `main`, and an asynchronous one with tasks on several threads.
+//! The use cases as other programs call them, from a plain `main` and an asynchronous one, and the laws that they keep.
 
 #![expect(
     clippy::indexing_slicing,

@@ -63,10 +63,13 @@ fn make_special(path: &Path, kind: &str) {
 fn opening_error(home: &Home) -> String {
     let (sender, receiver) = mpsc::channel();
     let (places, work) = (home.places.clone(), home.work.clone());
-    std::thread::spawn(move || sender.send(OpenProject::open(&work, &places, BookReading::Trusted)));
-    let opened = receiver.recv_timeout(LONGEST);
-    assert!(opened.is_ok(), "git waits");
-    opened.unwrap().err().map(|error| error.to_string()).unwrap_or_default()
+    std::thread::spawn(move || {
+        let opened = OpenProject::open(&work, &places, BookReading::Trusted);
+        sender.send(opened.err().map(|error| error.to_string()))
+    });
+    let refused = receiver.recv_timeout(LONGEST);
+    assert!(refused.is_ok(), "git waits");
+    refused.unwrap().unwrap_or_default()
 }
 
 #[test]
