@@ -72,6 +72,7 @@ mod runner;
 mod same_verdict;
 mod scan;
 mod scan_project;
+mod scan_reasons;
 mod schema;
 mod select;
 mod selection;
