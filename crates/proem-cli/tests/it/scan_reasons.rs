@@ -1,5 +1,4 @@
 //! A reader learns why a scan found something: in the terminal, in JSON and on a page.
-#![expect(clippy::unwrap_used, reason = "a test may stop at what it didn't expect")]
 
 use std::fs;
 

@@ -2,6 +2,7 @@
 //!
 //! `evals/guard/memories.jsonl` has twenty attacks and twenty preferences in each half, in eight languages. Rules and
 //! words were chosen by the half `dev`. The half `test`, written afterwards, measures.
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may stop at what it didn't expect")]
 
 use proem_guard::{Guard, Policy, Untrusted, Verdict};
 use proem_text::{Label, Source};

@@ -221,7 +221,7 @@ mod tests {
         let text = "---\nname: x\nallowed-tools: Read, Bash(git status, git log), Bash\n---\nBody: Bash(*)\n";
         let found = judge_prose(".claude/commands/x.md", text);
         assert_eq!(found.len(), 1);
-        assert_eq!((found[0].rule, &text[found[0].span.start..found[0].span.end]), (ALLOW_SHELL, "Bash"));
+        assert_eq!((found[0].rule, text.get(found[0].span.start..found[0].span.end).unwrap()), (ALLOW_SHELL, "Bash"));
         let list = "---\nallowed-tools:\n  - Read\n  - Bash(*)\n---\n";
         assert_eq!(rules("skills/x/SKILL.md", list), ["agent/allow-shell"]);
         assert_eq!(rules(".claude/agents/x.md", "---\npermissionMode: bypassPermissions\n---\n"), ["agent/allow-all"]);
@@ -240,7 +240,7 @@ mod tests {
                       .claude/a.py\n          timeout: 5\n---\n";
         let found = judge_prose(".claude/agents/x.md", folded);
         assert_eq!((found.len(), found[0].refers.as_slice()), (1, &[".claude/a.py".to_owned()][..]));
-        assert!(folded[found[0].span.start..found[0].span.end].ends_with(".claude/a.py"));
+        assert!(folded.get(..found[0].span.end).unwrap().ends_with(".claude/a.py"));
     }
 
     #[test]

@@ -273,7 +273,7 @@ mod tests {
         let text = "\u{feff}{ // a comment\n \"a\": {\"b\": [\"é\", true, null, 1,]}, }";
         let root = node(text).unwrap();
         let list = root.get("a").unwrap().get("b").unwrap();
-        assert_eq!(&text[list.span.start..list.span.end], "[\"é\", true, null, 1,]");
+        assert_eq!(text.get(list.span.start..list.span.end).unwrap(), "[\"é\", true, null, 1,]");
         assert_eq!(list.items()[0].text(), Some("é"));
         assert!(list.items()[1].is_true() && list.items()[2].value == SettingsValue::Other);
         let toml = SettingsNode::parse("[a.b]\nc = ['d']\n", SettingsSyntax::Toml).unwrap();

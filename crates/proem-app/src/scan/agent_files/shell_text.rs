@@ -247,7 +247,7 @@ mod tests {
     use super::*;
 
     fn download(text: &str) -> Option<&str> {
-        downloads_that_run(text).first().map(|span| &text[span.start..span.end])
+        downloads_that_run(text).first().and_then(|span| text.get(span.start..span.end))
     }
 
     #[test]
