@@ -71,6 +71,7 @@ mod run;
 mod runner;
 mod scan;
 mod scan_project;
+mod scan_reasons;
 mod schema;
 mod select;
 mod selection;
