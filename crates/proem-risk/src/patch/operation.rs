@@ -27,6 +27,8 @@ pub enum Operation {
     SkippedTest,
     /// They add a test, as languages do whose tests are in the code's own files.
     AddedTest,
+    /// They take code from elsewhere ([`super::changed_pins`]).
+    OtherSource,
 }
 
 /// A place where a change does one of them.
@@ -52,6 +54,13 @@ enum Counting {
     /// Gone, beyond those that are added in the same file.
     Lost,
 }
+
+/// Words of a condition, on the line of a skip or the one before.
+const CONDITIONS: &[&str] = &["if ", "if(", "unless ", "else", "switch ", "case ", "catch", "except ", "rescue"];
+
+/// The beginnings of tests in test files.
+const TESTS: &[&str] =
+    &["#[test]", "#[tokio::test", "rgtest!", "def test_", "func Test", "it(", "test(", "@Test", "fun test", "test \""];
 
 /// Words of lines that check something in a test.
 const CHECKS: &[&str] = &["assert", "expect(", "should", "require.", "XCTAssert", "t.Error", "t.Fatal"];
@@ -188,6 +197,7 @@ impl Operation {
             Self::Assertions => 16,
             Self::SkippedTest => 32,
             Self::AddedTest => 64,
+            Self::OtherSource => 128,
         }
     }
 }
@@ -199,7 +209,10 @@ pub fn operation_sites(patch: &FilePatch) -> Vec<OperationSite> {
 }
 
 fn site(patch: &FilePatch, operation: Operation, counting: Counting, words: &[&'static str]) -> Option<OperationSite> {
-    let added = operation_words(patch, words, |hunk| (&hunk.added, hunk.new_start));
+    let mut added = operation_words(patch, words, |hunk| (&hunk.added, hunk.new_start));
+    if operation == Operation::SkippedTest {
+        added.retain(|(line, _)| !skips_elsewhere(patch, *line));
+    }
     let removed = operation_words(patch, words, |hunk| (&hunk.removed, hunk.old_start));
     let lost = u32::try_from(removed.len().saturating_sub(added.len())).unwrap_or(u32::MAX);
     // A line that only moved, or changed around the word, has it on both sides.
@@ -215,6 +228,18 @@ fn site(patch: &FilePatch, operation: Operation, counting: Counting, words: &[&'
         word,
         lost: if counting == Counting::Lost { lost } else { 0 },
     })
+}
+
+/// Whether an added line skips a test only under a condition, or one that the same hunk adds: neither checks less than
+/// before.
+fn skips_elsewhere(patch: &FilePatch, line: u32) -> bool {
+    let holds = |hunk: &&Hunk| (hunk.new_start..).zip(&hunk.added).any(|(number, _)| number == line);
+    let Some(hunk) = patch.hunks.iter().find(holds) else { return false };
+    let has_one = |text: &[u8], words: &[&str]| words.iter().any(|word| has_word(text, word.as_bytes()));
+    let is_new_test = hunk.added.iter().any(|text| has_one(text, TESTS));
+    let numbered = (hunk.new_start..).zip(&hunk.added);
+    let beside = numbered.filter(|(number, _)| *number == line || number.saturating_add(1) == line);
+    is_new_test || beside.into_iter().any(|(_, text)| has_one(text, CONDITIONS))
 }
 
 /// Lines that check something: those added less those taken away.

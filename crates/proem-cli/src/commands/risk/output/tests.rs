@@ -151,6 +151,7 @@ fn scored() -> ChangeScore {
             known: 0.9,
         }),
         rank: Some(PercentileRank { percentile: 97.4, among: 480 }),
+        recent: None,
         between: Some(ConfidenceInterval { low: 95.55, high: 98.49 }),
         signal: Signal::High,
     }
@@ -229,7 +230,8 @@ fn all_findings(path: &str, other: &str, subject: &str) -> Found {
         worth: SignalRow {
             signal,
             with: Base { fixed: 16, commits: 43 },
-            between: Some(ConfidenceInterval { low: 0.24, high: 0.52 }),
+            recent: None,
+        between: Some(ConfidenceInterval { low: 0.24, high: 0.52 }),
             ratio: Some(3.1),
             ratio_by_size: Some(1.7),
             source: RowSource::Here,
@@ -355,7 +357,7 @@ fn unknown() -> RiskReport {
     assessment.files[0].reasons = vec![LevelReason::AllUnknown];
     assessment.reasons = vec![LevelReason::AllUnknown];
     assessment.confidence = None;
-    assessment.score = ChangeScore { scored: None, rank: None, between: None, signal: Signal::Unknown };
+    assessment.score = ChangeScore { scored: None, rank: None, recent: None, between: None, signal: Signal::Unknown };
     assessment.metrics = vec![because(MetricName::LinesAdded, "no line could be counted")];
     assessment.gaps = vec!["a shallow clone: older commits are missing; fetch the rest of the history".to_owned()];
     let history = HistoryRead { commits: 12, shallow: true, window_months: 12, ..HistoryRead::default() };
