@@ -26,6 +26,10 @@ const LONGEST_LINE: usize = 2_000;
 /// younger than a year needed a fix 1.3 times as often as changes that add as many lines (`evals/risk/signals.md`).
 pub const AROUND: usize = 6;
 
+/// The fewest bytes of a line around a hunk that is recognised. A shorter one may stand elsewhere in its file too, and
+/// nobody would find there what is said of it.
+const UNMISTAKABLE: usize = 24;
+
 /// The most changed lines of a file that are kept.
 const FILE_LINES: usize = 4_000;
 
@@ -238,7 +242,9 @@ impl PatchReader {
 
     fn pass_kept(&mut self, text: &[u8]) {
         let ((before, after), (old, new)) = (self.place.due, self.place.next);
-        if let Some(file) = self.file.as_mut().filter(|_| is_telling_line(text)) {
+        if let Some(file) =
+            self.file.as_mut().filter(|_| text.trim_ascii().len() >= UNMISTAKABLE && is_telling_line(text))
+        {
             file.around.push(KeptLine { line: new, print: line_print(text) });
         }
         self.place = PatchPlace {

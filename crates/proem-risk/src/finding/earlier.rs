@@ -1,7 +1,7 @@
 //! Lines that were fixed or reverted before.
 
 use alloc::format;
-use alloc::string::ToString as _;
+use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::scene::{EarlierLines, SceneFile, fixed_lines, lines_beside_fix, reverted_lines};
@@ -29,7 +29,7 @@ fn fixed_finding(search: Search<'_>, file: &SceneFile<'_>, lines: &EarlierLines)
     let number = counted_noun(lines.prints.len(), "line");
     let evidence = Sentence::default()
         .then(SentencePart::Path(search.path(file.index)))
-        .and(format!(" loses {number} of the fix {commit}, made {}: ", age_in_days(days)))
+        .and(format!(" loses {number} of the fix {commit}{}, made {}: ", place_words(first), age_in_days(days)))
         .then(earlier_subject(search, lines));
     let advice = Advice {
         sentence: Sentence::ours("make sure that what this fixed stays fixed: ").then(earlier_subject(search, lines)),
@@ -95,6 +95,11 @@ fn reverted_finding(search: Search<'_>, file: &SceneFile<'_>, lines: &EarlierLin
 
 fn earlier_subject(search: Search<'_>, lines: &EarlierLines) -> SentencePart {
     SentencePart::Message(search.facts.past.history().subject(lines.origin.commit).to_string())
+}
+
+/// ` at line 5`.
+fn place_words(line: Option<u32>) -> String {
+    line.map(|line| format!(" at line {line}")).unwrap_or_default()
 }
 
 /// The number of the first of some lines.
