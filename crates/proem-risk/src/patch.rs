@@ -10,7 +10,7 @@ mod operation;
 mod source;
 mod text;
 
-use self::operation::check_balance;
+use self::operation::word_balance;
 pub use self::operation::{Operation, OperationSite, operation_sites};
 pub use self::source::{ChangedPin, PinChange, changed_pins};
 pub(crate) use self::text::{is_comment_or_blank, is_equal_but_versions, is_telling_line, line_print};
@@ -79,6 +79,8 @@ pub struct LinePrints {
     pub operations: u16,
     /// Lines that check something in a test: those added less those taken away.
     pub checks: i32,
+    /// Lines that handle an error: those added less those taken away.
+    pub errors: i32,
     /// Whether only version numbers or only comments change.
     pub is_quiet: bool,
 }
@@ -109,7 +111,8 @@ impl FilePatch {
             added: outside(&added, &removed),
             removed: outside(&removed, &added),
             operations,
-            checks: check_balance(self),
+            checks: word_balance(self, Operation::Assertions),
+            errors: word_balance(self, Operation::ErrorPath),
             is_quiet: self.changes_only_versions() || self.changes_only_comments(),
         }
     }

@@ -32,7 +32,9 @@ fn operation(search: Search<'_>, (scene, file): (&SceneFile<'_>, &ChangedFile), 
         Operation::Concurrency => (SignalName::Concurrency, "changes locks or threads"),
         Operation::Permissions => (SignalName::Permissions, "changes permissions"),
         Operation::StoredData => (SignalName::StoredData, "changes stored data or its schema"),
-        Operation::ErrorPath if file.status != FileStatus::Deleted => (SignalName::ErrorPath, "handles fewer errors"),
+        Operation::ErrorPath if search.scene.handles_fewer_errors(scene) => {
+            (SignalName::ErrorPath, "handles fewer errors")
+        }
         Operation::ErrorPath
         | Operation::Assertions
         | Operation::SkippedTest

@@ -117,7 +117,7 @@ impl Scene<'_> {
                 any(self.nobody_knows(file).is_some(), SignalName::Strangers),
                 any(self.frequent_fixes(file).is_some(), SignalName::FixedOften),
                 any(file.file.is_some_and(|file| self.known.coupled.contains(&file)), SignalName::HighCoupling),
-                any(file.does(Operation::ErrorPath) && file.status != FileStatus::Deleted, SignalName::ErrorPath),
+                any(self.handles_fewer_errors(file), SignalName::ErrorPath),
                 any(file.does(Operation::Concurrency), SignalName::Concurrency),
                 any(file.does(Operation::Permissions), SignalName::Permissions),
                 any(file.does(Operation::StoredData), SignalName::StoredData),
@@ -218,12 +218,25 @@ impl Scene<'_> {
     }
 
     /// Whether a file is a test in code that skips a test, or checks less or is gone while all tests of the change
-    /// together check less: what moves to another file is not lost.
+    /// together check less: what moves to another file is not lost, nor is what a rewriting of the same length puts
+    /// otherwise.
     pub(crate) fn weakens_tests(&self, file: &SceneFile<'_>) -> bool {
-        let tests = self.files.iter().filter(|file| file.role == FileRole::Test);
-        let is_less = tests.fold(0, |sum: i32, file| sum.saturating_add(file.prints.checks)) < 0;
-        let is_lost = is_less && file.prints.checks < 0;
+        let is_less = self.balance(|role| role == FileRole::Test, |prints| prints.checks) < 0;
+        let is_shorter = file.prints.added.len() < file.prints.removed.len();
+        let is_lost = is_less && is_shorter && file.prints.checks < 0;
         file.role == FileRole::Test && (is_lost || file.does(Operation::SkippedTest))
+    }
+
+    /// Whether a file handles fewer errors, and so does the whole change: what moves to another file is not lost.
+    pub(crate) fn handles_fewer_errors(&self, file: &SceneFile<'_>) -> bool {
+        let is_left = file.status != FileStatus::Deleted && file.prints.errors < 0;
+        is_left && self.balance(decides_level, |prints| prints.errors) < 0
+    }
+
+    /// Lines added less those taken away, over the files of some roles.
+    fn balance(&self, is_counted: impl Fn(FileRole) -> bool, of: impl Fn(&LinePrints) -> i32) -> i32 {
+        let files = self.files.iter().filter(|file| is_counted(file.role));
+        files.fold(0, |sum, file| sum.saturating_add(of(file.prints)))
     }
 
     /// The fixes of a file in the year before, newest first, if they are many.

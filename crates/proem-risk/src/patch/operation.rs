@@ -242,10 +242,11 @@ fn skips_elsewhere(patch: &FilePatch, line: u32) -> bool {
     is_new_test || beside.into_iter().any(|(_, text)| has_one(text, CONDITIONS))
 }
 
-/// Lines that check something: those added less those taken away.
-pub(super) fn check_balance(patch: &FilePatch) -> i32 {
+/// Lines with a word of an operation: those added less those taken away.
+pub(super) fn word_balance(patch: &FilePatch, operation: Operation) -> i32 {
+    let words = OPERATIONS.iter().find(|(other, ..)| *other == operation).map_or(CHECKS, |(.., words)| *words);
     let count = |side: fn(&Hunk) -> (&Vec<Vec<u8>>, u32)| {
-        i32::try_from(operation_words(patch, CHECKS, side).len()).unwrap_or(i32::MAX)
+        i32::try_from(operation_words(patch, words, side).len()).unwrap_or(i32::MAX)
     };
     count(|hunk| (&hunk.added, hunk.new_start)).saturating_sub(count(|hunk| (&hunk.removed, hunk.old_start)))
 }

@@ -38,8 +38,9 @@ const CLOSING: [&str; 9] = ["close", "closed", "closes", "fix", "fixed", "fixes"
 const TRAILERS: [&str; 8] =
     ["bug", "bug-id", "closes-bug", "fixed", "fixes", "fixes-bug", "partial-bug", "related-bug"];
 
-/// Words of a first line that say what was mended is no behaviour: documentation, lint, versions, changelogs.
-const CHORES: [&str; 27] = [
+/// Words of a first line that say what was mended is no behaviour: documentation, lint, types for a checker, versions,
+/// changelogs.
+const CHORES: [&str; 30] = [
     "changelog",
     "changelogs",
     "clippy",
@@ -59,11 +60,14 @@ const CHORES: [&str; 27] = [
     "linting",
     "lints",
     "misspelling",
+    "mypy",
     "pylint",
+    "pyright",
     "readme",
     "rustdoc",
     "rustfmt",
     "spelling",
+    "typing",
     "typo",
     "typos",
     "whitespace",
@@ -130,7 +134,18 @@ fn subject_words(subject: &str) -> Vec<&str> {
             words.extend(piece.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()));
         }
     }
-    words
+    without_regression_tests(&words)
+}
+
+/// The words without those of "regression test": it keeps something from failing, and mends nothing.
+fn without_regression_tests<'w>(words: &[&'w str]) -> Vec<&'w str> {
+    let tests = ["test", "tests", "testing", "suite"];
+    let is_one = |at: usize| {
+        let next = words.get(at.saturating_add(1));
+        let is_test = next.is_some_and(|next| is_one_of(&tests, next));
+        is_test && words.get(at).is_some_and(|word| is_one_of(&["regression"], word))
+    };
+    words.iter().enumerate().filter(|(at, _)| !is_one(*at)).map(|(_, word)| *word).collect()
 }
 
 /// Whether what was mended is documentation, lint, a version or a changelog.
@@ -190,6 +205,10 @@ mod tests {
     fn messages() {
         for (message, expected) in [
             ("Fix the parser", Mends::Fix),
+            ("Modal pane regression test.", Mends::Nothing),
+            ("Add regression tests for a crash", Mends::Fix),
+            ("Fix a regression in the parser", Mends::Fix),
+            ("Fix typing issues.", Mends::Nothing),
             ("fix(parser): accept tabs", Mends::Fix),
             ("parser: fixes a crash", Mends::Fix),
             ("Bugfix", Mends::Fix),

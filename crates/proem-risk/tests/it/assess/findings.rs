@@ -206,6 +206,29 @@ fn weaker_tests_are_found_unless_the_checks_moved() {
 }
 
 #[test]
+fn a_test_that_is_rewritten_at_its_length_checks_no_less() {
+    let mut world = World::new(&["test_a.py"]);
+    let old = ["assert compute(1) == 2, 'of one'", "assert compute(2) == 4, 'of two'"];
+    world.changes("test_a.py", &old, &["check_all_of([(1, 2), (2, 4), (3, 6)])", "check_none_of([(0, 1), (0, 2)])"]);
+    assert!(!has(&world.assess(Depth::TierOne), SignalName::WeakerTests));
+}
+
+#[test]
+fn errors_that_are_handled_in_another_file_are_not_lost() {
+    let mut world = large();
+    let raises = "raise Overdrawn(account, limit_of(account))";
+    world.change.patches.clear();
+    world.changes("a.py", &[raises], &["something_else_entirely()"]);
+    let words = text(&only(&world.assess(Depth::TierOne), SignalName::ErrorPath).evidence);
+    assert_eq!(words, "‹a.py› handles fewer errors at line 5 (`raise`, 1 fewer)");
+    let moved = World::new(&["b.py"]);
+    world.change.files.extend(moved.change.files.clone());
+    world.files.extend(moved.files);
+    world.changes("b.py", &[], &[raises]);
+    assert!(!has(&world.assess(Depth::TierOne), SignalName::ErrorPath));
+}
+
+#[test]
 fn a_sensitive_file_is_not_low_if_its_rights_change_or_its_lines_are_unknown() {
     let check = |lines: Option<(&str, &str)>, expected: Level| {
         let mut world = World::new(&["auth.yml"]);
