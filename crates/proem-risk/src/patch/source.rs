@@ -225,6 +225,18 @@ mod tests {
     }
 
     #[test]
+    fn a_name_that_only_looks_the_same_is_another_source() {
+        let path = ".github/workflows/release.yml";
+        check(path, &["- uses: actions/checkout@v4"], &["- uses: \u{430}ctions/checkout@v4"], &[PinChange::Source]);
+        check(path, &["- uses: 'actions/checkout@v4'"], &["- uses: \"actions/checkout@v5\""], &[]);
+        check(path, &["- uses: docker://a/b:1"], &["- uses: docker://a.evil.org/b:1"], &[PinChange::Source]);
+        // A harmless line beside it hides nothing, and a comment is no pin.
+        let added = ["- uses: a/b@v2", "- uses: e/d@v1"];
+        check(path, &["- uses: a/b@v1", "- uses: c/d@v1"], &added, &[PinChange::Source]);
+        check(path, &["# uses: a/b@v1"], &["# uses: c/b@v1"], &[]);
+    }
+
+    #[test]
     fn another_version_of_the_same_source_is_no_changed_source() {
         let path = ".github/workflows/release.yml";
         check(path, &["- uses: actions/checkout@v4"], &["- uses: actions/checkout@v5"], &[]);

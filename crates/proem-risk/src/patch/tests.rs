@@ -63,6 +63,16 @@ fn a_patch_with_context_has_the_hunks_of_one_without() {
 }
 
 #[test]
+fn a_kept_line_that_looks_like_a_head_begins_nothing() {
+    let patch = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1,4 +1,4 @@\n @@ -9,9 +9,9 @@\n diff --git a/x b/x\n-old\n+new\n \
+        +++ of_some(other, things_of_it);\n";
+    assert_eq!(shape(patch), ("-3,1 +3,1; ".into(), alloc::vec![4]));
+    // A hunk that promises more lines than it has ends with its file.
+    let short = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1,9 +1,9 @@\n-old\n+new\n";
+    assert_eq!(shape(short).0, "-1,1 +1,1; ");
+}
+
+#[test]
 fn ids_of_commits_stand_between_patches() {
     let id = "0123456789012345678901234567890123456789";
     let mut reader = PatchReader::default();

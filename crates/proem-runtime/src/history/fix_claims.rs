@@ -103,7 +103,9 @@ pub(super) fn mends(message: &str) -> Mends {
     if subject.starts_with("Reapply \"") || subject.starts_with("Revert \"Revert \"") {
         return Mends::Nothing;
     }
-    if subject.starts_with("Revert \"") || message.contains("This reverts commit ") {
+    // Git's own sentence begins the body. Further down it is of a commit that was squashed into this one.
+    let body = lines.clone().find(|line| !line.is_empty());
+    if subject.starts_with("Revert \"") || body.is_some_and(|line| line.starts_with("This reverts commit ")) {
         return Mends::Revert;
     }
     let words = subject_words(subject);
@@ -206,6 +208,8 @@ mod tests {
         for (message, expected) in [
             ("Fix the parser", Mends::Fix),
             ("Modal pane regression test.", Mends::Nothing),
+            ("Undo the cache\n\nThis reverts commit 0c61bb4e2fb3.", Mends::Revert),
+            ("Add all (#12)\n\n* Add\n\n* Revert \"test\"\n\nThis reverts commit 0c61bb4e2fb3.", Mends::Nothing),
             ("Add regression tests for a crash", Mends::Fix),
             ("Fix a regression in the parser", Mends::Fix),
             ("Fix typing issues.", Mends::Nothing),
