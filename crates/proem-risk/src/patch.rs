@@ -26,9 +26,9 @@ const LONGEST_LINE: usize = 2_000;
 /// younger than a year needed a fix 1.3 times as often as changes that add as many lines (`evals/risk/signals.md`).
 pub const AROUND: usize = 6;
 
-/// The fewest bytes of a line around a hunk that is recognised. A shorter one may stand elsewhere in its file too, and
-/// nobody would find there what is said of it.
-const UNMISTAKABLE: usize = 24;
+/// The fewest letters and digits of a line around a hunk that is recognised. A shorter one may stand elsewhere in its file
+/// too, or only declares something.
+const UNMISTAKABLE: usize = 20;
 
 /// The most changed lines of a file that are kept.
 const FILE_LINES: usize = 4_000;
@@ -68,6 +68,15 @@ pub struct Hunk {
     pub added: Vec<Vec<u8>>,
 }
 
+impl Hunk {
+    /// Whether the same text stands on other lines, with other brackets or commas around it, as a formatter leaves it.
+    fn changes_only_layout(&self) -> bool {
+        let is_text = |byte: &&u8| !byte.is_ascii_whitespace() && !b"{}(),;".contains(byte);
+        let removed = self.removed.iter().flatten().filter(is_text);
+        !self.removed.is_empty() && !self.added.is_empty() && removed.eq(self.added.iter().flatten().filter(is_text))
+    }
+}
+
 /// The prints of a file's changed lines: enough to recognise a line, and nothing that could be read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LinePrints {
@@ -93,7 +102,8 @@ impl FilePatch {
             return LinePrints::default();
         }
         let prints = |side: fn(&Hunk) -> &Vec<Vec<u8>>| {
-            let lines = self.hunks.iter().flat_map(side).filter(|line| is_telling_line(line));
+            let hunks = self.hunks.iter().filter(|hunk| !hunk.changes_only_layout());
+            let lines = hunks.flat_map(side).filter(|line| is_telling_line(line));
             let mut prints: Vec<u64> = lines.map(|line| line_print(line)).collect();
             prints.sort_unstable();
             prints.dedup();
@@ -115,6 +125,19 @@ impl FilePatch {
             errors: word_balance(self, Operation::ErrorPath),
             is_quiet: self.changes_only_versions() || self.changes_only_comments(),
         }
+    }
+
+    /// Keeps the lines around hunks that replace or remove code: code that is only added beside a line leaves it as it was.
+    fn keep_beside_replaced_code(&mut self) {
+        let (hunks, path) = (&self.hunks, self.path.as_bytes());
+        let around = u32::try_from(AROUND).unwrap_or(u32::MAX);
+        let replaces = |hunk: &&Hunk| hunk.removed.iter().any(|line| !is_comment_or_blank(line, path));
+        let is_beside = |line: u32, hunk: &Hunk| {
+            let added = u32::try_from(hunk.added.len()).unwrap_or(u32::MAX);
+            let to = hunk.new_start.saturating_add(added).saturating_add(around);
+            (hunk.new_start.saturating_sub(around)..=to).contains(&line)
+        };
+        self.around.retain(|kept| hunks.iter().filter(replaces).any(|hunk| is_beside(kept.line, hunk)));
     }
 
     /// Whether only comments and blank lines change. False if lines are missing.
@@ -188,6 +211,9 @@ impl PatchReader {
     }
 
     fn end_file(&mut self) {
+        if let Some(file) = &mut self.file {
+            file.keep_beside_replaced_code();
+        }
         self.done.extend(self.file.take().map(PatchItem::File));
         self.kept = 0;
     }
@@ -245,9 +271,8 @@ impl PatchReader {
 
     fn pass_kept(&mut self, text: &[u8]) {
         let ((before, after), (old, new)) = (self.place.due, self.place.next);
-        if let Some(file) =
-            self.file.as_mut().filter(|_| text.trim_ascii().len() >= UNMISTAKABLE && is_telling_line(text))
-        {
+        let solid = text.iter().filter(|byte| byte.is_ascii_alphanumeric()).count();
+        if let Some(file) = self.file.as_mut().filter(|_| solid >= UNMISTAKABLE && is_telling_line(text)) {
             file.around.push(KeptLine { line: new, print: line_print(text) });
         }
         self.place = PatchPlace {

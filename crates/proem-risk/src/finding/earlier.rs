@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use super::scene::{EarlierLines, SceneFile, fixed_lines, lines_beside_fix, reverted_lines};
 use super::{Advice, Raw, Search, age_in_days, counted_noun, patch_of};
+use crate::history::Mends;
 use crate::metric::{Sentence, SentencePart};
 use crate::metrics::decides_level;
 use crate::patch::{Hunk, line_print};
@@ -29,7 +30,12 @@ fn fixed_finding(search: Search<'_>, file: &SceneFile<'_>, lines: &EarlierLines)
     let number = counted_noun(lines.prints.len(), "line");
     let evidence = Sentence::default()
         .then(SentencePart::Path(search.path(file.index)))
-        .and(format!(" loses {number} of the fix {commit}{}, made {}: ", place_words(first), age_in_days(days)))
+        .and(format!(
+            " loses {number} of the {} {commit}{}, made {}: ",
+            mend_noun(lines),
+            place_words(first),
+            age_in_days(days)
+        ))
         .then(earlier_subject(search, lines));
     let advice = Advice {
         sentence: Sentence::ours("make sure that what this fixed stays fixed: ").then(earlier_subject(search, lines)),
@@ -47,7 +53,11 @@ fn beside_fix_finding(search: Search<'_>, file: &SceneFile<'_>, memory: &LineMem
     let first = around.iter().find(|kept| lines.prints.contains(&kept.print))?.line;
     let evidence = Sentence::default()
         .then(SentencePart::Path(search.path(file.index)))
-        .and(format!(" changes what is around line {first}, where the fix {commit} was made {}: ", age_in_days(days)))
+        .and(format!(
+            " changes what is around line {first}, where the {} {commit} was made {}: ",
+            mend_noun(&lines),
+            age_in_days(days)
+        ))
         .then(earlier_subject(search, &lines));
     let advice = Advice {
         sentence: Sentence::ours(format!("check at line {first} that the fix still holds: "))
@@ -95,6 +105,10 @@ fn reverted_finding(search: Search<'_>, file: &SceneFile<'_>, lines: &EarlierLin
 
 fn earlier_subject(search: Search<'_>, lines: &EarlierLines) -> SentencePart {
     SentencePart::Message(search.facts.past.history().subject(lines.origin.commit).to_string())
+}
+
+const fn mend_noun(lines: &EarlierLines) -> &'static str {
+    if matches!(lines.origin.mends, Mends::Revert) { "revert" } else { "fix" }
 }
 
 /// ` at line 5`.

@@ -30,6 +30,9 @@ pub(super) fn operation_findings(search: Search<'_>) -> Vec<Raw> {
 fn operation(search: Search<'_>, (scene, file): (&SceneFile<'_>, &ChangedFile), site: &OperationSite) -> Option<Raw> {
     let (signal, what) = match site.operation {
         Operation::Concurrency => (SignalName::Concurrency, "changes locks or threads"),
+        Operation::Permissions if file.status == FileStatus::Deleted => {
+            (SignalName::Permissions, "is deleted with the permissions that it had")
+        }
         Operation::Permissions => (SignalName::Permissions, "changes permissions"),
         Operation::StoredData => (SignalName::StoredData, "changes stored data or its schema"),
         Operation::ErrorPath if search.scene.handles_fewer_errors(scene) => {

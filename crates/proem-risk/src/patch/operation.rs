@@ -59,8 +59,19 @@ enum Counting {
 const CONDITIONS: &[&str] = &["if ", "if(", "unless ", "else", "switch ", "case ", "catch", "except ", "rescue"];
 
 /// The beginnings of tests in test files.
-const TESTS: &[&str] =
-    &["#[test]", "#[tokio::test", "rgtest!", "def test_", "func Test", "it(", "test(", "@Test", "fun test", "test \""];
+const TESTS: &[&str] = &[
+    "#[test]",
+    "#[tokio::test",
+    "rgtest!",
+    "def test_",
+    "func Test",
+    "it(",
+    "test(",
+    "@Test",
+    "fun test",
+    "function test",
+    "test \"",
+];
 
 /// Words of lines that check something in a test.
 const CHECKS: &[&str] = &["assert", "expect(", "should", "require.", "XCTAssert", "t.Error", "t.Fatal"];
@@ -178,7 +189,7 @@ const OPERATIONS: [(Operation, Counting, &[&str]); 7] = [
             "test.skip",
             "describe.skip",
             "xit(",
-            "markTestSkipped",
+            "markTestSkipped(",
             "XCTSkip",
         ],
     ),
@@ -215,11 +226,14 @@ fn site(patch: &FilePatch, operation: Operation, counting: Counting, words: &[&'
     }
     let removed = operation_words(patch, words, |hunk| (&hunk.removed, hunk.old_start));
     let lost = u32::try_from(removed.len().saturating_sub(added.len())).unwrap_or(u32::MAX);
+    // Of several words the one that is rarer than before.
+    let count = |side: &[(u32, &str)], word: &str| side.iter().filter(|(_, other)| *other == word).count();
+    let mut rarer = removed.iter().filter(|(_, word)| count(&removed, word) > count(&added, word));
     // A line that only moved, or changed around the word, has it on both sides.
     let first = match counting {
         Counting::Either if added.len() != removed.len() => added.first().or_else(|| removed.first()),
         Counting::Added if added.len() > removed.len() => added.first(),
-        Counting::Lost if lost > 0 => removed.first(),
+        Counting::Lost if lost > 0 => rarer.next(),
         _ => None,
     };
     first.map(|&(line, word)| OperationSite {
@@ -266,11 +280,17 @@ fn operation_words<'w>(
         .collect()
 }
 
-/// Whether a line has a word that doesn't continue a longer one: `block_size` has no `lock_`.
+/// Whether a line has a word that doesn't continue a longer one, and a number that doesn't go on: `block_size` has no
+/// `lock_`, and `return -1L` no `return -1`.
 fn has_word(line: &[u8], word: &[u8]) -> bool {
     let starts_inside = |at: usize| {
         let before = at.checked_sub(1).and_then(|before| line.get(before));
         word.first().is_some_and(u8::is_ascii_alphanumeric) && before.is_some_and(u8::is_ascii_alphanumeric)
     };
-    line.windows(word.len().max(1)).enumerate().any(|(at, part)| part == word && !starts_inside(at))
+    let goes_on = |at: usize| {
+        let behind = line.get(at.saturating_add(word.len()));
+        word.last().is_some_and(u8::is_ascii_digit) && behind.is_some_and(u8::is_ascii_alphanumeric)
+    };
+    let mut parts = line.windows(word.len().max(1)).enumerate();
+    parts.any(|(at, part)| part == word && !starts_inside(at) && !goes_on(at))
 }

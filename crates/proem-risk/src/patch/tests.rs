@@ -63,6 +63,15 @@ fn a_patch_with_context_has_the_hunks_of_one_without() {
 }
 
 #[test]
+fn lines_beside_code_that_is_only_added_or_beside_a_comment_say_nothing() {
+    let head = "diff --git a/a.php b/a.php\n--- a/a.php\n+++ b/a.php\n";
+    let kept = "return compute_total(of_all, things);";
+    assert_eq!(shape(&format!("{head}@@ -1,1 +1,2 @@\n {kept}\n+more();\n")).1, [0_u32; 0]);
+    assert_eq!(shape(&format!("{head}@@ -1,2 +1,2 @@\n {kept}\n-     * @param a\n+     * @param b\n")).1, [0_u32; 0]);
+    assert_eq!(shape(&format!("{head}@@ -1,2 +1,2 @@\n {kept}\n-more();\n+less();\n")).1, [1]);
+}
+
+#[test]
 fn a_kept_line_that_looks_like_a_head_begins_nothing() {
     let patch = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1,4 +1,4 @@\n @@ -9,9 +9,9 @@\n diff --git a/x b/x\n-old\n+new\n \
         +++ of_some(other, things_of_it);\n";
@@ -127,6 +136,17 @@ fn prints_are_those_of_telling_lines_whatever_their_space() {
 }
 
 #[test]
+fn a_line_that_a_formatter_breaks_is_not_gone() {
+    let old = "else -> throw ProtocolException(\"expected a time at $reader\")";
+    let new = ["else -> {", "throw ProtocolException(\"expected a time at $reader\")", "}"];
+    assert_eq!(patch("a.kt", &[old], &new).prints().removed, [0_u64; 0]);
+    let other = ["else -> {", "throw ProtocolException(\"expected no time at $reader\")", "}"];
+    assert_eq!(patch("a.kt", &[old], &other).prints().removed.len(), 1);
+    let negated = patch("a.c", &["if (is_open(account)) reject();"], &["if (!is_open(account)) reject();"]);
+    assert_eq!(negated.prints().removed.len(), 1);
+}
+
+#[test]
 fn only_versions_change() {
     let check = |old: &str, new: &str, expected: bool| {
         assert_eq!(patch("Cargo.toml", &[old], &[new]).changes_only_versions(), expected, "{old} → {new}");
@@ -180,12 +200,15 @@ fn operations_are_told_by_words_of_code() {
     check(&[], &["// takes the mutex"], &[]);
     check(&["if err != nil {", "return err"], &["x()"], &[Operation::ErrorPath]);
     check(&["if err != nil {"], &["if err != nil && retry {"], &[]);
+    check(&["return -1L", "one()"], &["return 0L"], &[]);
     check(&["assert_eq!(one, two);"], &[], &[Operation::Assertions]);
     check(&[], &[concat!("#[", "ignore]")], &[Operation::SkippedTest]);
     check(&[], &["@pytest.mark.skipif(WIN, reason=why)"], &[]);
     check(&["run()"], &["if testing.Short() {", "t.Skip(\"slow\")", "}"], &[]);
     check(&["run()"], &["t.Skip(\"broken\")"], &[Operation::SkippedTest]);
     check(&[], &["if os.name == 'nt': pytest.skip('no fork')"], &[]);
+    check(&[], &["public function testX()", "{", "$this->markTestSkipped('x');"], &[]);
+    check(&["run()"], &["$this->markTestSkippedWhenUsingSync();"], &[]);
     check(&[], &["@pytest.mark.skip(reason=why)", "def test_of_something_new():"], &[Operation::AddedTest]);
     check(&[], &["cursor.execute(\"DROP TABLE users\")"], &[Operation::StoredData]);
 }

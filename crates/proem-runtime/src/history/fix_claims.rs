@@ -139,12 +139,13 @@ fn subject_words(subject: &str) -> Vec<&str> {
     without_regression_tests(&words)
 }
 
-/// The words without those of "regression test": it keeps something from failing, and mends nothing.
+/// The words without those of "regression test": it keeps something from failing, and mends nothing. A subject that ends
+/// with "regression" was wrapped before the test.
 fn without_regression_tests<'w>(words: &[&'w str]) -> Vec<&'w str> {
     let tests = ["test", "tests", "testing", "suite"];
     let is_one = |at: usize| {
         let next = words.get(at.saturating_add(1));
-        let is_test = next.is_some_and(|next| is_one_of(&tests, next));
+        let is_test = next.is_none_or(|next| is_one_of(&tests, next));
         is_test && words.get(at).is_some_and(|word| is_one_of(&["regression"], word))
     };
     words.iter().enumerate().filter(|(at, _)| !is_one(*at)).map(|(_, word)| *word).collect()
@@ -212,6 +213,7 @@ mod tests {
             ("Add all (#12)\n\n* Add\n\n* Revert \"test\"\n\nThis reverts commit 0c61bb4e2fb3.", Mends::Nothing),
             ("Add regression tests for a crash", Mends::Fix),
             ("Fix a regression in the parser", Mends::Fix),
+            ("Add a raw output for debugging and regression", Mends::Nothing),
             ("Fix typing issues.", Mends::Nothing),
             ("fix(parser): accept tabs", Mends::Fix),
             ("parser: fixes a crash", Mends::Fix),
