@@ -45,7 +45,9 @@ fn operation(search: Search<'_>, (scene, file): (&SceneFile<'_>, &ChangedFile), 
         | Operation::OtherSource => return None,
     };
     let path = search.path(scene.index);
-    let lost = if site.lost > 0 { format!(", {} fewer", site.lost) } else { alloc::string::String::new() };
+    // Of those that the file loses, the ones that no other file of the change gets.
+    let lost = site.lost.min(search.scene.lost_error_paths());
+    let lost = if lost > 0 { format!(", {lost} fewer") } else { alloc::string::String::new() };
     let evidence = Sentence::default().then(SentencePart::Path(path.clone())).and(format!(
         " {what} at line {} (`{}`{lost})",
         site.line,

@@ -230,7 +230,12 @@ impl Scene<'_> {
     /// Whether a file handles fewer errors, and so does the whole change: what moves to another file is not lost.
     pub(crate) fn handles_fewer_errors(&self, file: &SceneFile<'_>) -> bool {
         let is_left = file.status != FileStatus::Deleted && file.prints.errors < 0;
-        is_left && self.balance(decides_level, |prints| prints.errors) < 0
+        is_left && self.lost_error_paths() > 0
+    }
+
+    /// How many lines that handle an error the whole change loses.
+    pub(crate) fn lost_error_paths(&self) -> u32 {
+        self.balance(decides_level, |prints| prints.errors).min(0).unsigned_abs()
     }
 
     /// Lines added less those taken away, over the files of some roles.
