@@ -230,7 +230,6 @@ fn all_findings(path: &str, other: &str, subject: &str) -> Found {
         worth: SignalRow {
             signal,
             with: Base { fixed: 16, commits: 43 },
-            recent: None,
             between: Some(ConfidenceInterval { low: 0.24, high: 0.52 }),
             ratio: Some(3.1),
             ratio_by_size: Some(1.7),
