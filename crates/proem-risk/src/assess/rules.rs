@@ -78,8 +78,8 @@ fn decides(file: &FileAssessment) -> bool {
 /// The percentile among the newest changes below which a place is not outstanding.
 const STANDS_OUT: f64 = 80.0;
 
-/// The percentile from which a place alone is worth a word: one change in two hundred. From the 99th on, seven of 36
-/// reports said no more than this (`evals/risk/reports.md`).
+/// The percentile from which a place alone is worth a word: one change in two hundred. A choice, since a reviewer learns no
+/// more from it.
 const EXCEPTIONAL: f64 = 99.5;
 
 /// Sets the level and the reasons of a file.
