@@ -309,7 +309,7 @@ proptest! {
     #[test]
     fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         prop_assert!(History::from_bytes(&bytes).is_err());
-        let mut reader = Vec::from(*b"proemh01");
+        let mut reader = Vec::from(*b"proemh02");
         reader.extend(bytes);
         prop_assert!(History::from_bytes(&reader).is_err());
     }
