@@ -18,7 +18,7 @@ pub use self::opening::{AssessorOptions, AssessorProgress};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use proem_agents::risk::investigation::NeighbourFiles;
-use proem_risk::assess::{Assessment, Depth, assess_change};
+use proem_risk::assess::{Assessment, Depth, assess_change, deepen_assessment};
 use proem_risk::change::Change;
 use proem_risk::finding::FindingFacts;
 use proem_risk::graph::NeighbourLimits;
@@ -35,6 +35,7 @@ use self::before::BeforeChange;
 use self::ground::{AssessmentGround, ChangeKey, GroundReader};
 use self::opening::past_of;
 use crate::Error;
+use crate::change::{self, ChangeLimits, ResolvedChange};
 
 /// The most fixes and reverts of a history that serve as incidents.
 const INCIDENTS: usize = 5_000;
@@ -96,6 +97,17 @@ impl Assessor {
     #[must_use]
     pub const fn about(&self) -> &AssessorAccount {
         &self.about
+    }
+
+    /// Reads changes, each as [`read_change`](crate::change::read_change) does, with one process for what many have in
+    /// common.
+    ///
+    /// # Errors
+    ///
+    /// If git can't list the changed files of one. Other missing facts are gaps.
+    pub fn read_changes(&self, resolved: &[ResolvedChange], limits: &ChangeLimits) -> Result<Vec<Change>, Error> {
+        let GroundReader { git, repository, bases, .. } = &self.grounds;
+        change::read_changes((git, repository), resolved, &self.rules, limits, bases)
     }
 
     /// Puts a change, one of those that it was opened for, before what happened up to its base.
@@ -176,6 +188,12 @@ impl ChangeView<'_> {
                 .push(format!("{} incidents beyond the first {MOST_INCIDENTS} were not read", cut.incidents));
         }
         Ok(assessment)
+    }
+
+    /// An assessment of Tier 1 with everything that [`Depth::TierTwo`] measures.
+    #[must_use]
+    pub fn deepen(&self, first: Assessment) -> Assessment {
+        deepen_assessment(&AssessmentFacts { rules: first.rules, ..self.facts() }, first)
     }
 
     /// Measures one metric of a file of the change, by its place in it.

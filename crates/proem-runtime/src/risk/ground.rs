@@ -16,8 +16,9 @@ use proem_risk::signal::{KnownFiles, PatchedCommit, PatchedFile, REMEMBERED};
 use proem_risk::tree::{FileTree, Imports, TreeFile};
 
 use crate::Error;
-use crate::change::{PathClassifier, ResolvedChange, attributes_at};
-use crate::git::{GitProgram, Repository};
+use crate::change::{ANSWER, BaseFacts, BaseFactsMemory, PathClassifier, ResolvedChange};
+use crate::git::{GitProgram, Repository, Session};
+use crate::process::Deadline;
 use crate::structure::{SourceGap, Structure, StructureFile, StructureReader, TreeState};
 
 /// The importers beyond which the seed calls coupling HIGH.
@@ -80,6 +81,8 @@ pub(super) struct GroundReader {
     /// The commits that any of the changes is compared with. `None` if they can't be looked at.
     pub(super) drawn: Option<Vec<DrawnCommit>>,
     pub(super) coverage: Option<Coverage>,
+    /// The facts of the changes' bases.
+    pub(super) bases: BaseFactsMemory,
     rows: Mutex<Vec<SampleRows>>,
     held: Mutex<VecDeque<(ChangeKey, Arc<AssessmentGround>)>>,
 }
@@ -93,7 +96,8 @@ impl GroundReader {
         coverage: Option<Coverage>,
     ) -> Self {
         let (rows, held) = (Mutex::new(Vec::new()), Mutex::new(VecDeque::new()));
-        Self { git, repository, structures, drawn, coverage, rows, held }
+        let bases = BaseFactsMemory::default();
+        Self { git, repository, structures, drawn, coverage, bases, rows, held }
     }
 
     /// The ground of a change that is on `past`. `told` hears how many of how many sources were read.
@@ -111,7 +115,7 @@ impl GroundReader {
         if let Some((_, ground)) = lock(&self.held).iter().find(|(held, _)| held == stand) {
             return Ok(Arc::clone(ground));
         }
-        let attributes = attributes_at(&self.git, &self.repository, stand.base.as_ref())?;
+        let BaseFacts { attributes, .. } = self.base_facts(stand.base.as_ref())?;
         let mut notes = Vec::new();
         let classifier = PathClassifier { attributes: &attributes, rules };
         let (sample, patched) = self.sample(past, classifier, &mut notes);
@@ -206,9 +210,14 @@ impl GroundReader {
         rules: &PathRules,
         notes: &mut Vec<String>,
     ) -> Result<Option<FileTree>, Error> {
-        let attributes = attributes_at(&self.git, &self.repository, Some(base))?;
+        let BaseFacts { attributes, .. } = self.base_facts(Some(base))?;
         let classifier = PathClassifier { attributes: &attributes, rules };
         Ok(self.tree_at(TreeState::Commit(&base.to_string()), classifier, &|_, _| (), notes))
+    }
+
+    fn base_facts(&self, base: Option<&ObjectId>) -> Result<BaseFacts, Error> {
+        let deadline = Deadline::after(self.git.limits().history);
+        self.bases.of(&Session::new(&self.git, self.repository.folder(), deadline, ANSWER), base)
     }
 
     fn tree_at(
@@ -229,7 +238,7 @@ impl GroundReader {
 }
 
 /// The past commits that a change on `past` is compared with, oldest first.
-pub(super) fn picked_commits(past: &Past<'_>) -> Vec<ObjectId> {
+fn picked_commits(past: &Past<'_>) -> Vec<ObjectId> {
     let id = |at| past.history().commit(at).map(|commit| commit.id);
     newest_commits(past, REMEMBERED).into_iter().filter_map(id).collect()
 }
