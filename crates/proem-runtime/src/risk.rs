@@ -29,7 +29,7 @@ use proem_risk::metric::{Metric, MetricName};
 use proem_risk::metrics::{AssessmentFacts, measure_metric};
 use proem_risk::path::{FileRole, PathRules};
 use proem_risk::score::RiskModel;
-use proem_risk::signal::{Base, Lessons, REMEMBERED, SignalRow, TrainedSignal};
+use proem_risk::signal::{Base, Lessons, PatchedCommit, REMEMBERED, SignalRow, StandingSignals, TrainedSignal};
 
 use self::before::BeforeChange;
 use self::ground::{AssessmentGround, ChangeKey, GroundReader};
@@ -56,10 +56,15 @@ pub struct Assessor {
     incidents: Option<Arc<Corpus>>,
     /// The incidents read from those.
     mended: Mutex<MendIncidents>,
+    /// The signals of past commits, by those commits.
+    standing: Mutex<Vec<StandingOf>>,
     /// The shipped figures of signals.
     trained: Vec<TrainedSignal>,
     about: AssessorAccount,
 }
+
+/// Past commits with their signals.
+type StandingOf = (Arc<Vec<PatchedCommit>>, Arc<StandingSignals>);
 
 /// The account of an assessor's making.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -127,9 +132,21 @@ impl Assessor {
         let ground = self.grounds.of(&ChangeKey::from(change), &past, &self.rules, &|_, _| ())?;
         let patched: Vec<_> = ground.patched.iter().filter(|one| past.contains(one.commit)).collect();
         let newest = patched.get(patched.len().saturating_sub(REMEMBERED)..).unwrap_or_default();
-        let lessons = Lessons::learn(&past, newest, &ground.known, self.window_days);
+        let lessons = Lessons::learn_with(&past, newest, &ground.known, &self.standing_signals(&ground));
         let before = BeforeChange::read(&self.grounds, change, &self.rules)?;
         Ok(ChangeView { assessor: self, change, past, ground, incidents, lessons, before })
+    }
+
+    /// The signals that the past commits of a ground have for every change.
+    fn standing_signals(&self, ground: &AssessmentGround) -> Arc<StandingSignals> {
+        let mut standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, known)) = standing.iter().find(|(patched, _)| Arc::ptr_eq(patched, &ground.patched)) {
+            return Arc::clone(known);
+        }
+        let found = StandingSignals::find(&self.history, ground.patched.iter(), &ground.known, self.window_days);
+        let found = Arc::new(found);
+        standing.push((Arc::clone(&ground.patched), Arc::clone(&found)));
+        found
     }
 
     fn ground(&self, stand: &ChangeKey, told: &dyn Fn(usize, usize)) -> Result<Arc<AssessmentGround>, Error> {

@@ -109,6 +109,7 @@ impl Assessor {
             window_days: options.window_days,
             incidents: options.incidents.map(|incidents| Arc::new(Corpus::new(incidents))),
             mended: Mutex::new(MendIncidents::default()),
+            standing: Mutex::default(),
             trained: TrainedSignal::shipped().map_err(Error::Assessment)?,
             about,
         };
