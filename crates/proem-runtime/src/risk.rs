@@ -111,8 +111,8 @@ impl Assessor {
     ///
     /// If git can't list the changed files of one. Other missing facts are gaps.
     pub fn read_changes(&self, resolved: &[ResolvedChange], limits: &ChangeLimits) -> Result<Vec<Change>, Error> {
-        let GroundReader { git, repository, bases, .. } = &self.grounds;
-        change::read_changes((git, repository), resolved, &self.rules, limits, bases)
+        let GroundReader { git, repository, memory, .. } = &self.grounds;
+        change::read_changes((git, repository), resolved, &self.rules, limits, &memory.bases)
     }
 
     /// Puts a change, one of those that it was opened for, before what happened up to its base.

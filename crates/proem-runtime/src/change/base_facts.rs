@@ -29,7 +29,7 @@ impl BaseFactsMemory {
     /// If git can't list the files of the commit.
     pub(crate) fn of(&self, session: &Session<'_>, base: Option<&ObjectId>) -> Result<BaseFacts, Error> {
         let Some(id) = base else { return Ok(BaseFacts::default()) };
-        if let Some(facts) = self.known(id) {
+        if let Some(facts) = self.find(id) {
             return Ok(facts);
         }
         let mailmap = crate::history::file_at(session, id, ".mailmap", &mut Vec::new())?;
@@ -43,12 +43,12 @@ impl BaseFactsMemory {
     pub(super) fn take_over(&self, commit: &ObjectId, parent: &ObjectId, entries: &[RawDiffEntry]) {
         let paths = entries.iter().flat_map(|entry| [Some(&entry.path), entry.from.as_ref()]).flatten();
         let is_source = |path: &[u8]| path == b".mailmap" || path.ends_with(b".gitattributes");
-        if let Some(facts) = self.known(commit).filter(|_| paths.into_iter().all(|path| !is_source(path.as_bytes()))) {
+        if let Some(facts) = self.find(commit).filter(|_| paths.into_iter().all(|path| !is_source(path.as_bytes()))) {
             self.remember(*parent, facts);
         }
     }
 
-    fn known(&self, id: &ObjectId) -> Option<BaseFacts> {
+    fn find(&self, id: &ObjectId) -> Option<BaseFacts> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
     }
 

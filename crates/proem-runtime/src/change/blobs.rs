@@ -170,10 +170,10 @@ pub(super) fn read_each_object<'i>(
 }
 
 /// An object's id, its content, and the bytes that its answer takes.
-type ReadObject<'b> = (ObjectId, &'b [u8], usize);
+type RawObject<'b> = (ObjectId, &'b [u8], usize);
 
 /// The first object of `bytes` and how many bytes it takes, if it has come in full.
-fn whole_object(bytes: &[u8], expected: ObjectType) -> Result<Option<ReadObject<'_>>, Error> {
+fn whole_object(bytes: &[u8], expected: ObjectType) -> Result<Option<RawObject<'_>>, Error> {
     let Some(line) = bytes.iter().position(|&byte| byte == b'\n') else { return Ok(None) };
     let mut words = bytes.get(..line).unwrap_or_default().split(|&byte| byte == b' ');
     let id = words.next().and_then(ObjectId::parse).ok_or(UNREADABLE)?;

@@ -93,8 +93,6 @@ struct SharedLine {
 type Matches = Vec<(usize, usize)>;
 
 fn matched_lines<'l>(old: &[&'l [u8]], new: &[&'l [u8]]) -> Matches {
-    // By number: how often each version has the line.
-    let mut tallies: Vec<(usize, usize)> = Vec::new();
     let mut numbers: HashMap<&'l [u8], usize> = HashMap::new();
     let mut number_of = |line: &&'l [u8]| {
         let next = numbers.len();
@@ -102,7 +100,8 @@ fn matched_lines<'l>(old: &[&'l [u8]], new: &[&'l [u8]]) -> Matches {
     };
     let old: Vec<usize> = old.iter().map(&mut number_of).collect();
     let new: Vec<usize> = new.iter().map(&mut number_of).collect();
-    tallies.resize(numbers.len(), (0, 0));
+    // By number: how often each version has the line.
+    let mut tallies = vec![(0_usize, 0_usize); numbers.len()];
     old.iter().for_each(|&number| tallies.get_mut(number).into_iter().for_each(|tally| tally.0 += 1));
     new.iter().for_each(|&number| tallies.get_mut(number).into_iter().for_each(|tally| tally.1 += 1));
     let tally = |number: usize| tallies.get(number).copied().unwrap_or_default();

@@ -81,6 +81,12 @@ pub(super) struct GroundReader {
     /// The commits that any of the changes is compared with. `None` if they can't be looked at.
     pub(super) drawn: Option<Vec<DrawnCommit>>,
     pub(super) coverage: Option<Coverage>,
+    pub(super) memory: GroundMemory,
+}
+
+/// What was read for one change and may serve another.
+#[derive(Debug, Default)]
+pub(super) struct GroundMemory {
     /// The facts of the changes' bases.
     pub(super) bases: BaseFactsMemory,
     rows: Mutex<Vec<SampleRows>>,
@@ -95,9 +101,7 @@ impl GroundReader {
         drawn: Option<Vec<DrawnCommit>>,
         coverage: Option<Coverage>,
     ) -> Self {
-        let (rows, held) = (Mutex::new(Vec::new()), Mutex::new(VecDeque::new()));
-        let bases = BaseFactsMemory::default();
-        Self { git, repository, structures, drawn, coverage, bases, rows, held }
+        Self { git, repository, structures, drawn, coverage, memory: GroundMemory::default() }
     }
 
     /// The ground of a change that is on `past`. `told` hears how many of how many sources were read.
@@ -112,7 +116,7 @@ impl GroundReader {
         rules: &PathRules,
         told: &dyn Fn(usize, usize),
     ) -> Result<Arc<AssessmentGround>, Error> {
-        if let Some((_, ground)) = lock(&self.held).iter().find(|(held, _)| held == stand) {
+        if let Some((_, ground)) = lock(&self.memory.held).iter().find(|(held, _)| held == stand) {
             return Ok(Arc::clone(ground));
         }
         let BaseFacts { attributes, .. } = self.base_facts(stand.base.as_ref())?;
@@ -124,7 +128,7 @@ impl GroundReader {
         let coverage = self.coverage.as_ref();
         let coverage = coverage.map(|report| tree.as_ref().map_or_else(|| report.clone(), |tree| report.placed(tree)));
         let ground = Arc::new(AssessmentGround { tree, coverage, sample, patched, known, notes });
-        let mut held = lock(&self.held);
+        let mut held = lock(&self.memory.held);
         held.push_back((stand.clone(), Arc::clone(&ground)));
         if held.len() > HELD {
             held.pop_front();
@@ -157,7 +161,7 @@ impl GroundReader {
     }
 
     fn rows(&self, history: &History, drawn: &[DrawnCommit], classifier: PathClassifier<'_>) -> SampleRows {
-        let mut all = lock(&self.rows);
+        let mut all = lock(&self.memory.rows);
         if let Some(rows) = all.iter().find(|known| known.attributes == *classifier.attributes) {
             return rows.clone();
         }
@@ -217,7 +221,7 @@ impl GroundReader {
 
     fn base_facts(&self, base: Option<&ObjectId>) -> Result<BaseFacts, Error> {
         let deadline = Deadline::after(self.git.limits().history);
-        self.bases.of(&Session::new(&self.git, self.repository.folder(), deadline, ANSWER), base)
+        self.memory.bases.of(&Session::new(&self.git, self.repository.folder(), deadline, ANSWER), base)
     }
 
     fn tree_at(

@@ -106,7 +106,8 @@ fn varied() -> Fixture {
 #[test]
 fn changes_that_are_read_together_are_what_they_are_alone() {
     let fixture = varied();
-    let specs: Vec<_> = (0..10).map(|back| parse_change_spec(&format!("HEAD~{back}"))).collect();
+    // One of them twice.
+    let specs: Vec<_> = (0..10).chain([3]).map(|back| parse_change_spec(&format!("HEAD~{back}"))).collect();
     let resolved: Vec<_> = specs.iter().map(|spec| resolve_spec(&fixture, spec).unwrap()).collect();
     let assessor = opened(&fixture, &resolved);
     let together = assessor.read_changes(&resolved, &ChangeLimits::default()).unwrap();
