@@ -7,6 +7,7 @@
 
 mod asynchronous;
 mod booking;
+mod called_agents;
 mod notes;
 mod plain;
 mod same_verdict;
