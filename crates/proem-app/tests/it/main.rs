@@ -9,6 +9,7 @@
 mod agent_files;
 mod asynchronous;
 mod booking;
+mod called_agents;
 mod finding;
 mod found;
 mod inputs;
