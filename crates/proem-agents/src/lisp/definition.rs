@@ -14,6 +14,8 @@ use serde::{Deserialize, Serialize};
 pub struct AgentDefinition {
     /// As `proem run` names it: a path in the book, without the file's ending.
     pub name: String,
+    /// What it is for, in a sentence, for agents that call it. `None` leaves it to the mission.
+    pub purpose: Option<String>,
     /// Its mission. `{{name}}` represents an input.
     pub mission: String,
     /// Its inputs and its result.
@@ -85,7 +87,8 @@ impl Default for PromptLimits {
 pub struct ToolDefinition {
     /// Its parameters and its result.
     pub signature: Arc<Signature>,
-    /// Its description, in a sentence.
+    /// Its description, in a sentence. Empty where the file leaves it to the prompt of the book or the agent that
+    /// carries the tool out.
     pub description: String,
     /// The most seconds of one attempt.
     pub timeout_seconds: u32,

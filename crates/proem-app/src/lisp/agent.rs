@@ -155,7 +155,7 @@ pub fn read_agent(path: &Path) -> Result<LoadedAgent, Error> {
     let shown = show::terminal_str(&name).into_string();
     let unread = |error: std::io::Error| Error::outside(format!("could not read `{shown}`: {error}"));
     let text = files::read_text(path, MAX_AGENT_FILE).map_err(unread)?;
-    let definition = parse_agent(&name, &text)?;
+    let mut definition = parse_agent(&name, &text)?;
     let mut results = BTreeMap::new();
     for (tool, of) in &definition.tools {
         match &of.kind {
@@ -174,24 +174,33 @@ pub fn read_agent(path: &Path) -> Result<LoadedAgent, Error> {
         }
     }
     let called = CalledAgents::read(path, &definition)?;
+    called.tools.iter().for_each(|(tool, of)| definition.describe_tool(tool, &of.description));
     let texts: Vec<&str> = std::iter::once(text.as_str()).chain(results.values().map(String::as_str)).collect();
     let policy = called.policy(&texts);
-    Ok(LoadedAgent { path: path.to_path_buf(), definition, text, results, agents: called.files, policy })
+    let agents = called.tools.into_iter().map(|(tool, of)| (tool, of.file)).collect();
+    Ok(LoadedAgent { path: path.to_path_buf(), definition, text, results, agents, policy })
 }
 
 /// The agents that an agent's tools call, and those that these call.
 struct CalledAgents {
-    /// The files that the agent's own tools name, by the name of the tool.
-    files: BTreeMap<String, PathBuf>,
+    /// Those that the agent's own tools name, by the name of the tool.
+    tools: BTreeMap<String, AgentOfTool>,
     /// The texts of all of them, in the order in which they are met.
     texts: Vec<String>,
+}
+
+/// An agent that a tool calls.
+struct AgentOfTool {
+    file: PathBuf,
+    /// What it is for, in its own words. Empty if it has none.
+    description: String,
 }
 
 impl CalledAgents {
     /// Reads them all.
     fn read(path: &Path, definition: &AgentDefinition) -> Result<Self, Error> {
-        let mut called = Self { files: BTreeMap::new(), texts: Vec::new() };
-        called.files = called.read_below(definition, &mut vec![path.to_path_buf()])?;
+        let mut called = Self { tools: BTreeMap::new(), texts: Vec::new() };
+        called.tools = called.read_below(definition, &mut vec![path.to_path_buf()])?;
         Ok(called)
     }
 
@@ -200,8 +209,8 @@ impl CalledAgents {
         &mut self,
         definition: &AgentDefinition,
         line: &mut Vec<PathBuf>,
-    ) -> Result<BTreeMap<String, PathBuf>, Error> {
-        let mut files = BTreeMap::new();
+    ) -> Result<BTreeMap<String, AgentOfTool>, Error> {
+        let mut tools = BTreeMap::new();
         for (name, tool) in &definition.tools {
             let ToolKind::Agent { file } = &tool.kind else { continue };
             let refused = |why: String| {
@@ -224,13 +233,18 @@ impl CalledAgents {
             if wanted != found {
                 return Err(refused(format!("its signature is {wanted}, and that of `{shown}` is {found}")));
             }
+            let description = agent.description_as_tool();
+            if tool.description.is_empty() && description.is_empty() {
+                let remedy = "write `description = \"…\"` here, or `purpose = \"…\"` there";
+                return Err(refused(format!("it has no description, and `{shown}` has no purpose; {remedy}")));
+            }
             line.push(path.clone());
             self.read_below(&agent, line)?;
             line.pop();
             self.texts.push(text);
-            files.insert(name.clone(), path);
+            tools.insert(name.clone(), AgentOfTool { file: path, description });
         }
-        Ok(files)
+        Ok(tools)
     }
 
     /// The hash of an agent's own texts and of those of the agents that it calls.

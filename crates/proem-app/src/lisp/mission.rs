@@ -16,7 +16,7 @@ use std::sync::Arc;
 use proem_agents::lisp::prompt::{ChosenPrompt, MissionPrompt, PromptFacts, PromptForm, choose};
 use proem_agents::lisp::turns::record::{MissionEnd, MissionOutcome, StepFailure, reason};
 use proem_agents::lisp::turns::{MissionTerms, SharedTurns};
-use proem_agents::lisp::{AgentDefinition, TurnLimits, policy_hash};
+use proem_agents::lisp::{AgentDefinition, ModelPrompt, ToolKind, TurnLimits, policy_hash};
 use proem_engine::call::{Arrival, NanoDollars};
 use proem_engine::contract::AnswerContract;
 use proem_engine::effect::PolicyHash;
@@ -109,6 +109,9 @@ struct MissionSettings {
     /// The labels of the inputs that another agent passed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     passed: PassedInputs,
+    /// The descriptions of tools that another file than the agent's may give.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    described: BTreeMap<String, String>,
     /// The most that it may cost by its caller's word, in nano-dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     most: Option<u64>,
@@ -190,7 +193,9 @@ impl Mission {
         let policy = bench.policy(agent);
         let turns = project.config.lisp.narrow_turns(agent.definition.turns);
         let passed = passed_labels(&options.passed);
-        let definition = Arc::new(AgentDefinition { turns, passed, ..agent.definition.clone() });
+        let mut definition = AgentDefinition { turns, passed, ..agent.definition.clone() };
+        bench.models.iter().try_for_each(|models| models.describe(&mut definition))?;
+        let definition = Arc::new(definition);
         let book = project.book()?;
         let prompt = book.prompt(PromptForm::of(&definition).prompt(), None)?;
         let role = project.config.lisp.model.clone();
@@ -228,6 +233,7 @@ impl Mission {
             turns: definition.turns,
             shared,
             passed: options.passed.clone(),
+            described: descriptions_elsewhere(&definition),
             most: options.most.map(|most| most.0),
             definitions: hex::encode_hex(policy.0),
             arrival: access.asked.arrival,
@@ -367,6 +373,16 @@ impl Mission {
         };
         Outcome { ended, attempts }
     }
+}
+
+/// The descriptions of tools that another file than the agent's may give, by the name of the tool.
+fn descriptions_elsewhere(agent: &AgentDefinition) -> BTreeMap<String, String> {
+    let is_elsewhere = |kind: &ToolKind| match kind {
+        ToolKind::Model(model) => matches!(model.prompt, ModelPrompt::Book(_)),
+        kind => matches!(kind, ToolKind::Agent { .. }),
+    };
+    let tools = agent.tools.iter().filter(|(_, tool)| is_elsewhere(&tool.kind));
+    tools.map(|(name, tool)| (name.clone(), tool.description.clone())).collect()
 }
 
 /// The labels of passed inputs.

@@ -15,6 +15,7 @@ use super::super::definition::{
     ArgumentPiece, CommandTool, HttpMethod, HttpTool, ModelPrompt, ModelTool, ParameterTerms, ToolDefinition, ToolKind,
     argument_pieces, fold_name, result_label,
 };
+use super::super::description::first_sentence;
 use super::super::model::question_slots;
 use super::AgentReader;
 
@@ -54,8 +55,6 @@ const MAX_SECONDS: u32 = 3_600;
 const USUAL_SECONDS: u32 = 30;
 /// The most repetitions.
 const MAX_RETRIES: u32 = 10;
-/// The most bytes of a description.
-const MAX_DESCRIPTION: usize = 1_024;
 
 impl AgentReader<'_> {
     /// The tools, by name.
@@ -94,11 +93,7 @@ impl AgentReader<'_> {
                 None
             }
         };
-        let description = self.needed_text(of, "description", place.clone()).unwrap_or_default().to_owned();
-        if description.len() > MAX_DESCRIPTION {
-            let message = format!("a description has at most {MAX_DESCRIPTION} bytes");
-            self.reader.problem(message, of.get("description").map(toml::Spanned::span).unwrap_or_default());
-        }
+        let description = self.description(tool, kind.as_ref());
         let timeout_seconds = self.seconds(of);
         let retries = of.get("retries").and_then(|value| self.reader.number(value, MAX_RETRIES)).unwrap_or(0);
         let (power, family) = match &kind {
@@ -119,6 +114,23 @@ impl AgentReader<'_> {
         let is_decided_within = matches!(kind, ToolKind::Agent { .. });
         let terms = CallTerms { triggered_by, accepts, takes_secrets, is_decided_within };
         Some(ToolDefinition { signature, description, timeout_seconds, retries, power, label, terms, parameters, kind })
+    }
+
+    /// Its description: the file's, or else that of what carries it out.
+    fn description(&mut self, tool: &ToolTable<'_>, kind: Option<&ToolKind>) -> String {
+        let own = self.description_text(tool.of, "description");
+        match (own, kind) {
+            (Some(own), _) => own,
+            (None, Some(ToolKind::Model(ModelTool { prompt: ModelPrompt::Text(question), .. }))) => {
+                first_sentence(question)
+            }
+            // Its prompt or its agent is in a file of its own.
+            (None, Some(ToolKind::Model(_) | ToolKind::Agent { .. })) => String::new(),
+            (None, _) => {
+                self.needed_text(tool.of, "description", tool.place.clone());
+                String::new()
+            }
+        }
     }
 
     /// A signature that names another tool.
