@@ -12,8 +12,8 @@ pub mod prompt;
 pub mod turns;
 
 pub use self::definition::{
-    AgentDefinition, ArgumentPiece, CommandTool, HttpMethod, HttpTool, ModelPrompt, ModelTool, ParameterTerms,
-    PromptLimits, ToolDefinition, ToolKind, TurnLimits, argument_pieces,
+    AgentDefinition, ArgumentPiece, CommandOutput, CommandTool, HttpMethod, HttpTool, ModelPrompt, ModelTool,
+    ParameterTerms, PromptLimits, ToolDefinition, ToolKind, TurnLimits, argument_pieces,
 };
 pub use self::file::findings::{agent_findings, agent_sources};
 pub use self::file::{AGENT_SCHEMA, MAX_AGENT_FILE, parse_agent};

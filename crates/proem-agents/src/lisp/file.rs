@@ -133,7 +133,10 @@ impl AgentReader<'_> {
                 };
                 let message = format!("the mission has `{{{{{path}}}}}`, which is no parameter of the signature");
                 let place = places.get(number).cloned().unwrap_or(value.span());
-                self.reader.diagnostic(Diagnostic { help: Some(remedy), ..placed_diagnostic(DiagnosticSeverity::Error, message, place) });
+                self.reader.diagnostic(Diagnostic {
+                    help: Some(remedy),
+                    ..placed_diagnostic(DiagnosticSeverity::Error, message, place)
+                });
             }
         }
         definition
@@ -165,12 +168,7 @@ impl AgentReader<'_> {
         Some(text.to_owned())
     }
 
-    fn needed_text<'t>(
-        &mut self,
-        table: &'t DeTable<'t>,
-        key: &str,
-        place: Range<usize>,
-    ) -> Option<&'t str> {
+    fn needed_text<'t>(&mut self, table: &'t DeTable<'t>, key: &str, place: Range<usize>) -> Option<&'t str> {
         match table.get(key) {
             Some(value) => self.reader.text(value),
             None => {

@@ -33,6 +33,7 @@ use crate::prompt_call::{LabelledCall, PreparedRequest, prepare_labelled};
 use crate::screen::{Screen, Screening, ScreeningNote};
 
 pub use self::facts::PromptFacts;
+pub use self::mission::blank_input;
 pub use self::preview::{PreviewPart, preview_parts, specified_place};
 pub use self::turns::{FeedbackPart, TurnText};
 

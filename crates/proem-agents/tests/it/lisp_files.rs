@@ -159,6 +159,21 @@ fn a_list_of_the_agents_own_input_vouches_for_nothing_unless_it_is_trusted() {
 }
 
 #[test]
+fn a_command_that_prints_text_has_a_signature_of_text() {
+    let text = |result: &str| {
+        format!(
+            "version = 1\nname = \"a\"\n[tools.log]\nsignature = \"() -> {result}\"\ndescription = \"x\"\n\
+             command = {{ argv = [\"git\", \"log\"], output = \"lines\" }}\n"
+        )
+    };
+    assert_eq!(problems(&text("[:string]")) + &problems(&text(":any")), "");
+    let found = problems(&text("[{id :int}]"));
+    assert!(found.contains("this `output` makes the result [:string], and the signature says [{id :int}]"), "{found}");
+    let found = problems(&text("[:string]").replace("\"lines\"", "\"line\""));
+    assert!(found.contains("unknown word `line`; write one of `json`, `text`, `lines`"), "{found}");
+}
+
+#[test]
 fn the_schema_takes_what_the_reader_takes() {
     let schema: serde_json::Value = serde_json::from_str(AGENT_SCHEMA).unwrap();
     let keys = |pointer: &str| -> Vec<String> {
@@ -194,7 +209,10 @@ fn a_tool_without_a_description_has_that_of_its_question_and_an_agent_its_purpos
     assert_eq!(of(&agent, "child"), "", "its file says it");
     for (child, expected) in [
         ("purpose = \"Counts days\"\nmission = \"Count the days. Well.\"", "Counts days"),
-        ("mission = \"# Task\\nCount the days of {{ month }}. Well.\"\nsignature = \"(month :int)\"", "Count the days of `month`."),
+        (
+            "mission = \"# Task\\nCount the days of {{ month }}. Well.\"\nsignature = \"(month :int)\"",
+            "Count the days of `month`.",
+        ),
         ("", ""),
     ] {
         let child = parse_agent("b.agent.toml", &format!("version = 1\nname = \"b\"\n{child}\n")).unwrap();

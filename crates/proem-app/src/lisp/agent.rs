@@ -7,10 +7,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use proem_agents::lisp::{AgentDefinition, MAX_AGENT_FILE, ToolKind, parse_agent, policy_hash};
+use proem_agents::lisp::{
+    AgentDefinition, MAX_AGENT_FILE, ToolKind, agent_findings, agent_sources, parse_agent, policy_hash,
+};
 use proem_engine::effect::PolicyHash;
 use proem_guard::show;
 use proem_lisp::Signature;
+use proem_lisp::documentation::nearest_of;
 use proem_llm::secret::Secret;
 use proem_runtime::Environment;
 use proem_runtime::files::{self, FileContent};
@@ -46,6 +49,24 @@ pub struct LoadedAgent {
     pub agents: BTreeMap<String, PathBuf>,
     /// The hash of all that decides what its tools do.
     pub policy: PolicyHash,
+}
+
+impl LoadedAgent {
+    /// The names in its file that lead nowhere, each as a warning with its place. `others` are sources of agents that
+    /// may call it, beside those of its own folder that call agents.
+    #[must_use]
+    pub fn findings(&self, others: &BTreeSet<String>) -> Vec<String> {
+        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let beside = agent_paths(folder).into_iter();
+        let texts = beside.filter_map(|path| Some((files::read_text(&path, MAX_AGENT_FILE).ok()?, path)));
+        // A file that is wrong calls nobody.
+        let agents = texts.filter_map(|(text, path)| parse_agent(&path.display().to_string(), &text).ok());
+        let calls =
+            |agent: &AgentDefinition| agent.tools.values().any(|tool| matches!(tool.kind, ToolKind::Agent { .. }));
+        let sources: BTreeSet<String> = agents.filter(calls).flat_map(|agent| agent_sources(&agent)).collect();
+        let known = sources.union(others).cloned().collect();
+        agent_findings(&self.path.display().to_string(), &self.text, &self.definition, &known)
+    }
 }
 
 /// Whether a path of a project is an agent's.
@@ -142,7 +163,31 @@ pub fn find_agent(project: &OpenProject, named: &Path) -> Result<PathBuf, Error>
     }
     let shown = show::terminal_str(&named.display().to_string()).into_string();
     let places: Vec<String> = folders.iter().map(|folder| format!("`{}`", folder.display())).collect();
-    Err(Error::invalid(format!("there is no agent `{shown}`: neither a file nor a name in {}", places.join(" or "))))
+    let known: Vec<String> = folders
+        .iter()
+        .filter(|_| is_name)
+        .flat_map(|folder| agent_paths(folder))
+        .filter_map(|path| agent_name(&path))
+        .collect();
+    let near = nearest_of(&named.display().to_string(), known.iter().map(String::as_str));
+    let near = near.map_or_else(String::new, |near| format!("; did you mean `{}`?", show::terminal_str(near)));
+    let places = places.join(" or ");
+    Err(Error::invalid(format!("there is no agent `{shown}`: neither a file nor a name in {places}{near}")))
+}
+
+/// The agents' files in a folder, in order.
+fn agent_paths(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path()).filter(|path| agent_name(path).is_some());
+    let mut paths: Vec<PathBuf> = paths.take(MAX_AGENTS).collect();
+    paths.sort();
+    paths
+}
+
+/// The name of the agent in a file, if it is called like an agent's.
+fn agent_name(path: &Path) -> Option<String> {
+    let file = path.file_name()?.to_str()?;
+    ENDINGS.iter().find_map(|ending| file.strip_suffix(ending)).map(str::to_owned)
 }
 
 /// Reads an agent's file with what its tools answer with. Nothing is trusted by that.

@@ -5,6 +5,7 @@
 //! calls.
 
 mod agent;
+mod fit;
 mod inputs;
 mod preview;
 mod world;
@@ -22,6 +23,7 @@ use proem_engine::contract::AnswerContract;
 use proem_engine::effect::PolicyHash;
 use proem_engine::ordered_json::OrderedJson;
 use proem_engine::policy::CallRecords;
+use proem_engine::prompt::compiled_prompt::Prompt;
 use proem_engine::run::{CallLabel, CancelReason, ExchangeEnd, FallbackReason, Outcome};
 use proem_engine::versions::Versions;
 use proem_guard::Untrusted;
@@ -35,6 +37,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 pub use self::agent::{ProgramAgent, as_mission, recorded_turns};
+pub use self::fit::{PromptFit, prompt_fit};
 pub use self::inputs::{MissionInput, mission_input};
 pub use self::preview::MissionPreview;
 pub use self::world::MissionReport;
@@ -196,24 +199,7 @@ impl Mission {
         let mut definition = AgentDefinition { turns, passed, ..agent.definition.clone() };
         bench.models.iter().try_for_each(|models| models.describe(&mut definition))?;
         let definition = Arc::new(definition);
-        let book = project.book()?;
-        let prompt = book.prompt(PromptForm::of(&definition).prompt(), None)?;
-        let role = project.config.lisp.model.clone();
-        let wanted = WantedModel {
-            model: options.model.as_deref().or(role.as_deref()),
-            provider: options.provider.as_deref(),
-            prompt: prompt.file.header.model.as_deref(),
-        };
-        let located = ModelAccess::located(&wanted, project)?;
-        let also = bench.endpoints();
-        let accessed = AccessOptions {
-            book: &book,
-            prompts: &[&prompt],
-            carriage: &options.carriage,
-            concurrency: None,
-            also: &also,
-        };
-        let mut access = ModelAccess::new(located, &accessed, project)?;
+        let (mut access, prompt) = prompt_access(project, &definition, options, &bench.endpoints())?;
         let mut bench = bench;
         bench.models.iter_mut().for_each(|models| models.access.book_with(&access));
         let configured = LispFile { fuel: options.fuel.or(project.config.lisp.fuel), ..project.config.lisp.clone() };
@@ -373,6 +359,27 @@ impl Mission {
         };
         Outcome { ended, attempts }
     }
+}
+
+/// The prompt of an agent, and the access to the model that it is for.
+fn prompt_access(
+    project: &mut OpenProject,
+    definition: &AgentDefinition,
+    options: &MissionOptions,
+    also: &[ModelEndpoint],
+) -> Result<(ModelAccess, Prompt), Error> {
+    let book = project.book()?;
+    let prompt = book.prompt(PromptForm::of(definition).prompt(), None)?;
+    let role = project.config.lisp.model.clone();
+    let wanted = WantedModel {
+        model: options.model.as_deref().or(role.as_deref()),
+        provider: options.provider.as_deref(),
+        prompt: prompt.file.header.model.as_deref(),
+    };
+    let located = ModelAccess::located(&wanted, project)?;
+    let carriage = &options.carriage;
+    let accessed = AccessOptions { book: &book, prompts: &[&prompt], carriage, concurrency: None, also };
+    Ok((ModelAccess::new(located, &accessed, project)?, prompt))
 }
 
 /// The descriptions of tools that another file than the agent's may give, by the name of the tool.

@@ -9,6 +9,7 @@ mod asynchronous;
 mod booking;
 mod notes;
 mod plain;
+mod program_agent;
 mod same_verdict;
 mod set_aside;
 

@@ -104,9 +104,7 @@ fn turns_stand_where_the_marker_does_with_their_labels() {
 #[test]
 fn earlier_turns_are_a_stable_prefix_unless_something_before_them_changes() {
     let turns = |number: usize| {
-        let turn = |index: usize| {
-            json!([{ "role": "user", "content": format!("say {index}") }, { "role": "model", "content": "done" }])
-        };
+        let turn = |index: usize| json!([{ "role": "user", "content": format!("say {index}") }, { "role": "model", "content": "done" }]);
         Json::Array((0..number).flat_map(|index| turn(index).as_array().cloned().unwrap_or_default()).collect())
     };
     let prefix = |prompt: &Prompt, number: usize| -> String {
@@ -126,11 +124,9 @@ fn earlier_turns_are_a_stable_prefix_unless_something_before_them_changes() {
     );
     let key = InstallationKey::new([1; 32]);
     let text = |name: &str, value: &str| (name.to_owned(), outside(&json!(value)));
-    let inputs =
-        Inputs::from([text("q", "why?"), text("now", "noon"), ("history".to_owned(), outside(&turns(1)))]);
+    let inputs = Inputs::from([text("q", "why?"), text("now", "noon"), ("history".to_owned(), outside(&turns(1)))]);
     let counts = &mut CachingCounter::new(&OpenAi::O200k);
-    let (assembly, _) =
-        assemble_request(&changing.unwrap(), &inputs, counts, &AssemblyOptions::new(&key)).unwrap();
+    let (assembly, _) = assemble_request(&changing.unwrap(), &inputs, counts, &AssemblyOptions::new(&key)).unwrap();
     assert_eq!(assembly.boundaries, [0], "{:?}", lines(&assembly));
 }
 

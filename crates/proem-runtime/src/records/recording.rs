@@ -371,6 +371,7 @@ impl Journal for Recording<'_> {
             self.held().snapshot = snapshot;
         }
         if effects.iter().any(|(_, effect)| matches!(effect, Effect::Tool { .. })) {
+            self.put_down(step).await;
             // The run's earlier steps are written at once, so that each intent of a call is small.
             let written = self.intend_free_tools(effects).await;
             return written.map_err(|error| unwritable(&error));
@@ -408,6 +409,7 @@ impl Journal for Recording<'_> {
         match self.kept.store.pause(pause).await {
             Ok(()) => {
                 self.written(step);
+                self.held().settles = None;
                 self.held().parts = parts;
             }
             // A run that goes on in this process needs no state to go on from.
@@ -435,18 +437,19 @@ impl Recording<'_> {
                 let pause = Pause { run, begins, steps, settles, snapshot, questions };
                 self.kept.store.pause(pause).await.map(|()| self.written(step))
             }
-            None => self.kept.store.settle(*settlement).await.map(|()| self.held().settles = None),
+            None => self.kept.store.settle(*settlement).await,
         };
-        if let Err(error) = outcome {
-            self.remember(&error.to_string());
+        match outcome {
+            Ok(()) => self.held().settles = None,
+            Err(error) => self.remember(&error.to_string()),
         }
     }
 
-    /// Lets go of what is written: the run's line, and events before `step`.
+    /// Lets go of what is written: the run's line, and events before `step`. What became of the last attempt stays: not
+    /// every transaction writes that.
     fn written(&self, step: u32) {
         let mut held = self.held();
         held.begins = None;
-        held.settles = None;
         // Events may have come while the transaction was written. They and a newer state wait for the next one.
         held.steps.retain(|kept| kept.step >= step);
         if let Some(stored) = held.snapshot.take_if(|snapshot| snapshot.step <= step) {

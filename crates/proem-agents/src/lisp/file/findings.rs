@@ -83,7 +83,8 @@ impl NameFinder<'_> {
                 continue;
             }
             let known = self.own.iter().map(|known| format!("`{known}`")).collect::<Vec<_>>().join(", ");
-            let help = near.map_or_else(|| format!("its sources are {known}"), |near| format!("did you mean `{near}`?"));
+            let help =
+                near.map_or_else(|| format!("its sources are {known}"), |near| format!("did you mean `{near}`?"));
             self.warn(format!("this agent has no source `{named}`"), help, item.span());
         }
     }

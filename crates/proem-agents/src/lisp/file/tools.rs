@@ -12,8 +12,8 @@ use proem_text::{Audience, Source};
 use toml::de::DeTable;
 
 use super::super::definition::{
-    ArgumentPiece, CommandTool, HttpMethod, HttpTool, ModelPrompt, ModelTool, ParameterTerms, ToolDefinition, ToolKind,
-    argument_pieces, fold_name, result_label,
+    ArgumentPiece, CommandOutput, CommandTool, HttpMethod, HttpTool, ModelPrompt, ModelTool, ParameterTerms,
+    ToolDefinition, ToolKind, argument_pieces, fold_name, result_label,
 };
 use super::super::description::first_sentence;
 use super::super::model::question_slots;
@@ -38,7 +38,7 @@ const TOOL: [&str; 16] = [
     "mcp",
 ];
 const PARAMETER: [&str; 3] = ["accepts", "one_of", "may_be_option"];
-const COMMAND: [&str; 4] = ["argv", "folder", "environment", "secrets"];
+const COMMAND: [&str; 5] = ["argv", "folder", "environment", "secrets", "output"];
 const HTTP: [&str; 6] = ["method", "url", "headers", "result", "credential", "private"];
 /// The kinds of tools that are carried out, and those whose words are reserved, each with the reason.
 const KINDS: [&str; 5] = ["command", "http", "recorded", "model", "agent"];
@@ -107,6 +107,7 @@ impl AgentReader<'_> {
         let (parameters, accepts) = self.parameters(tool, &signature);
         let kind = kind?;
         self.check_slots(&kind, &signature, place);
+        self.check_output(&kind, &signature, place);
         if family != "tool" {
             self.check_answered(tool, &kind, &signature);
         }
@@ -318,7 +319,12 @@ impl AgentReader<'_> {
         let names = table.get("environment").map(|value| self.reader.texts(value)).unwrap_or_default();
         let environment = names.into_iter().map(|(name, _)| name.to_owned()).collect();
         let secrets = self.text_table(table, "secrets");
-        Some(CommandTool { argv, folder, environment, secrets })
+        let output = table.get("output").and_then(|value| {
+            let of_name = |name: &str| CommandOutput::ALL.into_iter().find(|(word, _)| *word == name);
+            let words = CommandOutput::ALL.map(|(word, _)| word);
+            self.reader.word(value, &words, of_name).map(|(_, output)| output)
+        });
+        Some(CommandTool { argv, folder, environment, secrets, output: output.unwrap_or_default() })
     }
 
     fn read_http(&mut self, table: &DeTable<'_>, place: Range<usize>) -> Option<HttpTool> {
@@ -352,6 +358,17 @@ impl AgentReader<'_> {
             Some((key.get_ref().to_string(), self.reader.text(value)?.to_owned()))
         };
         table.iter().filter_map(text).collect()
+    }
+
+    /// A command that prints text gives text.
+    fn check_output(&mut self, kind: &ToolKind, signature: &Signature, place: &Range<usize>) {
+        let ToolKind::Command(CommandTool { output, .. }) = kind else { return };
+        let Some(given) = output.result_type() else { return };
+        let found = signature.result_type();
+        if found != given && found != ":any" {
+            let message = format!("this `output` makes the result {given}, and the signature says {found}");
+            self.reader.problem(message, place.clone());
+        }
     }
 
     /// Each slot is a parameter of the tool.

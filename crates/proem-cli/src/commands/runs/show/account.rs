@@ -276,7 +276,11 @@ impl RunPage<'_> {
         call.sections.iter().for_each(|section| sum = sum.saturating_sub(section.tokens));
         for section in &call.sections {
             sum = sum.saturating_add(section.tokens);
-            let end = if section.boundary { format!(" (stable until here, {} tokens)", group_tokens(sum)) } else { String::new() };
+            let end = if section.boundary {
+                format!(" (stable until here, {} tokens)", group_tokens(sum))
+            } else {
+                String::new()
+            };
             parts.push(format!("{}{end}", cut_to_width(&section.name, 24)));
         }
         self.wrapped((DIM, "sent as    "), &parts.join(", "), FACT);
