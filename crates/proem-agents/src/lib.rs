@@ -4,6 +4,7 @@
 
 pub mod adapt;
 pub mod assemble;
+pub mod book;
 pub mod lisp;
 pub mod prompt_call;
 pub mod risk;

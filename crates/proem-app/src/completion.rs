@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use jiff::tz::TimeZone;
-use proem_agents::assemble::embedded_book;
+use proem_agents::book::embedded_book;
 use proem_engine::prompt::book::Book;
 use proem_engine::prompt::origin::Origin;
 use proem_engine::providers::Providers;

@@ -7,8 +7,10 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use proem_agents::assemble::PROMPT;
 use proem_agents::assemble::output::UntrustedFile;
-use proem_agents::assemble::{PROMPT, embedded_book};
+use proem_agents::assemble::rule_names::{RULE_FILES, is_rule_file};
+use proem_agents::book::embedded_book;
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::origin::Origin;
@@ -36,26 +38,6 @@ pub const BOOK: &str = ".proem/book";
 
 /// How the files of a book end.
 pub(crate) const BOOK_FILE_ENDINGS: [&str; 6] = [".prompt", ".json", ".yaml", ".csv", ".toml", ".lock"];
-/// Files at the root that ask to be read as rules.
-pub const RULE_FILES: [&str; 5] =
-    ["AGENTS.md", "CLAUDE.md", ".proem/rules.md", ".cursorrules", ".github/copilot-instructions.md"];
-/// The folders of which each file with one of these endings asks that: Cursor's and Copilot's.
-pub const RULE_FOLDERS: [(&str, &[&str]); 2] =
-    [(".cursor/rules/", &[".md", ".mdc"]), (".github/instructions/", &[".instructions.md"])];
-/// Files that ask for the files of their own folder, wherever that is.
-pub const FOLDER_RULES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
-
-/// Whether the file at a path, relative to the root, asks to be read as rules.
-#[must_use]
-pub fn is_rule_file(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let in_folder = RULE_FOLDERS.iter().any(|(folder, endings)| {
-        let file = path.strip_prefix(folder).filter(|file| !file.contains('/'));
-        file.is_some_and(|file| endings.iter().any(|ending| file.ends_with(ending)))
-    });
-    RULE_FILES.contains(&path) || FOLDER_RULES.contains(&name) || in_folder
-}
-
 /// The most files of one book.
 const MAX_BOOK_FILES: usize = 2000;
 /// The deepest folder of one book.

@@ -6,6 +6,7 @@ pub(crate) mod drawing;
 mod markup;
 mod notes;
 mod output;
+pub(crate) mod page;
 mod person;
 mod progress;
 mod question;

@@ -12,6 +12,7 @@ use proem_text::{Label, Source};
 use super::memory::{MemorySelection, PickedMemory, memory_line};
 use super::place_facts::{ChangedPath, DiffStat, Git, GitHead, PlaceFacts, RuleFile, RuleText};
 use super::places::{REQUEST, TaskPlace};
+use super::rule_names::RULE_FILES;
 use super::task_context::{Offers, TaskContext, rule_items};
 use super::{AssemblyRequest, Task, rule_text, selecting};
 use crate::screen::Screen;
@@ -273,8 +274,7 @@ const WITHHELD: &str = "(withheld)";
 
 /// A rule file's name in notes: its own if that is one of the known ones.
 fn rule_file_name(file: &RuleFile, index: usize) -> String {
-    let is_known = ["AGENTS.md", "CLAUDE.md", ".proem/rules.md", ".cursorrules", ".github/copilot-instructions.md"];
-    if is_known.contains(&file.name.as_str()) {
+    if RULE_FILES.contains(&file.name.as_str()) {
         file.name.clone()
     } else {
         format!("rule file {}", index.saturating_add(1))

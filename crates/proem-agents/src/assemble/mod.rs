@@ -12,6 +12,7 @@ pub mod outline;
 pub mod output;
 pub mod place_facts;
 mod places;
+pub mod rule_names;
 pub mod rule_text;
 pub mod selecting;
 pub mod settings;
@@ -25,10 +26,7 @@ use std::sync::OnceLock;
 use proem_engine::assemble::{AssemblyOptions, assemble_request as assemble_prompt};
 use proem_engine::assembly::Assembly;
 use proem_engine::profile::Profile;
-use proem_engine::prompt::book::BookLayer;
 use proem_engine::prompt::compiled_prompt::Prompt;
-use proem_engine::prompt::file::PartialText;
-use proem_engine::prompt::origin::Origin;
 use proem_engine::report::Report;
 use proem_engine::section::Trust;
 use proem_engine::tokens::CachingCounter;
@@ -50,136 +48,6 @@ use crate::screen::{Screen, Screening, ScreeningNote, ScreeningResult};
 
 /// The prompt's name in the book.
 pub const PROMPT: &str = "assemble/task";
-
-macro_rules! embedded {
-    ($($path:literal),* $(,)?) => {
-        [$(($path, include_str!(concat!("../../book/", $path)))),*]
-    };
-}
-
-/// The prompts of triage, with their contracts and what they share.
-const TRIAGE_FILES: &[(&str, &str)] = &embedded![
-    "triage/artefact-update/1.0.0.prompt",
-    "triage/artefact-update/1.1.0.prompt",
-    "triage/artefact-update/_action-times.prompt",
-    "triage/artefact-update/_artefact-content.prompt",
-    "triage/artefact-update/_artefact-state.prompt",
-    "triage/artefact-update/_batch.prompt",
-    "triage/artefact-update/_colours.prompt",
-    "triage/artefact-update/_flags.prompt",
-    "triage/artefact-update/_historical-actions.prompt",
-    "triage/artefact-update/_item-ids.prompt",
-    "triage/artefact-update/_numbered-signals.prompt",
-    "triage/artefact-update/_project-context.prompt",
-    "triage/artefact-update/_raid-flow.prompt",
-    "triage/artefact-update/_raid-sources.prompt",
-    "triage/artefact-update/_recent-signals.prompt",
-    "triage/artefact-update/_severities.prompt",
-    "triage/artefact-update/_sprint.prompt",
-    "triage/artefact-update/artefact-update.cases.yaml",
-    "triage/artefact-update/update_backlog_summary.schema.json",
-    "triage/artefact-update/update_decision_log.schema.json",
-    "triage/artefact-update/update_delivery_state.schema.json",
-    "triage/artefact-update/update_raid_log.schema.json",
-    "triage/classify/1.0.0.prompt",
-    "triage/classify/1.1.0.prompt",
-    "triage/classify/_action-times.prompt",
-    "triage/classify/_artefact-state.prompt",
-    "triage/classify/_autonomy.prompt",
-    "triage/classify/_batch.prompt",
-    "triage/classify/_categories.prompt",
-    "triage/classify/_historical-actions.prompt",
-    "triage/classify/_importance.prompt",
-    "triage/classify/_numbered-signals.prompt",
-    "triage/classify/_project-context.prompt",
-    "triage/classify/_recent-signals.prompt",
-    "triage/classify/_recommended-actions.prompt",
-    "triage/classify/_sprint.prompt",
-    "triage/classify/classify.cases.yaml",
-    "triage/classify/classify_signal.schema.json",
-    "triage/classify/create_escalation.schema.json",
-    "triage/reasoning/1.0.0.prompt",
-    "triage/reasoning/1.1.0.prompt",
-    "triage/reasoning/_action-times.prompt",
-    "triage/reasoning/_artefact-state.prompt",
-    "triage/reasoning/_autonomy.prompt",
-    "triage/reasoning/_batch.prompt",
-    "triage/reasoning/_historical-actions.prompt",
-    "triage/reasoning/_numbered-signals.prompt",
-    "triage/reasoning/_past-situations.prompt",
-    "triage/reasoning/_policy.prompt",
-    "triage/reasoning/_project-context.prompt",
-    "triage/reasoning/_recent-signals.prompt",
-    "triage/reasoning/_sprint.prompt",
-    "triage/reasoning/classify_signal.schema.json",
-    "triage/reasoning/create_escalation.schema.json",
-    "triage/reasoning/draft_communication.schema.json",
-    "triage/reasoning/jira_comment.schema.json",
-    "triage/reasoning/reasoning.cases.yaml",
-    "triage/reasoning/update_backlog_summary.schema.json",
-    "triage/reasoning/update_decision_log.schema.json",
-    "triage/reasoning/update_delivery_state.schema.json",
-    "triage/reasoning/update_raid_log.schema.json",
-    "triage/sanitise/1.0.0.prompt",
-    "triage/sanitise/1.1.0.prompt",
-    "triage/sanitise/_batch.prompt",
-    "triage/sanitise/_numbered-signals.prompt",
-    "triage/sanitise/_project-context.prompt",
-    "triage/sanitise/_recent-signals.prompt",
-    "triage/sanitise/_sprint.prompt",
-    "triage/sanitise/sanitise.cases.yaml",
-    "triage/sanitise/sanitise_signal.schema.json",
-];
-
-/// The book that is part of the program.
-#[must_use]
-pub fn embedded_book() -> BookLayer {
-    let files = embedded![
-        "book.toml",
-        "book.lock",
-        "assemble/task/1.0.0.prompt",
-        "assemble/task/1.1.0.prompt",
-        "assemble/task/1.2.0.prompt",
-        "assemble/task/1.3.0.prompt",
-        "assemble/task/1.4.0.prompt",
-        "assemble/task/1.5.0.prompt",
-        "assemble/task/1.6.0.prompt",
-        "assemble/task/_constitution.prompt",
-        "assemble/task/_constitution@1.6.0.prompt",
-        "assemble/task/_rules.prompt",
-        "assemble/task/_rules@1.6.0.prompt",
-        "assemble/task/_rules-plan.prompt",
-        "assemble/task/_rules-plan@1.6.0.prompt",
-        "assemble/task/_rules-act.prompt",
-        "assemble/task/_rules-act@1.6.0.prompt",
-        "assemble/task/_rules-review.prompt",
-        "assemble/task/_rules-review@1.6.0.prompt",
-        "ask/question/1.0.0.prompt",
-        "ask/question/1.1.0.prompt",
-        "ask/question/question.cases.yaml",
-        "lisp/agent/1.0.0.prompt",
-        "lisp/agent/agent.cases.yaml",
-        "lisp/single/1.0.0.prompt",
-        "lisp/single/single.cases.yaml",
-        "risk/decision/1.0.0.prompt",
-        "risk/decision/1.1.0.prompt",
-        "risk/decision/decision.cases.yaml",
-        "risk/decision/decision.schema.json",
-        "risk/feedback/1.0.0.prompt",
-        "risk/feedback/1.1.0.prompt",
-        "risk/feedback/feedback.cases.yaml",
-        "risk/feedback/feedback.schema.json",
-        "risk/synthesis/1.0.0.prompt",
-        "risk/synthesis/1.1.0.prompt",
-        "risk/synthesis/synthesis.cases.yaml",
-        "risk/synthesis/synthesis.schema.json",
-    ];
-    let files = files
-        .iter()
-        .chain(TRIAGE_FILES)
-        .map(|(path, text)| ((*path).to_owned(), PartialText::Template((*text).to_owned())));
-    BookLayer { origin: Origin::Embedded, files: files.collect() }
-}
 
 /// The keywords from which modes are inferred: those of `modes.toml`, as a test sees to.
 #[must_use]

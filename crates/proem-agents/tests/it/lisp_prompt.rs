@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use proem_agents::assemble::embedded_book;
+use proem_agents::book::embedded_book;
 use proem_agents::lisp::prompt::{ChosenPrompt, FeedbackPart, PromptFacts, TurnText, choose};
 use proem_agents::lisp::{AgentDefinition, parse_agent};
 use proem_agents::screen::Screening;

@@ -9,6 +9,7 @@ use proem_agents::assemble::Task;
 use proem_agents::assemble::code::{CodeRenderings, Definition, FileQuestion, code_renderings};
 use proem_agents::assemble::outline::language_by_ending;
 use proem_agents::assemble::place_facts::Gap;
+use proem_agents::assemble::rule_names::is_rule_file;
 use proem_agents::assemble::task_context::{FoundFile, TaskContext};
 use proem_guard::{LanguageFamily, Untrusted, credential};
 use proem_runtime::{GatherOptions, folder_rules, map_on_all};
@@ -34,9 +35,6 @@ const SHORTEST_CALLED: usize = 6;
 
 /// How many more those of a file have that is certain.
 const MORE_LINES: f32 = 900.0;
-
-/// Files that people write for agents.
-const RULE_NAMES: [&str; 4] = ["AGENTS.md", "CLAUDE.md", ".cursorrules", "copilot-instructions.md"];
 
 /// How many digits of a commit's id are shown.
 const SHOWN_DIGITS: usize = 8;
@@ -76,7 +74,7 @@ pub(super) fn add_files(
     let mut files: Vec<&ContextFile> = candidates.all().collect();
     files.sort_by(|a, b| relative_need(b).total_cmp(&relative_need(a)));
     // Rule files have a section of their own.
-    files.retain(|file| !RULE_NAMES.contains(&text_for_code(&file.path).rsplit('/').next().unwrap_or_default()));
+    files.retain(|file| !is_rule_file(&text_for_code(&file.path)));
     let callees = callees(&candidates.code);
     for (file, is_redacted) in map_on_all(&files, |file| render_file(file, &task, &callees)) {
         found.files.push(file);

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Component, Path, PathBuf};
 
+use proem_agents::assemble::rule_names::{FOLDER_RULES, RULE_FILES, RULE_FOLDERS, is_rule_file};
 use proem_agents::assemble::settings::BookOverrides;
 use proem_guard::show;
 use proem_runtime::catalogue;
@@ -17,9 +18,7 @@ use crate::effects::policy::PROJECT_POLICY;
 use crate::error::Error;
 use crate::lisp::agent::{AGENTS, agent_files, is_agent_file, named_files, text_beneath};
 use crate::message::Hint;
-use crate::project::{
-    BOOK, BOOK_FILE_ENDINGS, CONFIG, FOLDER_RULES, RULE_FILES, RULE_FOLDERS, is_rule_file, plain_relative_path,
-};
+use crate::project::{BOOK, BOOK_FILE_ENDINGS, CONFIG, plain_relative_path};
 use crate::triage::charter::CHARTER;
 
 /// The most files below the book's folder that are looked at.

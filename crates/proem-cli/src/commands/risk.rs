@@ -47,6 +47,9 @@ pub(super) fn run_risk(args: &Risk) -> Result<ExitCode, CommandFailure> {
     if let Some(file) = &args.svg {
         ui::write_picture(file, &output::risk_picture(&reports))?;
     }
+    if let Some(file) = &args.html {
+        ui::write_picture(file, &output::risk_page(&reports))?;
+    }
     output::print_risk_reports(&reports, RiskFormat::of(args))?;
     if let Some(trouble) = trouble {
         return Err(CommandFailure::outside(trouble));

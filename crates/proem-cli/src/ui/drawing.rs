@@ -2,8 +2,7 @@
 //!
 //! Invariants: no script, no address, no font that has to be fetched.
 
-use proem_guard::{Untrusted, show};
-use proem_text::Label;
+use super::page::escape_page_text;
 
 /// The width of a drawing, in its own units.
 pub(crate) const WIDTH: usize = 880;
@@ -17,6 +16,7 @@ text { font: 13px ui-sans-serif, system-ui, sans-serif; fill: #1f2328 }
 .dim { fill: #59636e; font-size: 12px }
 .number { text-anchor: end; font-variant-numeric: tabular-nums }
 .card { fill: #ffffff; stroke: #d1d9e0 }
+.label { fill: #11181f; font-size: 12px }
 .line { stroke: #59636e; stroke-width: 1.5; stroke-dasharray: 4 3; fill: none }
 .constitution { fill: #1a7f4b } .rules { fill: #4fb286 } .trusted { fill: #3b7dd8 }
 .untrusted { fill: #d9822b } .task { fill: #8250df } .empty { fill: #d1d9e0 } .bad { fill: #cf222e }
@@ -34,27 +34,22 @@ pub(crate) fn begin_picture(title: &str, height: usize) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" \
          role=\"img\" aria-label=\"{0}\">\n<title>{0}</title>\n{STYLE}\
          <rect class=\"card\" x=\"0.5\" y=\"0.5\" width=\"{1}\" height=\"{2}\" rx=\"10\"/>\n",
-        escape_svg_text(title),
+        escape_page_text(title),
         WIDTH - 1,
         height.saturating_sub(1)
     )
 }
 
-/// Text from anywhere, fit for an element or an attribute.
-pub(crate) fn escape_svg_text(text: &str) -> String {
-    show::html(&Untrusted::new(text.to_owned(), Label::trusted())).into_string()
-}
-
 /// A line of text with the given classes, whose base line begins or ends at a point.
 pub(crate) fn push_svg_text(out: &mut String, class: &str, (x, y): (usize, usize), words: &str) {
-    out.push_str(&format!("<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{}</text>\n", escape_svg_text(words)));
+    out.push_str(&format!("<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{}</text>\n", escape_page_text(words)));
 }
 
 /// A rectangle: its left upper corner and its size. One with a title explains itself under the pointer.
 pub(crate) fn push_box(out: &mut String, class: &str, place: [usize; 4], title: Option<&str>) {
     let [x, y, width, height] = place;
     let end =
-        title.map_or_else(|| "/>".to_owned(), |title| format!("><title>{}</title></rect>", escape_svg_text(title)));
+        title.map_or_else(|| "/>".to_owned(), |title| format!("><title>{}</title></rect>", escape_page_text(title)));
     out.push_str(&format!(
         "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"2\"{end}\n"
     ));

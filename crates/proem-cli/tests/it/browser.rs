@@ -134,3 +134,30 @@ fn the_picture_of_a_risk_report_has_each_change_once_and_its_words_inside() {
     let Some(seen) = browsed_page(&format!("<!doctype html><body style=\"margin: 0\">{picture}"), 1200) else { return };
     assert_eq!((&seen["outside"], &seen["overlapping"], &seen["fetched"]), (&json!(0), &json!(0), &json!(0)), "{seen}");
 }
+
+#[test]
+fn a_page_of_risk_has_each_change_and_file_and_fits_a_window_and_a_telephone() {
+    let fixture = shop().repository();
+    let hostile = "<script>document.body.innerText = ''</script><img src=x onerror=alert(1)>";
+    fixture.write("src/<b>.rs", "fn broken() {}\n");
+    fixture.git(&["add", "."]);
+    fixture.git(&["commit", "-q", "-m", hostile]);
+    let run = fixture.proem(&["risk", "HEAD~3..HEAD", "--each", "--no-model", "--html", "risk.html"]);
+    assert_eq!(run.code(), 0, "{}", run.transcript());
+    let page = fs::read_to_string(fixture.repo.join("risk.html")).unwrap();
+    // A change that says LOW is folded, so a window doesn't show its files.
+    assert!(page.matches("<section ").count() == 3 && page.contains("src/&lt;b&gt;.rs"), "{page}");
+    for width in [1200, 360] {
+        let Some(seen) = browsed_page(&page, width) else { return };
+        assert_eq!((&seen["foreign"], &seen["fetched"]), (&json!(0), &json!(0)), "{seen}");
+        assert!(seen["content"].as_u64() <= seen["width"].as_u64(), "it scrolls sideways: {seen}");
+        let text = seen["text"].as_str().unwrap();
+        for words in ["Change risk of 3 changes", hostile, "shop/permissions.py", "Files"] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+    }
+    let one = fixture.proem(&["risk", "HEAD~1", "--no-model", "--html", "one.html"]);
+    assert_eq!(one.code(), 0, "{}", one.transcript());
+    let page = fs::read_to_string(fixture.repo.join("one.html")).unwrap();
+    assert!(page.contains("<h1>Change risk: ") && !page.contains("<a "), "{page}");
+}

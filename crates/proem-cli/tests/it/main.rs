@@ -29,6 +29,7 @@ mod book;
 mod book_compared;
 mod browser;
 mod catalogue;
+mod ci_jobs;
 mod completion;
 mod conversation;
 mod credentials;

@@ -2,7 +2,6 @@
 #![expect(clippy::unwrap_used, reason = "a test may stop at what it didn't expect")]
 
 use std::fs;
-use std::path::Path;
 
 use serde_json::Value;
 
@@ -234,46 +233,4 @@ fn results_of_all_processors_are_in_the_order_of_the_files() {
         })
         .collect();
     assert!(paths.is_sorted() && paths.len() == 300);
-}
-
-/// The script that follows `key` in a file of a CI service, without its indentation.
-fn script(path: &str, key: &str) -> String {
-    let whole = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)).unwrap();
-    let (_, rest) = whole.split_once(key).unwrap();
-    let lines = rest.trim_start_matches('\n').lines();
-    let indent = rest.trim_start_matches('\n').len() - rest.trim_start_matches('\n').trim_start().len();
-    let is_in = |line: &&str| line.trim().is_empty() || line.len() - line.trim_start().len() >= indent;
-    lines.take_while(is_in).map(|line| format!("{}\n", line.trim_start())).collect()
-}
-
-#[test]
-fn the_jobs_for_ci_run_as_they_are_written() {
-    let fixture = project();
-    fixture.git(&["tag", "base"]);
-    fixture.write("docs/new.md", format!("# New\n\n{OTHER}\n"));
-    fixture.commit("an attack");
-    let folder = Path::new(env!("CARGO_BIN_EXE_proem")).parent().unwrap();
-    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
-    let run = |script: &str, base: &str| {
-        let mut command = fixture.command("sh");
-        command.args(["-c", script]).env("PATH", &path).env("BASE", base).env("CI_MERGE_REQUEST_DIFF_BASE_SHA", base);
-        command.env("FAIL_ON", "quarantine").env("SARIF", "scan.sarif");
-        command.env("GITHUB_STEP_SUMMARY", fixture.repo.join("summary.md"));
-        command.output().unwrap()
-    };
-    let action = script("docs/ci/scan/action.yml", "run: |");
-    assert_eq!(run(&action, "base").status.code(), Some(1));
-    assert_eq!(run(&action, "HEAD").status.code(), Some(0));
-    let log: Value = serde_json::from_str(&fs::read_to_string(fixture.repo.join("scan.sarif")).unwrap()).unwrap();
-    assert_eq!(log["runs"][0]["results"], Value::Array(Vec::new()));
-    assert!(fs::read_to_string(fixture.repo.join("summary.md")).unwrap().contains("docs/new.md"));
-    let gitlab = script("docs/ci/scan/gitlab.yml", "- |");
-    assert_eq!(run(&gitlab, "base").status.code(), Some(1));
-    let hooks = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.pre-commit-hooks.yaml")).unwrap();
-    let (_, hook) = hooks.split_once("id: proem-scan").unwrap();
-    let entry = hook.lines().find_map(|line| line.trim().strip_prefix("entry: ")).unwrap();
-    assert_eq!(run(entry, "").status.code(), Some(0), "nothing is staged");
-    fixture.write("src/main.c", format!("// {OTHER}\n"));
-    fixture.git(&["add", "-A"]);
-    assert_eq!(run(entry, "").status.code(), Some(1));
 }

@@ -245,6 +245,7 @@ pub(super) fn standing_in_text(text: &str, from: usize, span: Span) -> Standing 
     let words = words_with_apostrophes(&clause);
     let has = |list: &[&str]| words.iter().any(|word| list.contains(word));
     let is_remark = words.len() <= MAX_REMARK_WORDS && has(&INSTEAD);
+    // A denial comes first: "the final answer would be {…} if …" has the words of a final answer, too.
     if has(&CONDITIONAL) || NOT_SAID.iter().any(|words| clause.contains(words)) {
         return Standing::Mentioned;
     }
@@ -275,6 +276,7 @@ pub(super) fn standing_in_text(text: &str, from: usize, span: Span) -> Standing 
     if behind.starts_with('?') {
         return Standing::Mentioned;
     }
+    // Words behind the value can take it back: "{…} would be wrong, because".
     let goes_on = behind.trim_start_matches([',', ';', ' ']).starts_with(char::is_lowercase);
     let introduced = clause.trim_end().ends_with([':', '=', '→', '>']) || is_handed_over;
     let behind = behind.to_lowercase();

@@ -275,6 +275,7 @@ impl StrictFileReader<'_> {
                 say(format!("input `{name}` has the name of a helper; rename the input"), None);
             }
         }
+        // If the inputs could not be read, each name below would be undeclared: one error would become twenty.
         if !header.places.inputs_known {
             return;
         }

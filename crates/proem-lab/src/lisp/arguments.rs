@@ -164,6 +164,8 @@ fn arguments_of(function: &str, parameter: &str) -> Arguments {
     let is_on_numbers = ON_NUMBERS.contains(&function.trim_end_matches('\''))
         || ["Math/", "bit-", "unsigned-bit", "+", "-", "*", "/"].iter().any(|family| function.starts_with(family));
     let is_set = function.starts_with("set/");
+    // The rows go from the special to the general. A parameter's name means the same in most functions, and the
+    // exceptions must be met before the name's own row.
     match parameter {
         "x" | "y" | "more" | "numbers" if is_on_numbers => NUMBERS,
         "numbers" | "divisor" | "code" => NUMBERS,

@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 use std::sync::Mutex;
 
-use proem_agents::assemble::embedded_book;
+use proem_agents::book::embedded_book;
 use proem_agents::prompt_call::PreparedRequest;
 use proem_agents::screen::Screening;
 use proem_engine::Error;

@@ -159,6 +159,7 @@ impl Mark {
         if (self.has('-') || self.has('0')) && !has_width {
             return Err(wrong("a flag for filling up needs a width"));
         }
+        // Java checks the width first, and programs that were written for Clojure expect its error.
         if self.has('-') && self.has('0') || self.has('+') && self.has(' ') {
             return Err(wrong("two flags contradict each other"));
         }

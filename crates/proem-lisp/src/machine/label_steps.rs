@@ -41,6 +41,8 @@ impl Machine {
             if self.context.meter.is_paused() || self.context.meter.is_count_due() {
                 break Ok(Exit::Due);
             }
+            // A branch ends where its arms meet, and its label with it. That is looked for before the step, because a
+            // jump can land behind the end.
             if fiber.forms.len() > frame.forms
                 && let Err(fault) = self.close_forms(fiber, frame.forms, at, frame.base)
             {

@@ -71,6 +71,8 @@ impl Machine {
                     self.take_entries(to, from, &mut flow)?;
                 }
             }
+            // A path decides which element is reached, so all of its labels count, and of the collection only those
+            // on the way.
             Takes::Path => {
                 if let [coll, path, ..] = args {
                     self.take_in_place(coll, Take::Spine, &mut flow)?;
@@ -87,6 +89,8 @@ impl Machine {
             Takes::MemoryPut => {
                 if let [key, value] = args {
                     self.take_in_place(key, Take::Deep, &mut flow)?;
+                    // Each later `memory-get` tells whether a key was stored, so the memory as a whole takes the label
+                    // of the key and of the branch.
                     let state = &mut self.context.flow;
                     state.labels.join_into(&mut state.memory, &flow);
                     state.labels.join_into(&mut state.memory, &fiber.pc);

@@ -104,6 +104,8 @@ impl Machine {
         let ops = closure.function().and_then(|function| function.arities.get(frame.arity));
         let ops = ops.map_or(&[][..], |arity| &arity.ops);
         let exit = loop {
+            // Before the step and not behind it: a machine that stops here has done all of the step before and none of
+            // the next, so its state can be stored.
             if self.context.meter.is_paused() || self.context.meter.is_count_due() {
                 break Ok(Exit::Due);
             }
@@ -136,6 +138,7 @@ impl Machine {
                     }
                     continue;
                 }
+                // Two numbers need no call. All else falls through to the builtin, whose error has the right words.
                 Op::Numbers { operation, id } => {
                     if let [.., a, b] = fiber.stack.as_slice()
                         && let Some(result) = operation.apply(a, b)

@@ -96,6 +96,7 @@ impl Translator<'_, '_> {
                 self.flags = self.outer.pop().unwrap_or(self.flags);
                 self.out.push(')');
             }
+            // Java's line ends are more than `\n`, so `.`, `^` and `$` are spelt out.
             '.' => self.out.push_str(if self.flags.dot_all { "(?s:.)" } else { NO_LINE_END }),
             '^' => self.out.push_str(if self.flags.multi_line { "(?m:^)" } else { "^" }),
             '$' => self.out.push_str(if self.flags.multi_line { "(?m:$)" } else { LAST_END }),

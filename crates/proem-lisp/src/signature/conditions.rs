@@ -143,6 +143,8 @@ impl Signature {
                     HowMany::All => (taking == all.len(), String::from("all of the alternatives")),
                 }
             }
+            // As in JSON Schema, a condition on texts says nothing about a number: the type refuses that, with one
+            // problem and not two.
             _ => return Ok(()),
         };
         if holds { Ok(()) } else { Err(words) }

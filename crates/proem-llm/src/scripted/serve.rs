@@ -273,6 +273,7 @@ fn send_answer(
     if how.delay_ms > 0 {
         shared.pause(how.delay_ms)?;
     }
+    // A slow answer counts as being given until its last byte, so a test can ask in the middle of it.
     let _answering = if how.pause_ms > 0 { Some(answering) } else { None };
     let (most, endless) = match how.ending {
         DeliveryEnd::Whole => (usize::MAX, false),
@@ -280,6 +281,7 @@ fn send_answer(
         DeliveryEnd::CutAfter(bytes) | DeliveryEnd::ResetAfter(bytes) => (bytes, false),
         DeliveryEnd::Endless(bytes) => (bytes, true),
     };
+    // A body without an end can't announce its length.
     let framing = if how.chunk_bytes.is_some() || endless { Framing::Chunks } else { rendered.framing };
     let mut headers = rendered.headers.clone();
     match framing {

@@ -25,6 +25,7 @@ pub(super) fn read_cobertura(text: &[u8]) -> Result<Drafts, Error> {
                         scanner.error("a closing tag does not match the last open tag; generate the report again")
                     );
                 }
+                // Lines belong to the class around them: one behind its end is refused and not given to the last file.
                 if name == b"class" {
                     file = None;
                 }

@@ -10,8 +10,9 @@ use std::{
 };
 
 use proem_agents::assemble::place_facts::{Gap, RuleFile, RuleText};
+use proem_agents::assemble::rule_names::{FOLDER_RULES, RULE_FILES, RULE_FOLDERS, rule_source};
 use proem_guard::Untrusted;
-use proem_text::{Label, Source, hex};
+use proem_text::{Label, hex};
 use sha2::{Digest, Sha256};
 
 use crate::{
@@ -21,63 +22,27 @@ use crate::{
     gather::GatherOptions,
 };
 
-/// The names known at a root, each with the source that its text is labelled with.
-const RULE_FILES: [(&str, Source); 5] = [
-    ("AGENTS.md", Source::named("file/agents-md")),
-    ("CLAUDE.md", Source::named("file/claude-md")),
-    (".proem/rules.md", Source::named("file/proem-rules")),
-    (".cursorrules", CURSOR),
-    (".github/copilot-instructions.md", Source::named("file/copilot-instructions")),
-];
-
-/// The names known in any folder.
-const ANYWHERE: usize = 2;
-
-/// A folder whose files with these endings are rules, each for itself.
-struct RuleFolder {
-    path: &'static str,
-    endings: &'static [&'static str],
-    source: Source,
-}
-
-const CURSOR: Source = Source::named("file/cursor-rules");
-
-/// Cursor's folder and Copilot's: <https://docs.cursor.com/context/rules>,
-/// <https://docs.github.com/copilot/customizing-copilot/adding-repository-custom-instructions-for-github-copilot>.
-const RULE_FOLDERS: [RuleFolder; 2] = [
-    RuleFolder { path: ".cursor/rules", endings: &[".md", ".mdc"], source: CURSOR },
-    RuleFolder {
-        path: ".github/instructions",
-        endings: &[".instructions.md"],
-        source: Source::named("file/copilot-instructions"),
-    },
-];
-
 /// The most files of one such folder.
 const MAX_FOLDER_RULES: usize = 20;
 
-/// The rule files in `root`, in the order of their names above.
+/// The rule files in `root`, in the order of [`RULE_FILES`], then those of folders.
 pub(super) fn rule_files(root: &Path, options: &GatherOptions, gaps: &mut Vec<Gap>) -> Vec<RuleFile> {
-    let known = RULE_FILES.into_iter().map(|(name, source)| (name.to_owned(), source));
-    let in_folders = RULE_FOLDERS
-        .into_iter()
-        .flat_map(|folder| files_of_folder(root, &folder).into_iter().map(move |name| (name, folder.source.clone())));
-    known.chain(in_folders).filter_map(|(name, source)| rule_file(root, &name, &source, options, gaps)).collect()
+    let known = RULE_FILES.into_iter().map(str::to_owned);
+    let in_folders = RULE_FOLDERS.into_iter().flat_map(|(folder, endings)| files_of_folder(root, folder, endings));
+    known.chain(in_folders).filter_map(|name| rule_file(root, &name, options, gaps)).collect()
 }
 
 /// The rule files of folders below `root`, in the order given.
 pub fn folder_rules(root: &Path, folders: &[&str], options: &GatherOptions, gaps: &mut Vec<Gap>) -> Vec<RuleFile> {
-    let names = |folder: &&str| {
-        let known = RULE_FILES.into_iter().take(ANYWHERE);
-        known.map(|(name, source)| (format!("{folder}/{name}"), source)).collect::<Vec<_>>()
-    };
-    let names = folders.iter().filter(|folder| !folder.is_empty()).flat_map(names);
-    names.filter_map(|(name, source)| rule_file(root, &name, &source, options, gaps)).collect()
+    let names = folders.iter().filter(|folder| !folder.is_empty());
+    let names = names.flat_map(|folder| FOLDER_RULES.map(|name| format!("{folder}/{name}")));
+    names.filter_map(|name| rule_file(root, &name, options, gaps)).collect()
 }
 
 /// The paths of the rules in a folder, sorted.
-fn files_of_folder(root: &Path, RuleFolder { path, endings, .. }: &RuleFolder) -> Vec<String> {
-    let folder = root.join(path);
+fn files_of_folder(root: &Path, path: &str, endings: &[&str]) -> Vec<String> {
+    // With its slash, a link would be looked through.
+    let folder = root.join(path.trim_end_matches('/'));
     if !folder.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return Vec::new();
     }
@@ -85,24 +50,19 @@ fn files_of_folder(root: &Path, RuleFolder { path, endings, .. }: &RuleFolder) -
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
     let mut names: Vec<String> = names.filter(|name| endings.iter().any(|ending| name.ends_with(ending))).collect();
     names.sort();
-    names.into_iter().take(MAX_FOLDER_RULES).map(|name| format!("{path}/{name}")).collect()
+    names.into_iter().take(MAX_FOLDER_RULES).map(|name| format!("{path}{name}")).collect()
 }
 
-fn rule_file(
-    root: &Path,
-    name: &str,
-    source: &Source,
-    options: &GatherOptions,
-    gaps: &mut Vec<Gap>,
-) -> Option<RuleFile> {
+fn rule_file(root: &Path, name: &str, options: &GatherOptions, gaps: &mut Vec<Gap>) -> Option<RuleFile> {
+    let source = rule_source(name);
     // A gap's words are ours: what somebody else named a folder is beside them.
-    let is_known = RULE_FILES.iter().any(|(known, _)| *known == name);
+    let is_known = RULE_FILES.contains(&name);
     let what = if is_known { name } else { "a rule file" };
     let about = |gap: Gap| match is_known {
         true => gap,
         false => Gap { about: Some(Untrusted::new(name.to_owned(), Label::from_source(source.clone()))), ..gap },
     };
-    let has_settings = RULE_FOLDERS.iter().any(|folder| name.starts_with(folder.path));
+    let has_settings = RULE_FOLDERS.iter().any(|(folder, _)| name.starts_with(folder));
     let rules = |text: String| if has_settings { without_settings(&text) } else { text };
     let outside = |text| RuleText::Outside(Untrusted::new(text, Label::from_source(source.clone())));
     let content = match rule_file_content(root, name, options.limits.rule_file_bytes) {

@@ -82,6 +82,7 @@ pub(super) fn is_alias(name: &str) -> bool {
 /// <https://learn.microsoft.com/en-us/windows/win32/intl/code-page-identifiers>) or that old programs misspell.
 fn alias(name: &str) -> Option<&'static str> {
     let name: String = name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
+    // The empty prefix is last: `cp1252` must lose `cp`, and a bare `1252` has nothing to lose.
     let number = ["windows", "win", "ibm", "xcp", "cp", "ms", ""].into_iter().find_map(|prefix| {
         name.strip_prefix(prefix).filter(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
     });

@@ -293,6 +293,7 @@ fn ordered_utterance(reading: &ClauseReading<'_>, verb: Verb) -> Utterance {
     let noun = || reading.noun(behind).map(|(cue, at)| (cue, Some(reading.quote(at, 1))));
     let judges = reading.has(Cue::Opinion) || reading.has(Cue::Whether) && reading.has(Cue::Judgement);
     let says = match verb.cue {
+        // "Don't change anything" forbids and orders nothing, so it must not be read as an order to change.
         Cue::Change if not_behind(reading, verb) => SpeechAct::Nothing,
         Cue::Make | Cue::Give => {
             return match noun() {
@@ -305,6 +306,7 @@ fn ordered_utterance(reading: &ClauseReading<'_>, verb: Verb) -> Utterance {
                 None => Utterance::new(SpeechAct::Tell, words),
             };
         }
+        // "Check why it fails" wants the cause found. "Check whether it's good" wants a verdict.
         Cue::Judge if asks_way(reading, behind) && !reading.has(Cue::Opinion) => SpeechAct::Find,
         Cue::Judge => SpeechAct::Judge,
         Cue::Find if judges || looks_for_problems(reading) => SpeechAct::Judge,

@@ -42,6 +42,7 @@ pub(super) fn without_texts(facts: &SystemFacts) -> SignalImportance {
         SenderFact::Stakeholder => Medium,
         SenderFact::Outside | SenderFact::Inside | SenderFact::Program => Low,
     };
+    // A high priority matters on the day that it is given. Each later comment on the item would raise an alarm again.
     let is_news = matches!(facts.group, KindGroup::Created) || facts.is_reprioritised;
     let of_priority = match facts.priority {
         _ if !is_news => Low,

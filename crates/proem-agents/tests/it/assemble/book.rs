@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use proem_agents::assemble::{PROMPT, embedded_book};
+use proem_agents::assemble::PROMPT;
+use proem_agents::book::embedded_book;
 use proem_engine::prompt::book::{Book, LockState};
 use proem_engine::prompt::check::check_book;
 use proem_engine::prompt::origin::Origin;

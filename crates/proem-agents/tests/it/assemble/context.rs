@@ -168,7 +168,7 @@ fn a_change_and_rule_files_of_folders_have_sections_of_their_own() {
 
 #[test]
 fn an_older_version_of_the_prompt_says_that_it_has_no_place_for_it() {
-    let book = Book::new(vec![proem_agents::assemble::embedded_book()]).unwrap();
+    let book = Book::new(vec![proem_agents::book::embedded_book()]).unwrap();
     for version in ["1.0.0", "1.1.0", "1.2.0", "1.3.0"] {
         let prompt = book.prompt(proem_agents::assemble::PROMPT, Some(version)).unwrap();
         let assembled = Scene { prompt, ..scene(two_files()) }.assemble();

@@ -10,7 +10,8 @@ use proem_agents::assemble::place_facts::{
 use proem_agents::assemble::selecting::SelectionTask;
 use proem_agents::assemble::settings::AssembleSettings;
 use proem_agents::assemble::task_context::TaskContext;
-use proem_agents::assemble::{AssemblyAccount, AssemblyRequest, PROMPT, Task, assemble_task_prompt, embedded_book};
+use proem_agents::assemble::{AssemblyAccount, AssemblyRequest, PROMPT, Task, assemble_task_prompt};
+use proem_agents::book::embedded_book;
 use proem_agents::screen::Screening;
 use proem_engine::Error;
 use proem_engine::budget::AnswerLength;

@@ -132,7 +132,7 @@ fn an_example_in_another_language_finds_its_skill() {
 
 #[test]
 fn an_older_version_of_the_prompt_still_works() {
-    let old = Book::new(vec![proem_agents::assemble::embedded_book()])
+    let old = Book::new(vec![proem_agents::book::embedded_book()])
         .unwrap()
         .prompt(proem_agents::assemble::PROMPT, Some("1.0.0"))
         .unwrap();

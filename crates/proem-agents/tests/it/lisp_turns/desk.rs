@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-use proem_agents::assemble::embedded_book;
+use proem_agents::book::embedded_book;
 use proem_agents::lisp::prompt::{
     ChosenPrompt, FeedbackPart, MissionPrompt, PromptFacts, PromptForm, TurnText, choose,
 };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use proem_agents::assemble::embedded_book;
+use proem_agents::book::embedded_book;
 use proem_engine::assemble::{AssemblyOptions, assemble_request};
 use proem_engine::assembly::Assembly;
 use proem_engine::input::Inputs;

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use proem_agents::assemble::embedded_book;
+use proem_agents::book::embedded_book;
 use proem_agents::risk::investigation::{
     DECISION, Investigation, InvestigationEnd, InvestigationLimits, InvestigationPrompt, InvestigationTerms, SYNTHESIS,
     Subject,

@@ -1,6 +1,6 @@
 //! The cases that ship with the prompts: what the rules say of them.
 
-use proem_agents::assemble::embedded_book;
+use proem_agents::book::embedded_book;
 use proem_agents::risk::investigation::{DECISION, SYNTHESIS, pose_case};
 use proem_engine::prompt::cases::Cases;
 use serde_json::json;

@@ -9,7 +9,8 @@ use proem_engine::providers::Model;
 use proem_engine::report::{SectionReport, SectionState};
 use proem_engine::section::Trust;
 
-use crate::ui::drawing::{MARGIN, WIDTH, begin_picture, escape_svg_text, push_box, push_svg_text};
+use crate::ui::drawing::{MARGIN, WIDTH, begin_picture, push_box, push_svg_text};
+use crate::ui::page::escape_page_text;
 use crate::ui::{self, group_thousands};
 
 /// The sources of a picture.
@@ -98,7 +99,7 @@ fn push_window_bar(source: &PictureSource<'_>, out: &mut String) {
         out.push_str(&format!(
             "<text class=\"dim\" text-anchor=\"end\" x=\"{}\" y=\"{bottom}\">{}</text>\n",
             at.saturating_sub(6),
-            escape_svg_text(&words)
+            escape_page_text(&words)
         ));
     } else {
         push_svg_text(out, "dim", (at.saturating_add(6), bottom), &words);

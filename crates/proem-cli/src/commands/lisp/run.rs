@@ -122,6 +122,7 @@ pub(super) fn run_lisp_program(args: &LispRunArgs) -> Result<ExitCode, CommandFa
         }
         code
     };
+    // A program that failed halfway leaves the memory as it was, so that the next run doesn't begin with half a step.
     if matches!(run.end, ProgramEnd::Value(_)) {
         kept.store()?;
     }

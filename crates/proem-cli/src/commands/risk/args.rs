@@ -27,6 +27,7 @@ Examples:
   proem risk main..feature --each       # every commit of it on its own
   proem risk --since 30d                # recent commits, the riskiest first
   proem risk --since 90d --svg risk.svg # the same as a picture, by rank and level
+  proem risk main.. --html risk.html    # a page for a browser
   proem risk --staged --fail-on high    # for hooks: exit code 1 at HIGH
   proem risk feedback last --caught
   proem risk signals                    # what each signal has been worth here"
@@ -55,6 +56,9 @@ pub(crate) struct Risk {
     /// Write a picture of the changes by rank and level to a file
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
+    /// Write the reports to a file as a page for a browser, with the files of each change as a picture
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
     /// The lowest level that makes the exit code 1. Add `unknown` to fail on UNKNOWN too, as in `high,unknown`
     #[arg(long, value_enum, value_name = "LEVEL", value_delimiter = ',')]
     pub(crate) fail_on: Vec<LevelThreshold>,

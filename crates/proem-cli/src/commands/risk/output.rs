@@ -4,15 +4,18 @@ mod batch;
 mod explain;
 mod lines;
 mod markdown;
+mod page;
 mod picture;
 mod sarif;
 mod terminal;
+mod treemap;
 
 #[cfg(test)]
 mod tests;
 
 pub(super) use self::batch::by_rank;
 pub(super) use self::lines::metric_words;
+pub(super) use self::page::risk_page;
 pub(super) use self::picture::risk_picture;
 
 use proem_agents::risk::report::RiskReport;

@@ -270,6 +270,7 @@ fn check_fibers(fibers: &[Option<Fiber>], ready: &[usize], calls: &[PendingCall]
             return Err(NO_FIBERS);
         }
         if let Some((parent, branch)) = fiber.parent {
+            // A parent is before its branches, so no fiber waits for itself by a detour.
             let taken = places.get_mut(parent).filter(|_| parent < at).ok_or(NO_FIBERS)?;
             if !taken.insert(branch) {
                 return Err(NO_FIBERS);
@@ -296,6 +297,7 @@ fn check_fibers(fibers: &[Option<Fiber>], ready: &[usize], calls: &[PendingCall]
         return Err(NO_FIBERS);
     }
     for (at, fiber) in fibers.iter().enumerate() {
+        // Exactly one of the three: a fiber in none would never run again, and one in two would run twice.
         let states =
             [ready_ones.contains(&at), calling.contains(&at), fiber.as_ref().is_some_and(is_waiting_for_branches)];
         let count = states.iter().filter(|state| **state).count();

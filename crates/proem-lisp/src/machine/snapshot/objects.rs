@@ -300,6 +300,7 @@ impl<'p> Objects<'p> {
             tag::OBJECT_VECTOR => Value::Vector(Arc::new(self.trie(input)?)),
             tag::OBJECT_LIST => {
                 let front = self.trie(input)?;
+                // Objects name only objects before them, so reading ends and no state holds a circle.
                 let ReadObject::Value(Value::Vector(back)) = self.referred(input)?.1 else { return Err(NO_OBJECT) };
                 let back: Arc<Vector> = Arc::clone(back);
                 Value::from(List::from_parts(front, back, input.size()?).ok_or(NO_TRIE)?)
@@ -311,6 +312,8 @@ impl<'p> Objects<'p> {
             tag::OBJECT_REGEX => self.pattern(input)?,
             tag::OBJECT_REDUCED => Value::reduced(self.value(input)?),
             tag::OBJECT_LABELLED => {
+                // The machine never makes an empty label or one within another. Such a state was forged, and a label
+                // below a label would be missed by whoever takes one off.
                 let flow = self.flow(input)?;
                 let value = self.value(input)?;
                 if flow.is_none() || matches!(value, Value::Labelled(_)) {

@@ -179,6 +179,8 @@ impl Writer {
                 self.out.size(bytes.len())?;
                 self.out.raw(&bytes)
             }
+            // Nodes are objects of their own, because two vectors that share elements must still share them when the
+            // state is read again: otherwise a program's memory would grow by being resumed.
             Object::Elements(node) => match &**node {
                 Node::Branch(children) => self.branch(tag::OBJECT_ELEMENTS_ABOVE, children, Object::Elements),
                 Node::Leaf(chunk) => {
@@ -211,6 +213,7 @@ impl Writer {
                 let (front, back, start) = list.parts();
                 self.out.byte(tag::OBJECT_LIST)?;
                 self.trie(front)?;
+                // Many views share one vector, so the back is named and not written out.
                 self.reference(Object::Vector(back))?;
                 self.out.size(start)
             }
@@ -427,6 +430,8 @@ impl Writer {
     }
 
     fn frame(&mut self, frame: &Frame) -> Written {
+        // Every field of a frame is written, even those that could be computed again: a later version may compute them
+        // differently, and a run resumes with what it had.
         match frame {
             Frame::Code(frame) => {
                 self.out.byte(tag::FRAME_CODE)?;

@@ -126,6 +126,7 @@ fn check_openai_tools(body: &Json) -> Result<(), String> {
     let Some(choice) = body.get("tool_choice") else { return Ok(()) };
     match choice {
         Json::String(word) if word == "none" => Ok(()),
+        // `none` asks for no tool, so it needs none to choose from.
         _ if names.is_empty() => Err("'tool_choice' is only allowed when 'tools' are specified.".to_owned()),
         Json::String(word) if ["auto", "required"].contains(&word.as_str()) => Ok(()),
         choice => {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use proem_agents::assemble::embedded_book;
+use proem_agents::book::embedded_book;
 use proem_agents::risk::investigation::{
     DECISION, Investigation, InvestigationEnd, InvestigationLimits, InvestigationPrompt, InvestigationTerms, SYNTHESIS,
     Subject,

@@ -148,3 +148,14 @@ fn a_file_without_permission_is_a_gap() {
     assert_eq!(names(&gathered), Vec::<&str>::new());
     assert_eq!(gap_lines(&gathered.gaps), ["AGENTS.md: could not read it: permission denied; check its permissions"]);
 }
+
+#[test]
+fn a_folder_of_rules_that_is_a_link_is_not_looked_through() {
+    let fixture = Fixture::committed();
+    fixture.write("elsewhere/x.mdc", "hello");
+    fixture.write(".cursor/keep", "");
+    link("../elsewhere", fixture.repo.join(".cursor/rules"));
+    assert_eq!(names(&fixture.gather()), Vec::<&str>::new());
+    fixture.write(".github/instructions/y.instructions.md", "hello");
+    assert_eq!(names(&fixture.gather()), [".github/instructions/y.instructions.md"]);
+}

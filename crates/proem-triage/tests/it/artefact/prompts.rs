@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use proem_agents::assemble::embedded_book;
+use proem_agents::book::embedded_book;
 use proem_agents::prompt_call::{LabelledCall, prepare_labelled};
 use proem_engine::budget::AnswerLength;
 use proem_engine::call::{Arrival, Request};

@@ -1,49 +1,26 @@
-//! Several models' answers, as one page: no script, no address, nothing that has to be fetched.
-//!
-//! Invariants: every text goes through `guard::show::html`, whoever wrote it. The page's own policy forbids whatever
-//! isn't its style.
+//! Several models' answers, as one page.
 
 use proem_app::book::compare::{ModelStanding, ModelVerdict};
-use proem_guard::{Untrusted, show};
-use proem_text::{Label, shorten_text};
+use proem_text::shorten_text;
 
 use super::table::{interval_percent, whole_percent};
 use crate::ui;
+use crate::ui::page::{PAGE_END, begin_page, escape_page_text};
 
 /// The most answers of a case that are shown, and the most characters of each.
 const ANSWERS: (usize, usize) = (8, 400);
 
-const HEAD: &str = "<!doctype html>
-<html lang=\"en\">
-<head>
-<meta charset=\"utf-8\">
-<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">
-<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">
-<title>Prompts and models</title>
-<style>
-:root { color-scheme: light dark }
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 62rem; padding: 0 1rem }
-h1 { font-size: 1.4rem } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; overflow-wrap: anywhere }
-.scroll { overflow-x: auto }
-table { border-collapse: collapse; width: 100% }
-th, td { text-align: left; padding: .35rem .7rem; border-bottom: 1px solid #8885; vertical-align: top }
-td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }
+const STYLE: &str = "\
 .scale { position: relative; width: 10rem; height: 1rem; background: #8883; border-radius: 3px }
 .scale i { position: absolute; top: 0; bottom: 0; background: #3b7dd8; opacity: .55; border-radius: 3px }
 .scale b { position: absolute; top: -2px; bottom: -2px; width: 2px; background: #d9822b }
 .scale u { position: absolute; top: 2px; bottom: 2px; width: 4px; margin-left: -2px; background: currentColor }
 .holds { color: #1a7f4b } .fails { color: #d1242f } .undecided, .unknown { color: #b06f00 }
-code { font-size: .9em; overflow-wrap: anywhere; white-space: pre-wrap }
-.dim { opacity: .7 }
-</style>
-</head>
-<body>
-<h1>Prompts and models</h1>
 ";
 
 /// The page.
 pub(super) fn comparison_page(standings: &[ModelStanding], least: u32) -> String {
-    let mut out = HEAD.to_owned();
+    let mut out = begin_page("Prompts and models", STYLE);
     out.push_str(&format!(
         "<p>Wanted are at least {least} % of answers as expected. A model holds or fails where the whole interval \
          (Wilson, 95 in 100) is on one side of that; else it is undecided.</p>\n"
@@ -72,12 +49,8 @@ pub(super) fn comparison_page(standings: &[ModelStanding], least: u32) -> String
     for standing in standings {
         push_standing_cases(standing, &mut out);
     }
-    out.push_str("</body>\n</html>\n");
+    out.push_str(PAGE_END);
     out
-}
-
-fn escape_page_text(text: &str) -> String {
-    show::html(&Untrusted::new(text.to_owned(), Label::trusted())).into_string()
 }
 
 fn push_standing_row(standing: &ModelStanding, least: u32, out: &mut String) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use proem_agents::assemble::embedded_book;
+use proem_agents::book::embedded_book;
 use proem_agents::lisp::prompt::{MissionPrompt, PromptFacts, choose};
 use proem_agents::lisp::turns::record::MissionEnd;
 use proem_agents::lisp::turns::{MissionTerms, SharedTurns, TurnsMachine};
