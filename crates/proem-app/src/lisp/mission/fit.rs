@@ -17,8 +17,8 @@ pub struct PromptFit {
     pub model: String,
     /// Its tokens by the model's counter.
     pub tokens: usize,
-    /// The sections that had to shrink, each with what became of it in words.
-    pub shrunk: Vec<(String, String)>,
+    /// What limits took away, a sentence for each section.
+    pub shrunk: Vec<String>,
     /// The tools' descriptions, as the model reads them.
     pub descriptions: Vec<(String, String)>,
 }
@@ -48,12 +48,12 @@ pub fn prompt_fit(project: &mut OpenProject, agent: &LoadedAgent) -> Result<Prom
         counter: access.counter.as_ref(),
     };
     let prepared = request.request(&[])?;
-    let shrunk = prepared.report.sections.iter().filter(|section| !section.shrunk.is_empty());
-    let shrunk = shrunk.map(|section| (section.name.clone(), section.reason.clone().unwrap_or_default())).collect();
+    let sections = prepared.report.sections.iter();
+    let cut = sections.filter_map(|section| section.state.cut_in_words(&section.name, section.reason.as_deref()));
     Ok(PromptFit {
         model: access.asked.model.name.clone(),
         tokens: prepared.request.assembly.tokens(),
-        shrunk,
+        shrunk: cut.collect(),
         descriptions: definition.tools.into_iter().map(|(name, tool)| (name, tool.description)).collect(),
     })
 }

@@ -142,8 +142,8 @@ fn file_lines(checked: &CheckedAgent<'_>) -> String {
         let shrinks = if fit.shrunk.is_empty() { "; nothing has to shrink" } else { "" };
         let (tokens, model) = (group_thousands(fit.tokens), ui::terminal_safe(&fit.model));
         out.push_str(&format!("  prompt without data: {tokens} tokens for {model}{shrinks}\n"));
-        for (section, reason) in &fit.shrunk {
-            out.push_str(&format!("    {section} shrinks: {}\n", ui::terminal_safe(reason)));
+        for words in &fit.shrunk {
+            out.push_str(&format!("    {}\n", ui::terminal_safe(words)));
         }
     }
     checked.findings.iter().for_each(|finding| out.push_str(finding));
@@ -166,11 +166,8 @@ fn file_json(checked: &CheckedAgent<'_>) -> Json {
         })
     };
     let tools: Vec<Json> = agent.tools.iter().map(tool).collect();
-    let shrink = |(section, reason): &(String, String)| json!({ "section": section, "reason": reason });
-    let prompt = checked.fit.as_ref().map(|fit| {
-        let shrunk: Vec<Json> = fit.shrunk.iter().map(shrink).collect();
-        json!({ "model": fit.model, "tokens": fit.tokens, "shrunk": shrunk })
-    });
+    let prompt = checked.fit.as_ref();
+    let prompt = prompt.map(|fit| json!({ "model": fit.model, "tokens": fit.tokens, "shrunk": fit.shrunk }));
     json!({
         "file": checked.named.display().to_string(), "name": agent.name, "tools": tools, "prompt": prompt,
         "findings": checked.findings,
