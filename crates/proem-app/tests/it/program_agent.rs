@@ -1,7 +1,7 @@
 //! Program agents before anything is asked: what their tools are described with, and whether their prompts fit.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use proem_app::Error;
 use proem_app::lisp::agent::read_agent;
@@ -48,7 +48,7 @@ fn home(purpose: &str) -> (Home, PathBuf) {
 }
 
 /// The section of the first request that shows the tools.
-fn tools_shown(home: &Home, path: &PathBuf) -> Result<String, Error> {
+fn tools_shown(home: &Home, path: &Path) -> Result<String, Error> {
     let mut project = home.project();
     let options = MissionOptions { carriage: Carriage::Nobody, ..MissionOptions::default() };
     let input = MissionInput { context: Value::map([]), memory: Value::map([]) };
