@@ -4,7 +4,12 @@
 //! Whole commands on clones, which are named: `cargo bench -p proem-cli --bench risk -- CLONE…`. A number in place of a
 //! clone makes a repository of so many small files in one commit. Without either there is nothing to measure, which is
 //! said. Times are medians; the processor's time is that of a command with its children.
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a bench reads the clock and prints")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::indexing_slicing,
+    reason = "a bench reads the clock and prints"
+)]
 
 #[path = "../tests/it/fixture.rs"]
 #[expect(dead_code, reason = "tests need more of it")]
