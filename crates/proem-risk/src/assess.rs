@@ -28,6 +28,7 @@ mod partners;
 mod rules;
 mod scoring;
 
+use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
@@ -159,6 +160,9 @@ pub const RECENT: usize = 100;
 /// The most files that get all metrics and details. The others get Tier 1 without details.
 pub const DETAILED: usize = 50;
 
+/// The most files that an assessment lists, besides those that findings name. All of them are measured.
+pub const LISTED: usize = 3_000;
+
 /// The metrics of Tier 1, in this order.
 const TIER_ONE: [MetricName; 3] = [MetricName::Coupling, MetricName::CoChange, MetricName::TestRatio];
 
@@ -216,11 +220,10 @@ pub fn assess_change(facts: &AssessmentFacts<'_>, model: &RiskModel, depth: Dept
         calibration_error: model.expected_calibration_error(),
     };
     assessment.settle();
-    let wants_two = |file: &FileAssessment| depth == Depth::TierTwo && rules::wants_tier_two(&assessment, file);
-    let two: Vec<bool> = assessment.files.iter().map(wants_two).collect();
-    for (place, (file, two)) in assessment.files.iter_mut().zip(two).enumerate() {
+    assessment.list_riskiest(files);
+    for (place, file) in assessment.files.iter_mut().enumerate() {
         if place < DETAILED {
-            measure_details(&survey, file, if two { &TIER_TWO } else { &[] });
+            measure_beside(&survey, file, &BESIDE);
         } else {
             file.metrics.iter_mut().for_each(|metric| metric.details = Vec::new());
         }
@@ -232,7 +235,20 @@ pub fn assess_change(facts: &AssessmentFacts<'_>, model: &RiskModel, depth: Dept
         ));
     }
     assessment.settle();
-    Ok(assessment)
+    Ok(if depth == Depth::TierTwo { deepen_assessment(facts, assessment) } else { assessment })
+}
+
+/// An assessment of Tier 1 with the Tier 2 metrics of every file that the rules would have investigated.
+#[must_use]
+pub fn deepen_assessment(facts: &AssessmentFacts<'_>, mut assessment: Assessment) -> Assessment {
+    let survey = Survey::new(*facts);
+    let wants_two = |file: &FileAssessment| rules::wants_tier_two(&assessment, file);
+    let wanting: Vec<bool> = assessment.files.iter().take(DETAILED).map(wants_two).collect();
+    for (file, _) in assessment.files.iter_mut().zip(wanting).filter(|(_, wants_two)| *wants_two) {
+        measure_beside(&survey, file, &TIER_TWO);
+    }
+    assessment.settle();
+    assessment
 }
 
 const fn is_zero_count(number: &u32) -> bool {
@@ -276,10 +292,10 @@ fn framework(survey: &Survey<'_>, file: u32) -> Option<Framework> {
     survey.class(survey.tree_index(file)?)?.framework.clone()
 }
 
-/// Measures what a file of many doesn't get, and these Tier 2 metrics.
-fn measure_details(survey: &Survey<'_>, file: &mut FileAssessment, two: &[MetricName]) {
+/// Measures these of a file, in place of earlier values.
+fn measure_beside(survey: &Survey<'_>, file: &mut FileAssessment, names: &[MetricName]) {
     let co_change = co_change_of(survey, file.index);
-    for name in two.iter().chain(&BESIDE) {
+    for name in names {
         if let Some(metric) = survey.measure_with(file.index, *name, &co_change) {
             file.put(metric);
         }
@@ -368,6 +384,19 @@ impl Assessment {
         by == LevelBasis::Kind
             || rules::is_unknown_file(assessed)
             || rules::level_with_high(assessed, 1, by) > self.level
+    }
+
+    /// Leaves out all but the riskiest files and those that findings name, since a report of each would take gigabytes.
+    fn list_riskiest(&mut self, files: usize) {
+        let named: BTreeSet<u32> = self.found.findings.iter().map(|finding| finding.file).collect();
+        let mut place = 0_usize;
+        self.files.retain(|file| {
+            place = place.saturating_add(1);
+            place <= LISTED || named.contains(&file.index)
+        });
+        if let Some(rest) = files.checked_sub(self.files.len()).filter(|rest| *rest > 0) {
+            self.gaps.push(format!("{rest} of {files} files are not listed; the {LISTED} riskiest are"));
+        }
     }
 
     /// Makes level, reasons, confidence and order follow from the metrics.

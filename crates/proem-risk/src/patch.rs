@@ -95,6 +95,16 @@ pub struct LinePrints {
 }
 
 impl FilePatch {
+    /// A patch of these hunks. It is cut, without any, if they have too many lines or one that is too long.
+    #[must_use]
+    pub fn of_hunks(path: RepoPath, hunks: Vec<Hunk>) -> Self {
+        let lines = || hunks.iter().flat_map(|hunk| hunk.removed.iter().chain(&hunk.added));
+        if lines().count() > FILE_LINES || lines().any(|line| line.len() > LONGEST_LINE) {
+            return Self { path, hunks: Vec::new(), is_cut: true };
+        }
+        Self { path, hunks, is_cut: false }
+    }
+
     /// The prints of its lines. Empty if lines are missing: a part says nothing about the rest.
     #[must_use]
     pub fn prints(&self) -> LinePrints {
@@ -187,6 +197,17 @@ pub enum PatchItem {
     Line(Vec<u8>),
     /// A file, after its last line.
     File(FilePatch),
+}
+
+impl PatchItem {
+    /// The file. `None` for another line.
+    #[must_use]
+    pub fn into_file(self) -> Option<FilePatch> {
+        match self {
+            Self::File(file) => Some(file),
+            Self::Line(_) => None,
+        }
+    }
 }
 
 impl PatchReader {

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::change::FileStatus;
 use crate::finding::scene::{Scene, SceneFile};
-use crate::history::{CommitIndex, FileId, Mends, Past};
+use crate::history::{CommitIndex, FileId, History, Mends, Past};
 use crate::metrics::decides_level;
 use crate::patch::LinePrints;
 use crate::path::FileRole;
@@ -222,23 +222,71 @@ struct Walked {
     signals: BTreeSet<SignalName>,
 }
 
+/// The signals of past commits that depend neither on the assessed change nor on where the walk begins, so that several
+/// changes have them in common.
+#[derive(Debug, Clone, Default)]
+pub struct StandingSignals(BTreeMap<CommitIndex, BTreeSet<SignalName>>);
+
+impl StandingSignals {
+    /// Finds those of past commits. `known` has the roles of their files.
+    #[must_use]
+    pub fn find<'p>(
+        history: &History,
+        patched: impl Iterator<Item = &'p PatchedCommit>,
+        known: &KnownFiles,
+        window_days: u32,
+    ) -> Self {
+        let signals = |one: &PatchedCommit| {
+            let before = history.before(one.commit);
+            let scene = scene_of_past(history, &before, one, (known, window_days))?;
+            Some((one.commit, scene.standing_signals()))
+        };
+        Self(patched.filter(|one| !one.is_quiet()).filter_map(signals).collect())
+    }
+}
+
+fn scene_of_past<'s>(
+    history: &History,
+    before: &'s Past<'s>,
+    one: &'s PatchedCommit,
+    (known, window_days): (&'s KnownFiles, u32),
+) -> Option<Scene<'s>> {
+    let commit = history.commit(one.commit)?;
+    let files = one.files.iter().map(SceneFile::of_past).collect();
+    Some(Scene { past: before, at: commit.at, author: Some(commit.author), files, known, window_days })
+}
+
 impl Lessons {
     /// Walks through past commits, oldest first.
     #[must_use]
     pub fn learn(past: &Past<'_>, patched: &[&PatchedCommit], known: &KnownFiles, window_days: u32) -> Self {
+        let standing = StandingSignals::find(past.history(), patched.iter().copied(), known, window_days);
+        Self::learn_with(past, patched, known, &standing)
+    }
+
+    /// Walks through past commits, oldest first, whose other signals are found already.
+    #[must_use]
+    pub fn learn_with(
+        past: &Past<'_>,
+        patched: &[&PatchedCommit],
+        known: &KnownFiles,
+        standing: &StandingSignals,
+    ) -> Self {
         let history = past.history();
         let mut memory = LineMemory::default();
         let mut needed: BTreeSet<CommitIndex> = BTreeSet::new();
         let mut walked = Vec::with_capacity(patched.len());
         for one in patched {
             let Some(commit) = history.commit(one.commit) else { continue };
-            if !one.is_quiet() {
+            if let Some(signals) = standing.0.get(&one.commit) {
                 let before = history.before(one.commit);
-                let files = one.files.iter().map(SceneFile::of_past).collect();
-                let scene =
-                    Scene { past: &before, at: commit.at, author: Some(commit.author), files, known, window_days };
-                let signals = scene.signals(&memory);
-                walked.push(Walked { commit: one.commit, features: one.features, signals });
+                let scene = scene_of_past(history, &before, one, (known, 0));
+                let of_lines = scene.map(|scene| scene.line_signals(&memory)).unwrap_or_default();
+                walked.push(Walked {
+                    commit: one.commit,
+                    features: one.features,
+                    signals: signals.union(&of_lines).copied().collect(),
+                });
             }
             if commit.mends != Mends::Nothing {
                 needed.extend(memory.authors_of_removed(&one.files).filter(|author| *author != one.commit));

@@ -9,15 +9,20 @@
 //! never zero.
 
 mod added_lines;
+mod base_facts;
 mod batch;
+mod blob_pairs;
 mod blobs;
 mod commit;
 mod comparison;
 mod identifiers;
+mod line_difference;
 mod listing;
 mod moves;
 mod past_lines;
+mod patch_text;
 mod resolve;
+mod single_commits;
 mod work_tree;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,17 +41,19 @@ use crate::{
 };
 
 pub use self::added_lines::{AddedLines, read_added_lines};
+pub(crate) use self::base_facts::{BaseFacts, BaseFactsMemory};
 pub use self::batch::{CommitListing, CommitSelection, commits_since};
 pub(crate) use self::commit::git_user;
 pub use self::past_lines::read_drawn_commits;
 pub use self::resolve::{ResolvedChange, Spec, parse_change_spec, resolve_change};
+pub(crate) use self::single_commits::read_changes;
 
 use self::blobs::Blobs;
 use self::comparison::{Comparison, ComparisonTarget};
 use self::listing::RawDiffEntry;
 
 /// The most that an answer which is read as a whole may have, in bytes.
-const ANSWER: usize = 256 << 20;
+pub(crate) const ANSWER: usize = 256 << 20;
 
 /// Bounds on reading a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -179,17 +186,8 @@ pub fn base_attributes(
     repository: &Repository,
     resolved: &ResolvedChange,
 ) -> Result<GitAttributes, Error> {
-    attributes_at(git, repository, resolved.base.as_ref())
-}
-
-/// The attributes of generated, vendored and other files in a commit. Nothing without one.
-pub(crate) fn attributes_at(
-    git: &GitProgram,
-    repository: &Repository,
-    base: Option<&ObjectId>,
-) -> Result<GitAttributes, Error> {
     let session = Session::new(git, repository.folder(), Deadline::after(git.limits().history), ANSWER);
-    attributes_of(&session, base)
+    attributes_of(&session, resolved.base.as_ref())
 }
 
 fn attributes_of(session: &Session<'_>, base: Option<&ObjectId>) -> Result<GitAttributes, Error> {
@@ -317,11 +315,7 @@ impl PatchLines {
     }
 
     fn keep(&mut self, items: Vec<PatchItem>, is_wanted: &dyn Fn(&RepoPath) -> bool) {
-        let file = |item| match item {
-            PatchItem::File(file) => Some(file),
-            PatchItem::Line(_) => None,
-        };
-        self.files.extend(items.into_iter().filter_map(file).filter(|file| is_wanted(&file.path)));
+        self.files.extend(items.into_iter().filter_map(PatchItem::into_file).filter(|file| is_wanted(&file.path)));
     }
 
     /// The files. `None` if there were too many lines: a part of a change is another change.

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use proem_agents::lisp::{AgentDefinition, MAX_AGENT_FILE, ToolKind, parse_agent, policy_hash};
 use proem_engine::effect::PolicyHash;
+use proem_engine::run::ToolPower;
 use proem_guard::show;
 use proem_lisp::Signature;
 use proem_llm::secret::Secret;
@@ -155,7 +156,7 @@ pub fn read_agent(path: &Path) -> Result<LoadedAgent, Error> {
     let shown = show::terminal_str(&name).into_string();
     let unread = |error: std::io::Error| Error::outside(format!("could not read `{shown}`: {error}"));
     let text = files::read_text(path, MAX_AGENT_FILE).map_err(unread)?;
-    let definition = parse_agent(&name, &text)?;
+    let mut definition = parse_agent(&name, &text)?;
     let mut results = BTreeMap::new();
     for (tool, of) in &definition.tools {
         match &of.kind {
@@ -174,15 +175,26 @@ pub fn read_agent(path: &Path) -> Result<LoadedAgent, Error> {
         }
     }
     let called = CalledAgents::read(path, &definition)?;
+    for (name, file) in &called.files {
+        definition.tools.entry(name.clone()).and_modify(|tool| tool.power = file.power);
+    }
     let texts: Vec<&str> = std::iter::once(text.as_str()).chain(results.values().map(String::as_str)).collect();
     let policy = called.policy(&texts);
-    Ok(LoadedAgent { path: path.to_path_buf(), definition, text, results, agents: called.files, policy })
+    let agents = called.files.into_iter().map(|(name, file)| (name, file.path)).collect();
+    Ok(LoadedAgent { path: path.to_path_buf(), definition, text, results, agents, policy })
+}
+
+/// An agent's file that a tool names.
+struct CalledFile {
+    path: PathBuf,
+    /// The effects that a call of it may have, by all of its tools and those of the agents that it calls.
+    power: ToolPower,
 }
 
 /// The agents that an agent's tools call, and those that these call.
 struct CalledAgents {
     /// The files that the agent's own tools name, by the name of the tool.
-    files: BTreeMap<String, PathBuf>,
+    files: BTreeMap<String, CalledFile>,
     /// The texts of all of them, in the order in which they are met.
     texts: Vec<String>,
 }
@@ -200,7 +212,7 @@ impl CalledAgents {
         &mut self,
         definition: &AgentDefinition,
         line: &mut Vec<PathBuf>,
-    ) -> Result<BTreeMap<String, PathBuf>, Error> {
+    ) -> Result<BTreeMap<String, CalledFile>, Error> {
         let mut files = BTreeMap::new();
         for (name, tool) in &definition.tools {
             let ToolKind::Agent { file } = &tool.kind else { continue };
@@ -225,10 +237,15 @@ impl CalledAgents {
                 return Err(refused(format!("its signature is {wanted}, and that of `{shown}` is {found}")));
             }
             line.push(path.clone());
-            self.read_below(&agent, line)?;
+            let below = self.read_below(&agent, line)?;
             line.pop();
             self.texts.push(text);
-            files.insert(name.clone(), path);
+            let mut powers =
+                agent.tools.iter().map(|(name, tool)| below.get(name).map_or(tool.power, |called| called.power));
+            // A second call of one that may have effects goes on with the run that the first one began.
+            let is_free = powers.all(|power| power == ToolPower::Free);
+            let power = if is_free { ToolPower::Free } else { tool.power };
+            files.insert(name.clone(), CalledFile { path, power });
         }
         Ok(files)
     }

@@ -98,6 +98,13 @@ impl<'s> SceneFile<'s> {
 impl Scene<'_> {
     /// The signals that can be told of a past commit too.
     pub(crate) fn signals(&self, memory: &LineMemory) -> BTreeSet<SignalName> {
+        let mut signals = self.standing_signals();
+        signals.extend(self.line_signals(memory));
+        signals
+    }
+
+    /// Those that follow from its past and its lines alone.
+    pub(crate) fn standing_signals(&self) -> BTreeSet<SignalName> {
         let any = |found: bool, signal: SignalName| found.then_some(signal);
         let mut signals = BTreeSet::new();
         for file in &self.files {
@@ -112,11 +119,8 @@ impl Scene<'_> {
                 any(habit.is_some(), SignalName::MissingPartner),
                 any(is_constant, SignalName::HighCoChange),
                 any(self.missing_tests(file).is_some(), SignalName::WithoutTests),
-                any(fixed_lines(file, memory).is_some(), SignalName::FixedLines),
-                any(reverted_lines(file, memory).is_some(), SignalName::RevertedLines),
                 any(self.nobody_knows(file).is_some(), SignalName::Strangers),
                 any(self.frequent_fixes(file).is_some(), SignalName::FixedOften),
-                any(file.file.is_some_and(|file| self.known.coupled.contains(&file)), SignalName::HighCoupling),
                 any(self.handles_fewer_errors(file), SignalName::ErrorPath),
                 any(file.does(Operation::Concurrency), SignalName::Concurrency),
                 any(file.does(Operation::Permissions), SignalName::Permissions),
@@ -126,6 +130,21 @@ impl Scene<'_> {
             signals.extend(found.into_iter().flatten());
         }
         signals
+    }
+
+    /// Those that depend on who wrote the lines, and on the files of the assessed change.
+    pub(crate) fn line_signals(&self, memory: &LineMemory) -> BTreeSet<SignalName> {
+        let any = |found: bool, signal: SignalName| found.then_some(signal);
+        let deciding = self.files.iter().filter(|file| decides_level(file.role));
+        let found = deciding.flat_map(|file| {
+            let is_coupled = file.file.is_some_and(|file| self.known.coupled.contains(&file));
+            [
+                any(fixed_lines(file, memory).is_some(), SignalName::FixedLines),
+                any(reverted_lines(file, memory).is_some(), SignalName::RevertedLines),
+                any(is_coupled, SignalName::HighCoupling),
+            ]
+        });
+        found.flatten().collect()
     }
 
     fn role(&self, file: FileId) -> Option<FileRole> {

@@ -14,7 +14,7 @@ use crate::{
 
 /// The most added and deleted files, multiplied, that are compared with each other for renames. Git's own
 /// limit is the square of the option's number.
-const RENAMES: usize = 400 * 400;
+pub(super) const RENAMES: usize = 400 * 400;
 
 /// The most pairs of blobs that are compared one by one, where others are missing.
 const PAIRS: usize = 200;
