@@ -100,9 +100,9 @@ impl FilePatch {
     pub fn of_hunks(path: RepoPath, hunks: Vec<Hunk>) -> Self {
         let lines = || hunks.iter().flat_map(|hunk| hunk.removed.iter().chain(&hunk.added));
         if lines().count() > FILE_LINES || lines().any(|line| line.len() > LONGEST_LINE) {
-            return Self { path, hunks: Vec::new(), is_cut: true };
+            return Self { path, is_cut: true, ..Self::default() };
         }
-        Self { path, hunks, is_cut: false }
+        Self { path, hunks, ..Self::default() }
     }
 
     /// The prints of its lines. Empty if lines are missing: a part says nothing about the rest.
