@@ -43,12 +43,12 @@ pub struct FilePatch {
     /// Whether lines are missing, because there were too many or one was too long.
     pub is_cut: bool,
     /// The telling lines around the hunks that stay as they are. Empty for a patch without context.
-    pub around: Vec<KeptLine>,
+    pub around: Vec<UnchangedLine>,
 }
 
 /// A line beside a changed one that stays as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct KeptLine {
+pub struct UnchangedLine {
     /// Its number after the change.
     pub line: u32,
     /// Its print.
@@ -100,9 +100,9 @@ impl FilePatch {
     pub fn of_hunks(path: RepoPath, hunks: Vec<Hunk>) -> Self {
         let lines = || hunks.iter().flat_map(|hunk| hunk.removed.iter().chain(&hunk.added));
         if lines().count() > FILE_LINES || lines().any(|line| line.len() > LONGEST_LINE) {
-            return Self { path, hunks: Vec::new(), is_cut: true };
+            return Self { path, is_cut: true, ..Self::default() };
         }
-        Self { path, hunks, is_cut: false }
+        Self { path, hunks, ..Self::default() }
     }
 
     /// The prints of its lines. Empty if lines are missing: a part says nothing about the rest.
@@ -294,7 +294,7 @@ impl PatchReader {
         let ((before, after), (old, new)) = (self.place.due, self.place.next);
         let solid = text.iter().filter(|byte| byte.is_ascii_alphanumeric()).count();
         if let Some(file) = self.file.as_mut().filter(|_| solid >= UNMISTAKABLE && is_telling_line(text)) {
-            file.around.push(KeptLine { line: new, print: line_print(text) });
+            file.around.push(UnchangedLine { line: new, print: line_print(text) });
         }
         self.place = PatchPlace {
             due: (before.saturating_sub(1), after.saturating_sub(1)),

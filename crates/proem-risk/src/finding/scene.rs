@@ -10,7 +10,7 @@ use crate::change::FileStatus;
 use crate::history::{CommitIndex, FileId, Mends, Past, PersonId};
 use crate::metric::Fraction;
 use crate::metrics::{WIDE, decides_level};
-use crate::patch::{KeptLine, LinePrints, Operation};
+use crate::patch::{LinePrints, Operation, UnchangedLine};
 use crate::path::FileRole;
 use crate::signal::{KnownFiles, LineMemory, LineOrigin, PatchedFile, SignalName};
 
@@ -290,7 +290,7 @@ pub(crate) fn fixed_lines(changed: &SceneFile<'_>, memory: &LineMemory) -> Optio
 pub(crate) fn lines_beside_fix(
     scene: &Scene<'_>,
     changed: &SceneFile<'_>,
-    around: &[KeptLine],
+    around: &[UnchangedLine],
     memory: &LineMemory,
 ) -> Option<EarlierLines> {
     let file = changed.file.filter(|_| changed.role == FileRole::Code)?;

@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// The form of what is kept.
-const FORM: &[u8] = b"proem drawn 3\n";
+const FORM: &[u8] = b"proem drawn 4\n";
 
 /// How much of what is kept is a checksum, in bytes.
 const SUM: usize = 32;

@@ -292,8 +292,12 @@ fn large() -> World {
     let mut world = World::new(&["a.py"]);
     world.sampled(200);
     // In no order, so that the newest are no larger than the others.
-    world.sample.commits = (0..200).map(|at| world.sample.commits[at * 77 % 200].clone()).collect();
-    world.change.files[0].lines = Some(proem_risk::change::LineCounts { added: 46, removed: 1 });
+    world.sample.commits.rotate_left(150);
+    let (low, high) = world.sample.commits.split_at(100);
+    world.sample.commits = low.iter().zip(high).flat_map(|(one, other)| [one.clone(), other.clone()]).collect();
+    world.change.files.iter_mut().for_each(|file| {
+        file.lines = Some(proem_risk::change::LineCounts { added: 46, removed: 1 });
+    });
     world.says(40, "bob", &["a.py"], ("Fix overdraft", Mends::Fix)).with_lines(&[], &[FIXED]);
     world.changes("a.py", &["something_old()"], &["something_else_entirely()"]);
     world

@@ -15,7 +15,7 @@ use proem_risk::incident::{Corpus, Incident};
 use proem_risk::level::{LevelRules, Thresholds};
 use proem_risk::metric::{Metric, MetricName, Sentence, SentencePart};
 use proem_risk::metrics::{AssessmentFacts, WINDOW_DAYS, measure_metric};
-use proem_risk::patch::{FilePatch, Hunk, KeptLine};
+use proem_risk::patch::{FilePatch, Hunk, UnchangedLine};
 use proem_risk::path::{FileRole, Language, PathClass, RepoPath, Sensitive};
 use proem_risk::sample::{Sample, SampledCommit};
 use proem_risk::score::{ChangeFeatures, RiskModel};
@@ -260,9 +260,9 @@ impl World {
 
     /// A line around the changes of a file that stays as it is.
     pub(crate) fn around(&mut self, path: &str, line: u32, text: &str) -> &mut Self {
-        let print = patch(path, &[], &[text.to_owned()]).prints().added[0];
+        let prints = patch(path, &[], &[text.to_owned()]).prints().added;
         let of_path = self.change.patches.iter_mut().filter(|patch| patch.path.as_bytes() == path.as_bytes());
-        of_path.for_each(|patch| patch.around.push(KeptLine { line, print }));
+        of_path.for_each(|patch| patch.around.extend(prints.iter().map(|&print| UnchangedLine { line, print })));
         self
     }
 
