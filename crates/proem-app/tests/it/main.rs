@@ -16,6 +16,7 @@ mod inputs;
 mod model_names;
 mod notes;
 mod plain;
+mod program_agent;
 mod prompt_verdict;
 mod same_verdict;
 mod selection;

@@ -320,6 +320,7 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["lisp", "agent", "::error::xEVILx", "--json"], Json),
         (&["lisp", "agent", "AGENTS.md", "--set", "::error::xEVILx=1"], Report),
         (&["lisp", "agent", "AGENTS.md", "--input", "::error::xEVILx"], Report),
+        (&["lisp", "agent", "AGENTS.md", "--file", "a=::error::xEVILx"], Report),
         (&["lisp", "agent", "AGENTS.md", "--memory", "::error::xEVILx"], Report),
         (&["lisp", "agent", "AGENTS.md", "--model", "::error::xEVILx"], Report),
         (&["lisp", "agent", "AGENTS.md", "--provider", "::error::xEVILx"], Report),
