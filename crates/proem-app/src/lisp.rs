@@ -12,6 +12,7 @@ pub mod kept_program;
 pub mod mission;
 pub mod models;
 mod problem;
+mod recorded_questions;
 pub mod running;
 mod signatures;
 mod tool_secrets;

@@ -11,6 +11,7 @@ use proem_agents::lisp::{
     AgentDefinition, MAX_AGENT_FILE, ToolKind, agent_findings, agent_sources, parse_agent, policy_hash,
 };
 use proem_engine::effect::PolicyHash;
+use proem_engine::run::ToolPower;
 use proem_guard::show;
 use proem_lisp::Signature;
 use proem_lisp::documentation::nearest_of;
@@ -219,7 +220,10 @@ pub fn read_agent(path: &Path) -> Result<LoadedAgent, Error> {
         }
     }
     let called = CalledAgents::read(path, &definition)?;
-    called.tools.iter().for_each(|(tool, of)| definition.describe_tool(tool, &of.description));
+    for (name, called) in &called.tools {
+        definition.describe_tool(name, &called.description);
+        definition.tools.entry(name.clone()).and_modify(|tool| tool.power = called.power);
+    }
     let texts: Vec<&str> = std::iter::once(text.as_str()).chain(results.values().map(String::as_str)).collect();
     let policy = called.policy(&texts);
     let agents = called.tools.into_iter().map(|(tool, of)| (tool, of.file)).collect();
@@ -239,6 +243,8 @@ struct AgentOfTool {
     file: PathBuf,
     /// What it is for, in its own words. Empty if it has none.
     description: String,
+    /// The effects that a call of it may have, by all of its tools and those of the agents that it calls.
+    power: ToolPower,
 }
 
 impl CalledAgents {
@@ -284,10 +290,15 @@ impl CalledAgents {
                 return Err(refused(format!("it has no description, and `{shown}` has no purpose; {remedy}")));
             }
             line.push(path.clone());
-            self.read_below(&agent, line)?;
+            let below = self.read_below(&agent, line)?;
             line.pop();
             self.texts.push(text);
-            tools.insert(name.clone(), AgentOfTool { file: path, description });
+            let mut powers =
+                agent.tools.iter().map(|(name, tool)| below.get(name).map_or(tool.power, |called| called.power));
+            // A second call of one that may have effects goes on with the run that the first one began.
+            let is_free = powers.all(|power| power == ToolPower::Free);
+            let power = if is_free { ToolPower::Free } else { tool.power };
+            tools.insert(name.clone(), AgentOfTool { file: path, description, power });
         }
         Ok(tools)
     }

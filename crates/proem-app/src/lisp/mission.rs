@@ -44,6 +44,7 @@ pub use self::world::MissionReport;
 use super::agent::{LoadedAgent, load_agent, ready_tools};
 use super::children::CalledAgents;
 use super::models::AgentModels;
+use super::recorded_questions::{QuestionsBasis, RecordedQuestions};
 use super::running::{INPUT, MEMORY, RESULTS, agent_file};
 use crate::agents::access::{AccessOptions, ContractedPrompt, ModelAccess};
 use crate::agents::basis::RunBasis;
@@ -118,6 +119,9 @@ struct MissionSettings {
     /// The most that it may cost by its caller's word, in nano-dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     most: Option<u64>,
+    /// The questions of its tools to models.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    questions: Option<QuestionsBasis>,
     /// The hash of the definitions.
     definitions: String,
     /// How the answers arrive.
@@ -140,6 +144,8 @@ pub struct Mission {
     shared: SharedTurns,
     /// The means of its calls. `None` of a run that was read back and is not gone on with.
     bench: Option<Bench>,
+    /// The recorded questions of its tools to models, of a run that was read back.
+    questions: Option<RecordedQuestions>,
     inputs: OrderedJson,
     settings: Json,
     /// The hash of what it is held to.
@@ -207,6 +213,7 @@ impl Mission {
         let files = mission_files(agent, (&context, &memory), limits)?;
         let inputs = files.get(INPUT).map_or("{}", String::as_str);
         let inputs = serde_json::from_str(inputs).map_err(|error| Error::bug("an input is no JSON", error))?;
+        access.files.extend(bench.models.iter().flat_map(|models| models.access.files.clone()));
         access.files.extend(files);
         let path = std::fs::canonicalize(&agent.path).unwrap_or_else(|_| agent.path.clone());
         let shared = options.shared.unwrap_or(SharedTurns { turns: definition.turns.turn_budget, depth: 1 });
@@ -221,6 +228,7 @@ impl Mission {
             passed: options.passed.clone(),
             described: descriptions_elsewhere(&definition),
             most: options.most.map(|most| most.0),
+            questions: bench.models.as_ref().map(|models| models.basis().clone()),
             definitions: hex::encode_hex(policy.0),
             arrival: access.asked.arrival,
         };
@@ -255,6 +263,7 @@ impl Mission {
             policy,
             shared,
             bench: None,
+            questions: None,
             inputs,
             settings,
             held,
@@ -264,10 +273,10 @@ impl Mission {
         })
     }
 
-    /// The same as a run that a call of another one starts, under this id.
+    /// The same as a run that a call of another one starts, under this id. Without one, it is no other's.
     #[must_use]
-    pub fn with_call(self, id: RunId, caller: RunCaller) -> Self {
-        Self { call: Some((id, caller)), ..self }
+    pub fn with_call(self, call: Option<(RunId, RunCaller)>) -> Self {
+        Self { call, ..self }
     }
 
     /// The call of another run that started it.

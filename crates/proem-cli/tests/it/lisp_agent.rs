@@ -24,7 +24,7 @@ recorded = { file = \"orders.json\" }
 [tools.tell]
 signature = \"(text :string) -> :any\"
 description = \"Tell the desk\"
-command = { argv = [\"tee\", \"-a\", \"told\"], environment = [\"PATH\"] }
+command = { argv = [\"tee\", \"-a\", \"../told\"], environment = [\"PATH\"] }
 ";
 
 const ORDERS: &str = r#"[{"arguments": {"day": "monday"}, "result": [
@@ -124,7 +124,7 @@ fn a_call_that_nobody_permitted_waits_for_resume() {
     let asked = fixture.proem(&MISSION);
     assert_eq!(asked.code(), 3, "{}", asked.stderr());
     assert!(asked.stderr().contains("has a question and waits for an answer"), "{}", asked.stderr());
-    assert!(!fixture.repo.join("told").exists());
+    assert!(!fixture.base.join("told").exists());
     let shown = fixture.proem(&["runs", "show", "last"]);
     assert!(shown.answer().contains("asking"), "{}", shown.answer());
     assert_eq!(server.requests().len(), 1);
@@ -135,7 +135,7 @@ fn a_call_that_nobody_permitted_waits_for_resume() {
     ]);
     let denied = printed(&fixture.proem(&[&MISSION[..], &["--no-record", "--json"]].concat()));
     assert_eq!(denied["trace"][0]["problem"]["reason"], json!("flow_denied"), "{denied}");
-    assert!(!fixture.repo.join("told").exists());
+    assert!(!fixture.base.join("told").exists());
 }
 
 /// Each call has its usage and its answer, and no attempt counts with the most that it might have cost.
@@ -387,7 +387,7 @@ fn a_mission_that_is_killed_between_two_steps_goes_on_to_the_same_answer() {
     let both = "(if (memory/get :step)\n  (return {:total (sum-by :total memory/found)})\n  (do (tool/tell {:text \"two orders\"})\n \
                 (def found (tool/orders {:day ctx/day}))\n (def step 1)))";
     let calls = ["before-intent", "after-intent", "before-call", "after-call", "before-settlement", "after-settlement"];
-    let mut same = Vec::new();
+    let (mut same, mut others) = (Vec::new(), Vec::new());
     for place in failpoint::TOOLS.into_iter().chain(calls) {
         for time in 1..=2 {
             let (_server, fixture) = fixture(vec![program(both); 4]);
@@ -395,17 +395,19 @@ fn a_mission_that_is_killed_between_two_steps_goes_on_to_the_same_answer() {
             if !killed(&fixture, &place) {
                 continue;
             }
-            let told = || std::fs::read_to_string(fixture.repo.join("told")).unwrap_or_default();
+            let told = || std::fs::read_to_string(fixture.base.join("told")).unwrap_or_default();
             let resumed = fixture.proem(&["runs", "resume", "last"]);
             assert!(told().matches("two orders").count() <= 1, "{place}: {}", told());
             if resumed.code() == 0 {
                 assert_eq!(resumed.stdout(), "{:total 42}\n", "{place}: {}", resumed.stderr());
                 assert_eq!(told().matches("two orders").count(), 1, "{place}");
                 same.push(place);
+            } else {
+                others.push(format!("{place}: {}", resumed.transcript()));
             }
         }
     }
-    assert!(same.len() >= 6, "{same:?}");
+    assert!(same.len() >= 15, "{same:?}, but {others:?}");
 }
 
 #[test]

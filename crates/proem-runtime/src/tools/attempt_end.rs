@@ -31,9 +31,10 @@ pub(super) fn utf8_result(bytes: Vec<u8>) -> Result<String, String> {
 /// The result that a tool wrote, if it is JSON in UTF-8.
 pub(super) fn json_result(bytes: Vec<u8>) -> Result<String, String> {
     let text = utf8_result(bytes)?;
-    let text = text.trim();
+    // A mark of the byte order may be there and means nothing (RFC 8259, 8.1).
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text).trim();
     if text.is_empty() {
-        return Err("it wrote nothing, and its result is JSON; `null` is nothing".to_owned());
+        return Err("it wrote nothing; a tool without a result writes `null`".to_owned());
     }
     match serde_json::from_str::<serde::de::IgnoredAny>(text) {
         Ok(_) => Ok(text.to_owned()),

@@ -65,7 +65,7 @@ pub(super) async fn call_command(
         Err(error) => return AttemptEnd::Doubtful(format!("it can't be waited for: {error}")),
     };
     if output.extent == Extent::Cut {
-        return AttemptEnd::Doubtful(format!("it wrote more than {MAX_RESULT} bytes and was killed"));
+        return AttemptEnd::Doubtful(format!("it wrote more than {} MiB and was killed", MAX_RESULT >> 20));
     }
     match output.code {
         // Its word is that it failed, whatever it has written.
@@ -128,7 +128,9 @@ fn fill_argument(
         };
         let may_be_option = definition.parameters.get(name).is_some_and(|terms| terms.may_be_option);
         if value.starts_with('-') && !may_be_option {
-            return Err(format!("`{name}` begins with `-` and would be an option; it is not passed on"));
+            return Err(format!(
+                "`{name}` begins with `-` and would be an option; `parameters.{name}.may_be_option = true` would permit it"
+            ));
         }
         if value.contains('\0') {
             return Err(format!("`{name}` has a NUL, which no word of a command has"));

@@ -12,7 +12,7 @@ use proem_app::lisp::mission::{PromptFit, prompt_fit};
 use proem_app::lisp::models::asks_book;
 use proem_app::lisp::running::{ProgramJob, ProgramReport, agent_session};
 use proem_app::lisp::{CheckedProgram, LispSession, MemoryFile};
-use proem_app::operator::Operator;
+use proem_app::operator::{Operator, OperatorAbsence};
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::records::writing::RecordChoice;
 use proem_engine::call::NanoDollars;
@@ -234,7 +234,11 @@ pub(crate) async fn answers(
 ) -> Result<Vec<QuestionAnswer>, proem_app::Error> {
     if let Err(absent) = Operator::at_terminal() {
         let asked = questions.iter().map(|question| question.text.as_str()).collect::<Vec<_>>().join(" ");
-        ui::print_note(&format!("nobody answered, as {}: {}", absent.in_words(), ui::terminal_safe(&asked)));
+        let why = match absent {
+            OperatorAbsence::NoTerminal => "there is no terminal",
+            other => other.in_words(),
+        };
+        ui::print_note(&format!("{why}, so nobody answered: {}", ui::terminal_safe(&asked)));
         return Ok(vec![QuestionAnswer::default(); questions.len()]);
     }
     person.answers(run, questions).await.map_err(CommandFailure::into_error)
