@@ -31,7 +31,7 @@ use proem_lisp::{
 };
 use proem_text::{Label, Span};
 
-pub use self::files::{LispSource, MemoryFile, read_input, read_value};
+pub use self::files::{LispSource, MemoryFile, read_input, read_input_text, read_value};
 pub use self::history::LineHistory;
 pub use self::problem::ProgramProblem;
 pub use self::signatures::{parse_signature, read_tools};

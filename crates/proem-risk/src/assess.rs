@@ -28,6 +28,7 @@ mod partners;
 mod rules;
 mod scoring;
 
+use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
@@ -38,7 +39,7 @@ use crate::finding::{self, Found};
 use crate::level::{Level, LevelReason, LevelRules};
 use crate::metric::{Metric, MetricName, PercentileRank, Signal};
 use crate::metrics::{AssessmentFacts, CoChange, Survey, co_change_of, decides_level};
-use crate::patch::{Operation, operation_sites};
+use crate::patch::{Operation, changed_pins, operation_sites};
 use crate::path::{Framework, PathClass};
 use crate::score::{RiskModel, RiskScore};
 
@@ -107,6 +108,9 @@ pub struct ChangeScore {
     pub scored: Option<RiskScore>,
     /// Its place among the sampled past commits.
     pub rank: Option<PercentileRank>,
+    /// Its place among the newest of them ([`RECENT`]). `None` in records that know none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recent: Option<PercentileRank>,
     /// The range of that place in 95 of 100 samples, in percent.
     pub between: Option<crate::metric::ConfidenceInterval>,
     /// The rules' signal. Unknown for fewer than 50 sampled commits.
@@ -149,8 +153,15 @@ pub struct Partner {
     pub imported: Option<bool>,
 }
 
+/// How many of the newest past commits a change has to stand out among too. Changes of a growing project are larger than
+/// its last 500 were, and would be above LOW for no other reason.
+pub const RECENT: usize = 100;
+
 /// The most files that get all metrics and details. The others get Tier 1 without details.
 pub const DETAILED: usize = 50;
+
+/// The most files that an assessment lists, besides those that findings name. All of them are measured.
+pub const LISTED: usize = 3_000;
 
 /// The metrics of Tier 1, in this order.
 const TIER_ONE: [MetricName; 3] = [MetricName::Coupling, MetricName::CoChange, MetricName::TestRatio];
@@ -209,11 +220,10 @@ pub fn assess_change(facts: &AssessmentFacts<'_>, model: &RiskModel, depth: Dept
         calibration_error: model.expected_calibration_error(),
     };
     assessment.settle();
-    let wants_two = |file: &FileAssessment| depth == Depth::TierTwo && rules::wants_tier_two(&assessment, file);
-    let two: Vec<bool> = assessment.files.iter().map(wants_two).collect();
-    for (place, (file, two)) in assessment.files.iter_mut().zip(two).enumerate() {
+    assessment.list_riskiest(files);
+    for (place, file) in assessment.files.iter_mut().enumerate() {
         if place < DETAILED {
-            measure_details(&survey, file, if two { &TIER_TWO } else { &[] });
+            measure_beside(&survey, file, &BESIDE);
         } else {
             file.metrics.iter_mut().for_each(|metric| metric.details = Vec::new());
         }
@@ -225,7 +235,20 @@ pub fn assess_change(facts: &AssessmentFacts<'_>, model: &RiskModel, depth: Dept
         ));
     }
     assessment.settle();
-    Ok(assessment)
+    Ok(if depth == Depth::TierTwo { deepen_assessment(facts, assessment) } else { assessment })
+}
+
+/// An assessment of Tier 1 with the Tier 2 metrics of every file that the rules would have investigated.
+#[must_use]
+pub fn deepen_assessment(facts: &AssessmentFacts<'_>, mut assessment: Assessment) -> Assessment {
+    let survey = Survey::new(*facts);
+    let wants_two = |file: &FileAssessment| rules::wants_tier_two(&assessment, file);
+    let wanting: Vec<bool> = assessment.files.iter().take(DETAILED).map(wants_two).collect();
+    for (file, _) in assessment.files.iter_mut().zip(wanting).filter(|(_, wants_two)| *wants_two) {
+        measure_beside(&survey, file, &TIER_TWO);
+    }
+    assessment.settle();
+    assessment
 }
 
 const fn is_zero_count(number: &u32) -> bool {
@@ -240,7 +263,7 @@ fn without_calm_sensitivity(facts: &AssessmentFacts<'_>, mut file: FileAssessmen
     let is_edit = file.status == crate::change::FileStatus::Modified;
     let is_calm = patch.is_some_and(|patch| {
         let mut sites = operation_sites(patch).into_iter();
-        !patch.is_cut && !sites.any(|site| site.operation == Operation::Permissions)
+        !patch.is_cut && !sites.any(|site| site.operation == Operation::Permissions) && changed_pins(patch).is_empty()
     });
     if is_edit && is_calm {
         file.class.sensitive = None;
@@ -269,10 +292,10 @@ fn framework(survey: &Survey<'_>, file: u32) -> Option<Framework> {
     survey.class(survey.tree_index(file)?)?.framework.clone()
 }
 
-/// Measures what a file of many doesn't get, and these Tier 2 metrics.
-fn measure_details(survey: &Survey<'_>, file: &mut FileAssessment, two: &[MetricName]) {
+/// Measures these of a file, in place of earlier values.
+fn measure_beside(survey: &Survey<'_>, file: &mut FileAssessment, names: &[MetricName]) {
     let co_change = co_change_of(survey, file.index);
-    for name in two.iter().chain(&BESIDE) {
+    for name in names {
         if let Some(metric) = survey.measure_with(file.index, *name, &co_change) {
             file.put(metric);
         }
@@ -361,6 +384,19 @@ impl Assessment {
         by == LevelBasis::Kind
             || rules::is_unknown_file(assessed)
             || rules::level_with_high(assessed, 1, by) > self.level
+    }
+
+    /// Leaves out all but the riskiest files and those that findings name, since a report of each would take gigabytes.
+    fn list_riskiest(&mut self, files: usize) {
+        let named: BTreeSet<u32> = self.found.findings.iter().map(|finding| finding.file).collect();
+        let mut place = 0_usize;
+        self.files.retain(|file| {
+            place = place.saturating_add(1);
+            place <= LISTED || named.contains(&file.index)
+        });
+        if let Some(rest) = files.checked_sub(self.files.len()).filter(|rest| *rest > 0) {
+            self.gaps.push(format!("{rest} of {files} files are not listed; the {LISTED} riskiest are"));
+        }
     }
 
     /// Makes level, reasons, confidence and order follow from the metrics.

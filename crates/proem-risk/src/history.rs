@@ -11,6 +11,7 @@ mod header;
 mod lineage;
 mod order;
 mod past;
+mod people;
 mod table;
 
 pub use self::builder::HistoryBuilder;
@@ -22,10 +23,11 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use self::lineage::Lineage;
+use self::people::People;
 use self::table::{JaggedTable, index_to_usize};
 use crate::Error;
 use crate::change::FileStatus;
-use crate::identity::{Person, is_bot};
+use crate::identity::{Mailmap, Person, is_bot};
 use crate::path::RepoPath;
 
 /// A commit, by its place in topological order.
@@ -112,7 +114,7 @@ pub struct ListedCommit {
     pub parents: Vec<ObjectId>,
     /// The committer's date, in seconds since 1970, as it is there.
     pub at: i64,
-    /// The author, after the mailmap.
+    /// The author as git names one, before the mailmap.
     pub author: Person,
     /// The first line of its message, at most 200 bytes.
     pub subject: String,
@@ -139,6 +141,8 @@ pub struct ListedTouch {
 #[derive(Debug, Clone)]
 pub struct History {
     kept: HistoryRecord,
+    /// The persons behind the identities.
+    people: People,
     /// The touched files of each commit.
     touches: JaggedTable<Touch>,
     /// Commits by their ids.
@@ -164,14 +168,16 @@ struct HistoryRecord {
     commits: Vec<Commit>,
     /// Their dates as they are there: another clock may believe more of them.
     dates: Vec<i64>,
+    /// The identity of the author of each: another mailmap may find other persons.
+    identity_of: Vec<u32>,
     /// The parents of each, as far as they are part of the history.
     parents: JaggedTable<CommitIndex>,
     /// The touched files of each.
     touched: JaggedTable<UnlinkedTouch>,
     /// The paths, by their bytes.
     paths: Vec<RepoPath>,
-    /// The persons, by mail address.
-    persons: Vec<Person>,
+    /// The identities of authors, by mail address and name.
+    identities: Vec<Person>,
     /// The first lines of the messages.
     subjects: JaggedTable<u8>,
     missing: HistoryGaps,
@@ -204,7 +210,7 @@ impl History {
         builder.put_together(now, &[], HistoryGaps::default()).0
     }
 
-    fn arrange(kept: HistoryRecord) -> Self {
+    fn arrange(kept: HistoryRecord, people: People) -> Self {
         let Lineage { touches, last_paths } = Lineage::of(&kept.touched, kept.paths.len());
         let commits = || (0..).map(CommitIndex).zip(&kept.commits);
         let mut by_id: Vec<CommitIndex> = commits().map(|(index, _)| index).collect();
@@ -217,9 +223,20 @@ impl History {
         let by_file =
             JaggedTable::grouped(table::index_to_u32(last_paths.len()), distinct_files(&touches).iter().copied());
         let by_person = commits().map(|(index, commit)| (commit.author.0, index));
-        let by_person = JaggedTable::grouped(table::index_to_u32(kept.persons.len()), by_person);
-        let bots = kept.persons.iter().map(is_bot).collect();
-        Self { kept, touches, by_id, by_file, by_path, by_person, last_paths, bots, nowhere: RepoPath::new(Vec::new()) }
+        let by_person = JaggedTable::grouped(table::index_to_u32(people.persons.len()), by_person);
+        let bots = people.persons.iter().map(is_bot).collect();
+        Self {
+            kept,
+            people,
+            touches,
+            by_id,
+            by_file,
+            by_path,
+            by_person,
+            last_paths,
+            bots,
+            nowhere: RepoPath::new(Vec::new()),
+        }
     }
 
     /// Every commit, parents before children.
@@ -265,6 +282,14 @@ impl History {
         self.by_id.get(place.ok()?).copied()
     }
 
+    /// The commits that no other commit has for a parent. All others are their ancestors.
+    #[must_use]
+    pub fn heads(&self) -> Vec<ObjectId> {
+        let parents: BTreeSet<CommitIndex> = self.kept.parents.iter().flatten().copied().collect();
+        let commits = (0..).map(CommitIndex).zip(&self.kept.commits);
+        commits.filter(|(index, _)| !parents.contains(index)).map(|(_, commit)| commit.id).collect()
+    }
+
     /// A path. Empty if there is no such path.
     #[must_use]
     pub fn path(&self, path: PathId) -> &RepoPath {
@@ -292,7 +317,7 @@ impl History {
     /// A person. Nobody, without name and address, if there is no such person.
     #[must_use]
     pub fn person(&self, person: PersonId) -> &Person {
-        self.kept.persons.get(index_to_usize(person.0)).unwrap_or(&NOBODY)
+        self.people.persons.get(index_to_usize(person.0)).unwrap_or(&NOBODY)
     }
 
     /// Whether a person is a program.
@@ -304,7 +329,7 @@ impl History {
     /// The person with a mail address.
     #[must_use]
     pub fn person_with(&self, mail: &str) -> Option<PersonId> {
-        let at = self.kept.persons.binary_search_by(|person| person.mail.as_str().cmp(mail)).ok()?;
+        let at = self.people.persons.binary_search_by(|person| person.mail.as_str().cmp(mail)).ok()?;
         Some(PersonId(table::index_to_u32(at)))
     }
 
@@ -365,13 +390,17 @@ impl History {
         bytes::write_history(&self.kept)
     }
 
-    /// It as [`Self::to_bytes`] wrote it.
+    /// It as [`Self::to_bytes`] wrote it, with the persons that a mailmap finds: bytes hold for any.
     ///
     /// # Errors
     ///
     /// [`crate::ErrorKind::Damaged`] if the bytes are anything else.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        bytes::read_history_bytes(bytes).map(Self::arrange)
+    pub fn from_bytes(bytes: &[u8], mailmap: &Mailmap) -> Result<Self, Error> {
+        let mut kept = bytes::read_history_bytes(bytes)?;
+        let people = People::of(&kept.identities, mailmap);
+        let identified = kept.commits.iter_mut().zip(&kept.identity_of);
+        identified.for_each(|(commit, &identity)| commit.author = people.person_of(identity));
+        Ok(Self::arrange(kept, people))
     }
 }
 

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::change::FileStatus;
 use crate::finding::scene::{Scene, SceneFile};
-use crate::history::{CommitIndex, FileId, Mends, Past};
+use crate::history::{CommitIndex, FileId, History, Mends, Past};
 use crate::metrics::decides_level;
 use crate::patch::LinePrints;
 use crate::path::FileRole;
@@ -50,6 +50,8 @@ pub enum SignalName {
     RevertedLines,
     /// It takes away lines that a fix or a revert added.
     FixedLines,
+    /// It changes lines beside those of a fix or a revert that is younger than a year.
+    NearFix,
     /// A file that nearly always changes too didn't.
     MissingPartner,
     /// Tests that nearly always change too didn't.
@@ -64,6 +66,8 @@ pub enum SignalName {
     Permissions,
     /// Stored data or its schema changes.
     StoredData,
+    /// Code comes from elsewhere than before: another action, image or registry, or other bytes of the same version.
+    OtherSource,
     /// Nobody who knows the file is active.
     Strangers,
     /// A file was fixed three times or more in the last twelve months.
@@ -78,11 +82,12 @@ pub enum SignalName {
 
 impl SignalName {
     /// All, in the order of tables.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::BrokenImporters,
         Self::ChangedSignature,
         Self::RevertedLines,
         Self::FixedLines,
+        Self::NearFix,
         Self::MissingPartner,
         Self::WithoutTests,
         Self::WeakerTests,
@@ -90,6 +95,7 @@ impl SignalName {
         Self::Concurrency,
         Self::Permissions,
         Self::StoredData,
+        Self::OtherSource,
         Self::Strangers,
         Self::FixedOften,
         Self::Sensitive,
@@ -105,6 +111,7 @@ impl SignalName {
             Self::ChangedSignature => "changed-signature",
             Self::RevertedLines => "reverted-lines",
             Self::FixedLines => "fixed-lines",
+            Self::NearFix => "near-fix",
             Self::MissingPartner => "missing-partner",
             Self::WithoutTests => "without-tests",
             Self::WeakerTests => "weaker-tests",
@@ -112,6 +119,7 @@ impl SignalName {
             Self::Concurrency => "concurrency",
             Self::Permissions => "permissions",
             Self::StoredData => "stored-data",
+            Self::OtherSource => "other-source",
             Self::Strangers => "strangers",
             Self::FixedOften => "fixed-often",
             Self::Sensitive => "sensitive",
@@ -128,6 +136,7 @@ impl SignalName {
             Self::ChangedSignature => "changes the signature of what others call",
             Self::RevertedLines => "adds lines again that were reverted",
             Self::FixedLines => "takes away lines of a fix",
+            Self::NearFix => "changes lines beside a fix",
             Self::MissingPartner => "misses a usual partner",
             Self::WithoutTests => "comes without the tests that usually change",
             Self::WeakerTests => "weakens or deletes tests",
@@ -135,6 +144,7 @@ impl SignalName {
             Self::Concurrency => "changes locks or threads",
             Self::Permissions => "changes permissions",
             Self::StoredData => "changes stored data",
+            Self::OtherSource => "takes code from another source",
             Self::Strangers => "changes a file that nobody active knows",
             Self::FixedOften => "changes a file that was fixed often",
             Self::Sensitive => "changes a sensitive file",
@@ -143,10 +153,11 @@ impl SignalName {
         }
     }
 
-    /// Whether past commits can be asked for it: those that need the files of each past commit can't.
+    /// Whether past commits can be asked for it: those that need the files of each past commit, or the lines around its
+    /// changes, can't.
     #[must_use]
     pub const fn is_measured(self) -> bool {
-        !matches!(self, Self::BrokenImporters | Self::ChangedSignature)
+        !matches!(self, Self::BrokenImporters | Self::ChangedSignature | Self::NearFix)
     }
 }
 
@@ -211,23 +222,71 @@ struct Walked {
     signals: BTreeSet<SignalName>,
 }
 
+/// The signals of past commits that depend neither on the assessed change nor on where the walk begins, so that several
+/// changes have them in common.
+#[derive(Debug, Clone, Default)]
+pub struct StandingSignals(BTreeMap<CommitIndex, BTreeSet<SignalName>>);
+
+impl StandingSignals {
+    /// Finds those of past commits. `known` has the roles of their files.
+    #[must_use]
+    pub fn find<'p>(
+        history: &History,
+        patched: impl Iterator<Item = &'p PatchedCommit>,
+        known: &KnownFiles,
+        window_days: u32,
+    ) -> Self {
+        let signals = |one: &PatchedCommit| {
+            let before = history.before(one.commit);
+            let scene = scene_of_past(history, &before, one, (known, window_days))?;
+            Some((one.commit, scene.standing_signals()))
+        };
+        Self(patched.filter(|one| !one.is_quiet()).filter_map(signals).collect())
+    }
+}
+
+fn scene_of_past<'s>(
+    history: &History,
+    before: &'s Past<'s>,
+    one: &'s PatchedCommit,
+    (known, window_days): (&'s KnownFiles, u32),
+) -> Option<Scene<'s>> {
+    let commit = history.commit(one.commit)?;
+    let files = one.files.iter().map(SceneFile::of_past).collect();
+    Some(Scene { past: before, at: commit.at, author: Some(commit.author), files, known, window_days })
+}
+
 impl Lessons {
     /// Walks through past commits, oldest first.
     #[must_use]
     pub fn learn(past: &Past<'_>, patched: &[&PatchedCommit], known: &KnownFiles, window_days: u32) -> Self {
+        let standing = StandingSignals::find(past.history(), patched.iter().copied(), known, window_days);
+        Self::learn_with(past, patched, known, &standing)
+    }
+
+    /// Walks through past commits, oldest first, whose other signals are found already.
+    #[must_use]
+    pub fn learn_with(
+        past: &Past<'_>,
+        patched: &[&PatchedCommit],
+        known: &KnownFiles,
+        standing: &StandingSignals,
+    ) -> Self {
         let history = past.history();
         let mut memory = LineMemory::default();
         let mut needed: BTreeSet<CommitIndex> = BTreeSet::new();
         let mut walked = Vec::with_capacity(patched.len());
         for one in patched {
             let Some(commit) = history.commit(one.commit) else { continue };
-            if !one.is_quiet() {
+            if let Some(signals) = standing.0.get(&one.commit) {
                 let before = history.before(one.commit);
-                let files = one.files.iter().map(SceneFile::of_past).collect();
-                let scene =
-                    Scene { past: &before, at: commit.at, author: Some(commit.author), files, known, window_days };
-                let signals = scene.signals(&memory);
-                walked.push(Walked { commit: one.commit, features: one.features, signals });
+                let scene = scene_of_past(history, &before, one, (known, 0));
+                let of_lines = scene.map(|scene| scene.line_signals(&memory)).unwrap_or_default();
+                walked.push(Walked {
+                    commit: one.commit,
+                    features: one.features,
+                    signals: signals.union(&of_lines).copied().collect(),
+                });
             }
             if commit.mends != Mends::Nothing {
                 needed.extend(memory.authors_of_removed(&one.files).filter(|author| *author != one.commit));

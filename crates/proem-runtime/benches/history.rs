@@ -18,7 +18,7 @@ use proem_risk::assess::Depth;
 use proem_risk::history::ObjectId;
 use proem_risk::level::{LevelRules, Thresholds};
 use proem_runtime::Environment;
-use proem_runtime::change::{ChangeLimits, CommitSelection, Spec, commits_since, read_change, resolve_change};
+use proem_runtime::change::{ChangeLimits, CommitSelection, commits_since, read_change};
 use proem_runtime::git::{GitProgram, Repository, discover_repository_around};
 use proem_runtime::history::{HistoryReading, HistoryWanted, read_repository_history};
 use proem_runtime::risk::{Assessor, AssessorOptions};
@@ -114,8 +114,7 @@ fn peak() -> String {
 /// Assesses the newest `most` commits, one after the other. How many there were.
 fn assessed(program: &GitProgram, repository: &Repository, (now, most): (i64, usize), cache: &Path) -> usize {
     let listing = commits_since(program, repository, &CommitSelection::Since(0), most).unwrap();
-    let find = |id: &ObjectId| resolve_change(program, repository, &Spec::Rev(id.to_string()), now).unwrap();
-    let changes: Vec<_> = listing.commits.iter().map(find).collect();
+    let changes = listing.commits;
     let options = AssessorOptions {
         changes: changes.clone(),
         first_parent: false,

@@ -9,16 +9,20 @@
 //! never zero.
 
 mod added_lines;
+mod base_facts;
 mod batch;
+mod blob_pairs;
 mod blobs;
 mod commit;
 mod comparison;
 mod identifiers;
+mod line_difference;
 mod listing;
 mod moves;
 mod past_lines;
-mod pins;
+mod patch_text;
 mod resolve;
+mod single_commits;
 mod work_tree;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,17 +41,19 @@ use crate::{
 };
 
 pub use self::added_lines::{AddedLines, read_added_lines};
+pub(crate) use self::base_facts::{BaseFacts, BaseFactsMemory};
 pub use self::batch::{CommitListing, CommitSelection, commits_since};
 pub(crate) use self::commit::git_user;
 pub use self::past_lines::read_drawn_commits;
 pub use self::resolve::{ResolvedChange, Spec, parse_change_spec, resolve_change};
+pub(crate) use self::single_commits::read_changes;
 
 use self::blobs::Blobs;
 use self::comparison::{Comparison, ComparisonTarget};
 use self::listing::RawDiffEntry;
 
 /// The most that an answer which is read as a whole may have, in bytes.
-const ANSWER: usize = 256 << 20;
+pub(crate) const ANSWER: usize = 256 << 20;
 
 /// Bounds on reading a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,7 +130,7 @@ pub fn read_change(
         untracked = work_tree::untracked_files(&session, repository, limits.untracked, &mut found.gaps)?;
         moves::pair_moved_files(&session, &mut found, &mut untracked);
     }
-    let ChangedText { names, pinned, patches } = changed_text(&session, &comparison, classifier, limits, &mut found);
+    let ChangedText { names, patches } = changed_text(&session, &comparison, classifier, limits, &mut found);
     let ChangeListing { entries, mut lines, blobs, mut gaps } = found;
     let before = blobs.count_lines(&session, entries.iter().filter_map(RawDiffEntry::counted_before));
     let before = before.unwrap_or_else(|error| {
@@ -136,7 +142,8 @@ pub fn read_change(
         let counted = lines.remove(entry.path.as_bytes()).flatten();
         let mut file = changed_file(entry, counted, &before, classifier);
         // Only an edit: a pipeline that is new, gone or renamed does more than take another version.
-        if pinned.contains(&file.path) && file.status == FileStatus::Modified {
+        let mut of_file = patches.iter().filter(|patch| patch.path == file.path);
+        if file.status == FileStatus::Modified && of_file.any(FilePatch::changes_only_versions) {
             file.class.sensitive = None;
         }
         files.push(file);
@@ -179,17 +186,8 @@ pub fn base_attributes(
     repository: &Repository,
     resolved: &ResolvedChange,
 ) -> Result<GitAttributes, Error> {
-    attributes_at(git, repository, resolved.base.as_ref())
-}
-
-/// The attributes of generated, vendored and other files in a commit. Nothing without one.
-pub(crate) fn attributes_at(
-    git: &GitProgram,
-    repository: &Repository,
-    base: Option<&ObjectId>,
-) -> Result<GitAttributes, Error> {
     let session = Session::new(git, repository.folder(), Deadline::after(git.limits().history), ANSWER);
-    attributes_of(&session, base)
+    attributes_of(&session, resolved.base.as_ref())
 }
 
 fn attributes_of(session: &Session<'_>, base: Option<&ObjectId>) -> Result<GitAttributes, Error> {
@@ -253,8 +251,6 @@ fn changed_file(
 struct ChangedText {
     /// The names in them.
     names: Vec<String>,
-    /// The pipelines of which only versions change.
-    pinned: BTreeSet<RepoPath>,
     /// The lines. None of them if they are too many.
     patches: Vec<FilePatch>,
 }
@@ -282,18 +278,18 @@ fn changed_text(
         let wants_more = names.take(piece);
         lines.take(piece, &is_wanted) || wants_more
     });
-    let (names, pinned) = names.into_found();
+    let names = names.into_names();
     match read {
         Ok(()) => {
             let patches = lines.end(&is_wanted).unwrap_or_else(|| {
                 gaps.push(format!("changed lines beyond {} MiB are not looked at", limits.patch >> 20));
                 Vec::new()
             });
-            ChangedText { names, pinned, patches }
+            ChangedText { names, patches }
         }
         Err(error) => {
             gaps.push(format!("names in changed lines could not be read: {error}"));
-            // Names of a part are names. Of a pipeline that was seen in part nobody knows what else changes.
+            // Names of a part are names. Of lines that were seen in part nobody knows what else changes.
             ChangedText { names, ..ChangedText::default() }
         }
     }
@@ -319,11 +315,7 @@ impl PatchLines {
     }
 
     fn keep(&mut self, items: Vec<PatchItem>, is_wanted: &dyn Fn(&RepoPath) -> bool) {
-        let file = |item| match item {
-            PatchItem::File(file) => Some(file),
-            PatchItem::Line(_) => None,
-        };
-        self.files.extend(items.into_iter().filter_map(file).filter(|file| is_wanted(&file.path)));
+        self.files.extend(items.into_iter().filter_map(PatchItem::into_file).filter(|file| is_wanted(&file.path)));
     }
 
     /// The files. `None` if there were too many lines: a part of a change is another change.

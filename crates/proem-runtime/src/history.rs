@@ -7,7 +7,8 @@
 //! The history is kept in a folder of the caller's, outside the repository: one file for each repository, with the
 //! commit that it was read for. A later reading asks git only for commits that this one doesn't reach, and then drops
 //! those that the wanted commit doesn't reach, so that the answer never depends on the kept file. A kept file that is
-//! damaged, of another version, or of another mailmap is left and written anew.
+//! damaged or of another version is left and written anew. It holds identities, so that each mailmap finds its persons
+//! in it.
 
 mod cache;
 mod fix_claims;
@@ -116,23 +117,23 @@ pub fn read_repository_history(
     let session = Session::new(git, repository.folder(), Deadline::after(git.limits().history), FILE);
     let mut notes = Vec::new();
     let mut surroundings = surroundings(&session, repository, wanted.base.as_ref(), &mut notes)?;
-    let key = HistoryCacheKey::of(repository, &surroundings.mailmap, &surroundings.shallow, wanted.most_commits);
+    let key = HistoryCacheKey::of(repository, &surroundings.shallow, wanted.most_commits);
     let cache = cache.filter(|_| !wanted.first_parent).map(|folder| HistoryCache::new(folder, &key));
-    let kept = cache.as_ref().and_then(|cache| cache.read(&mut notes));
+    let kept = cache.as_ref().and_then(|cache| cache.read(&surroundings.mailmap, &mut notes));
     // A commit that was rewritten and swept by git is missing, and git refuses to leave out an unknown commit. The
     // wanted tips are commits, or git refuses the whole.
     let is_there = |tip: &ObjectId| wanted.tips.contains(tip) || is_commit(&session, tip);
-    let kept = kept.filter(|kept| kept.tips.iter().all(is_there));
-    let before = kept.as_ref().map_or(0, |kept| commit_count(&kept.history));
+    let kept = kept.filter(|kept| kept.heads().iter().all(is_there));
+    let before = kept.as_ref().map_or(0, commit_count);
     // A history that was cut stays cut: what was beyond its end is not read later either.
-    surroundings.missing.capped = kept.as_ref().is_some_and(|kept| kept.history.missing().capped);
+    surroundings.missing.capped = kept.as_ref().is_some_and(|kept| kept.missing().capped);
     // A kept history has all ancestors of its commits, so git needn't be asked for them.
     let is_kept = wanted.tips.is_empty()
-        || kept.as_ref().is_some_and(|kept| wanted.tips.iter().all(|tip| kept.history.find(tip).is_some()));
-    let (kept_tips, kept) = kept.map_or((Vec::new(), None), |kept| (kept.tips, Some(kept.history)));
+        || kept.as_ref().is_some_and(|kept| wanted.tips.iter().all(|tip| kept.find(tip).is_some()));
+    let kept_heads = kept.as_ref().map(History::heads).unwrap_or_default();
     let is_same = |kept: &History| {
         is_kept
-            && kept_tips == wanted.tips
+            && kept_heads.iter().all(|head| wanted.tips.contains(head))
             && commit_count(kept) <= wanted.most_commits
             && kept.holds_at(wanted.now, &surroundings.ignored)
     };
@@ -143,21 +144,22 @@ pub fn read_repository_history(
         Some(kept) if is_same(&kept) => kept.with_gaps(surroundings.missing),
         kept => {
             let mut builder = HistoryBuilder::new(kept).tips(wanted.tips.clone()).most(most);
+            builder = builder.mailmap(surroundings.mailmap.clone());
             if !is_kept {
                 let rules = PathRules::shipped().map_err(Error::Assessment)?;
-                let mut log = Log::new(builder, Mailmap::read(&surroundings.mailmap), rules, progress);
+                let mut log = Log::new(builder, rules, progress);
                 log.without_parents(ignored_revisions(&surroundings.shallow));
-                read_log(&session, (wanted, most), &kept_tips, &mut log)?;
+                read_log(&session, (wanted, most), &kept_heads, &mut log)?;
                 (builder, new) = log.end()?;
             }
             builder.finish(wanted.now, &surroundings.ignored, surroundings.missing).map_err(Error::History)?
         }
     };
-    let RepositoryFacts { ignored, .. } = surroundings;
+    let RepositoryFacts { ignored, mailmap, .. } = surroundings;
     let is_cut = most < wanted.most_commits && history.missing().capped;
     let extent = if is_cut { PastExtent::Newest } else { PastExtent::Whole };
     if let Some(cache) = cache.filter(|_| !is_kept && !is_cut)
-        && let Err(error) = cache.write(&wanted.tips, &history)
+        && let Err(error) = cache.write(&history)
     {
         notes.push(format!("the history could not be cached: {error}"));
     }
@@ -166,7 +168,7 @@ pub fn read_repository_history(
     // After it was cached: what is kept is whole, so that a later reading may look further back.
     if let Some(since) = wanted.since {
         let missing = history.missing();
-        let window = HistoryBuilder::new(Some(history)).since(since);
+        let window = HistoryBuilder::new(Some(history)).mailmap(mailmap).since(since);
         history = window.finish(wanted.now, &ignored, missing).map_err(Error::History)?;
     }
     Ok(HistoryReading { history, cached, new, extent, notes })
@@ -178,7 +180,7 @@ fn commit_count(history: &History) -> u32 {
 
 /// The facts about a repository besides its commits.
 struct RepositoryFacts {
-    mailmap: Vec<u8>,
+    mailmap: Mailmap,
     /// The commits that `.git-blame-ignore-revs` names.
     ignored: Vec<ObjectId>,
     /// The list of commits whose parents are not here. Empty unless the clone is shallow.
@@ -197,7 +199,7 @@ fn surroundings(
     let shallow = shallow(repository)?;
     let missing =
         HistoryGaps { shallow: !shallow.is_empty(), partial: filters::is_partial(session)?, ..HistoryGaps::default() };
-    Ok(RepositoryFacts { mailmap: mailmap?, ignored: ignored_revisions(&ignored?), shallow, missing })
+    Ok(RepositoryFacts { mailmap: Mailmap::read(&mailmap?), ignored: ignored_revisions(&ignored?), shallow, missing })
 }
 
 /// The list of commits whose parents a shallow clone left out, an id a line. Empty for any other repository.

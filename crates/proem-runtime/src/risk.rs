@@ -18,7 +18,7 @@ pub use self::opening::{AssessorOptions, AssessorProgress};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use proem_agents::risk::investigation::NeighbourFiles;
-use proem_risk::assess::{Assessment, Depth, assess_change};
+use proem_risk::assess::{Assessment, Depth, assess_change, deepen_assessment};
 use proem_risk::change::Change;
 use proem_risk::finding::FindingFacts;
 use proem_risk::graph::NeighbourLimits;
@@ -29,12 +29,13 @@ use proem_risk::metric::{Metric, MetricName};
 use proem_risk::metrics::{AssessmentFacts, measure_metric};
 use proem_risk::path::{FileRole, PathRules};
 use proem_risk::score::RiskModel;
-use proem_risk::signal::{Base, Lessons, REMEMBERED, SignalRow, TrainedSignal};
+use proem_risk::signal::{Base, Lessons, PatchedCommit, REMEMBERED, SignalRow, StandingSignals, TrainedSignal};
 
 use self::before::BeforeChange;
 use self::ground::{AssessmentGround, ChangeKey, GroundReader};
 use self::opening::past_of;
 use crate::Error;
+use crate::change::{self, ChangeLimits, ResolvedChange};
 
 /// The most fixes and reverts of a history that serve as incidents.
 const INCIDENTS: usize = 5_000;
@@ -55,10 +56,15 @@ pub struct Assessor {
     incidents: Option<Arc<Corpus>>,
     /// The incidents read from those.
     mended: Mutex<MendIncidents>,
+    /// The signals of past commits, by those commits.
+    standing: Mutex<Vec<StandingOf>>,
     /// The shipped figures of signals.
     trained: Vec<TrainedSignal>,
     about: AssessorAccount,
 }
+
+/// Past commits with their signals.
+type StandingOf = (Arc<Vec<PatchedCommit>>, Arc<StandingSignals>);
 
 /// The account of an assessor's making.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -98,6 +104,17 @@ impl Assessor {
         &self.about
     }
 
+    /// Reads changes, each as [`read_change`](crate::change::read_change) does, with one process for what many have in
+    /// common.
+    ///
+    /// # Errors
+    ///
+    /// If git can't list the changed files of one. Other missing facts are gaps.
+    pub fn read_changes(&self, resolved: &[ResolvedChange], limits: &ChangeLimits) -> Result<Vec<Change>, Error> {
+        let GroundReader { git, repository, memory, .. } = &self.grounds;
+        change::read_changes((git, repository), resolved, &self.rules, limits, &memory.bases)
+    }
+
     /// Puts a change, one of those that it was opened for, before what happened up to its base.
     ///
     /// # Errors
@@ -115,9 +132,21 @@ impl Assessor {
         let ground = self.grounds.of(&ChangeKey::from(change), &past, &self.rules, &|_, _| ())?;
         let patched: Vec<_> = ground.patched.iter().filter(|one| past.contains(one.commit)).collect();
         let newest = patched.get(patched.len().saturating_sub(REMEMBERED)..).unwrap_or_default();
-        let lessons = Lessons::learn(&past, newest, &ground.known, self.window_days);
+        let lessons = Lessons::learn_with(&past, newest, &ground.known, &self.standing_signals(&ground));
         let before = BeforeChange::read(&self.grounds, change, &self.rules)?;
         Ok(ChangeView { assessor: self, change, past, ground, incidents, lessons, before })
+    }
+
+    /// The signals that the past commits of a ground have for every change.
+    fn standing_signals(&self, ground: &AssessmentGround) -> Arc<StandingSignals> {
+        let mut standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, known)) = standing.iter().find(|(patched, _)| Arc::ptr_eq(patched, &ground.patched)) {
+            return Arc::clone(known);
+        }
+        let found = StandingSignals::find(&self.history, ground.patched.iter(), &ground.known, self.window_days);
+        let found = Arc::new(found);
+        standing.push((Arc::clone(&ground.patched), Arc::clone(&found)));
+        found
     }
 
     fn ground(&self, stand: &ChangeKey, told: &dyn Fn(usize, usize)) -> Result<Arc<AssessmentGround>, Error> {
@@ -176,6 +205,12 @@ impl ChangeView<'_> {
                 .push(format!("{} incidents beyond the first {MOST_INCIDENTS} were not read", cut.incidents));
         }
         Ok(assessment)
+    }
+
+    /// An assessment of Tier 1 with everything that [`Depth::TierTwo`] measures.
+    #[must_use]
+    pub fn deepen(&self, first: Assessment) -> Assessment {
+        deepen_assessment(&AssessmentFacts { rules: first.rules, ..self.facts() }, first)
     }
 
     /// Measures one metric of a file of the change, by its place in it.

@@ -159,6 +159,21 @@ impl StructureReader {
     /// [`Error::InConflict`] for an index in conflict, [`Error::GitAnswer`] or [`Error::Io`]. Time running out
     /// while sources are read is no error: the rest is [`SourceGap::NotReached`].
     pub fn read(&self, at: TreeState<'_>, progress: &dyn Fn(usize, usize)) -> Result<Structure, Error> {
+        let (mut sources, read) = self.read_all_sources(at, progress)?;
+        sources.gaps.extend(self.cache().note());
+        Ok(sources.finish(&self.packages, read))
+    }
+
+    /// Reads the sources of a state for a later [`Self::read`], which also says what can't be read.
+    pub(crate) fn read_ahead(&self, at: TreeState<'_>) {
+        drop(self.read_all_sources(at, &|_, _| ()));
+    }
+
+    fn read_all_sources(
+        &self,
+        at: TreeState<'_>,
+        progress: &dyn Fn(usize, usize),
+    ) -> Result<(SourceReadings, usize), Error> {
         let (limits, folder) = (&self.limits, self.repository.folder());
         let root = match &self.repository.place {
             RepositoryKind::WorkTree(root) => Some(root.as_path()),
@@ -173,12 +188,11 @@ impl StructureReader {
         let is_bare = root.is_none() && !matches!(at, TreeState::Commit(_));
         let bare = is_bare.then(|| "a bare repository has no work tree; name a commit".to_owned());
         let mut sources = SourceReadings::new(entries, gaps);
-        let note = self.cache().note();
-        sources.gaps.extend(bare.into_iter().chain(note));
+        sources.gaps.extend(bare);
         // Contents have limits of their own.
         let session = Session::new(&self.git, folder, deadline, usize::MAX);
         let read = sources.read(self, &session, until, progress)?;
-        Ok(sources.finish(&self.packages, read))
+        Ok((sources, read))
     }
 
     /// Keeps what was read for the next reader. Why that was not possible, in our words.

@@ -5,6 +5,7 @@
 //! calls.
 
 mod agent;
+mod fit;
 mod inputs;
 mod preview;
 mod world;
@@ -16,12 +17,13 @@ use std::sync::Arc;
 use proem_agents::lisp::prompt::{ChosenPrompt, MissionPrompt, PromptFacts, PromptForm, choose};
 use proem_agents::lisp::turns::record::{MissionEnd, MissionOutcome, StepFailure, reason};
 use proem_agents::lisp::turns::{MissionTerms, SharedTurns};
-use proem_agents::lisp::{AgentDefinition, TurnLimits, policy_hash};
+use proem_agents::lisp::{AgentDefinition, ModelPrompt, ToolKind, TurnLimits, policy_hash};
 use proem_engine::call::{Arrival, NanoDollars};
 use proem_engine::contract::AnswerContract;
 use proem_engine::effect::PolicyHash;
 use proem_engine::ordered_json::OrderedJson;
 use proem_engine::policy::CallRecords;
+use proem_engine::prompt::compiled_prompt::Prompt;
 use proem_engine::run::{CallLabel, CancelReason, ExchangeEnd, FallbackReason, Outcome};
 use proem_engine::versions::Versions;
 use proem_guard::Untrusted;
@@ -35,6 +37,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 pub use self::agent::{ProgramAgent, as_mission, recorded_turns};
+pub use self::fit::{PromptFit, prompt_fit};
 pub use self::inputs::{MissionInput, mission_input};
 pub use self::preview::MissionPreview;
 pub use self::world::MissionReport;
@@ -110,6 +113,9 @@ struct MissionSettings {
     /// The labels of the inputs that another agent passed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     passed: PassedInputs,
+    /// The descriptions of tools that another file than the agent's may give.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    described: BTreeMap<String, String>,
     /// The most that it may cost by its caller's word, in nano-dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     most: Option<u64>,
@@ -196,25 +202,10 @@ impl Mission {
         let policy = bench.policy(agent);
         let turns = project.config.lisp.narrow_turns(agent.definition.turns);
         let passed = passed_labels(&options.passed);
-        let definition = Arc::new(AgentDefinition { turns, passed, ..agent.definition.clone() });
-        let book = project.book()?;
-        let prompt = book.prompt(PromptForm::of(&definition).prompt(), None)?;
-        let role = project.config.lisp.model.clone();
-        let wanted = WantedModel {
-            model: options.model.as_deref().or(role.as_deref()),
-            provider: options.provider.as_deref(),
-            prompt: prompt.file.header.model.as_deref(),
-        };
-        let located = ModelAccess::located(&wanted, project)?;
-        let also = bench.endpoints();
-        let accessed = AccessOptions {
-            book: &book,
-            prompts: &[&prompt],
-            carriage: &options.carriage,
-            concurrency: None,
-            also: &also,
-        };
-        let mut access = ModelAccess::new(located, &accessed, project)?;
+        let mut definition = AgentDefinition { turns, passed, ..agent.definition.clone() };
+        bench.models.iter().try_for_each(|models| models.describe(&mut definition))?;
+        let definition = Arc::new(definition);
+        let (mut access, prompt) = prompt_access(project, &definition, options, &bench.endpoints())?;
         let mut bench = bench;
         bench.models.iter_mut().for_each(|models| models.access.book_with(&access));
         let configured = LispFile { fuel: options.fuel.or(project.config.lisp.fuel), ..project.config.lisp.clone() };
@@ -235,6 +226,7 @@ impl Mission {
             turns: definition.turns,
             shared,
             passed: options.passed.clone(),
+            described: descriptions_elsewhere(&definition),
             most: options.most.map(|most| most.0),
             questions: bench.models.as_ref().map(|models| models.basis().clone()),
             definitions: hex::encode_hex(policy.0),
@@ -376,6 +368,37 @@ impl Mission {
         };
         Outcome { ended, attempts }
     }
+}
+
+/// The prompt of an agent, and the access to the model that it is for.
+fn prompt_access(
+    project: &mut OpenProject,
+    definition: &AgentDefinition,
+    options: &MissionOptions,
+    also: &[ModelEndpoint],
+) -> Result<(ModelAccess, Prompt), Error> {
+    let book = project.book()?;
+    let prompt = book.prompt(PromptForm::of(definition).prompt(), None)?;
+    let role = project.config.lisp.model.clone();
+    let wanted = WantedModel {
+        model: options.model.as_deref().or(role.as_deref()),
+        provider: options.provider.as_deref(),
+        prompt: prompt.file.header.model.as_deref(),
+    };
+    let located = ModelAccess::located(&wanted, project)?;
+    let carriage = &options.carriage;
+    let accessed = AccessOptions { book: &book, prompts: &[&prompt], carriage, concurrency: None, also };
+    Ok((ModelAccess::new(located, &accessed, project)?, prompt))
+}
+
+/// The descriptions of tools that another file than the agent's may give, by the name of the tool.
+fn descriptions_elsewhere(agent: &AgentDefinition) -> BTreeMap<String, String> {
+    let is_elsewhere = |kind: &ToolKind| match kind {
+        ToolKind::Model(model) => matches!(model.prompt, ModelPrompt::Book(_)),
+        kind => matches!(kind, ToolKind::Agent { .. }),
+    };
+    let tools = agent.tools.iter().filter(|(_, tool)| is_elsewhere(&tool.kind));
+    tools.map(|(name, tool)| (name.clone(), tool.description.clone())).collect()
 }
 
 /// The labels of passed inputs.

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use proem_agents::lisp::{AgentDefinition, ModelPrompt, ModelQuestion, ToolDefinition, ToolKind, question_prompt};
+use proem_engine::assembly::PromptId;
 use proem_engine::prompt::book::Book;
 use proem_engine::prompt::compiled_prompt::Prompt;
 use proem_runtime::records::Recording;
@@ -84,6 +85,29 @@ impl AgentModels {
         }
         let basis = QuestionsBasis { basis: access.basis.clone(), tools: kept };
         Ok(Some(Self { access, questions, basis }))
+    }
+
+    /// Describes the agent's tools whose descriptions its file leaves to prompts of the book.
+    ///
+    /// # Errors
+    ///
+    /// If such a prompt doesn't say what it is for.
+    pub(crate) fn describe(&self, agent: &mut AgentDefinition) -> Result<(), Error> {
+        for (name, question) in &self.questions {
+            if agent.tools.get(name).is_none_or(|tool| !tool.description.is_empty()) {
+                continue;
+            }
+            let PromptId { agent: folder, name: prompt, .. } = &question.prompt().id;
+            let purpose = question.prompt().file.strict.purpose.as_deref().map(str::trim).unwrap_or_default();
+            if purpose.is_empty() {
+                return Err(Error::invalid(format!(
+                    "tool `{name}`: it has no description, and the prompt `{folder}/{prompt}` has no purpose; write \
+                     `description = \"…\"`"
+                )));
+            }
+            agent.describe_tool(name, purpose);
+        }
+        Ok(())
     }
 
     /// The hashes of the prompts that are asked with: what is held to them changes with them.

@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use proem_guard::show::terminal_str;
 use proem_risk::assess::{Assessment, Depth};
 use proem_risk::change::Change;
-use proem_risk::history::{ObjectId, UncountedCommits};
+use proem_risk::history::UncountedCommits;
 use proem_risk::signal::{Base, SignalRow};
 use proem_runtime::Environment;
-use proem_runtime::change::{self, ChangeLimits, ResolvedChange, Spec};
+use proem_runtime::change::{self, ChangeLimits, ResolvedChange};
 use proem_runtime::git::{GitProgram, Repository, discover_repository_around};
 use proem_runtime::risk::{Assessor, AssessorOptions, AssessorProgress, ChangeView};
 
@@ -186,7 +186,7 @@ impl AssessedRepository {
         let assess = || {
             let look = look?;
             let first = look.assess(Depth::TierOne)?;
-            let full = look.assess(Depth::TierTwo)?;
+            let full = look.deepen(first.clone());
             Ok(ChangeAssessment { change: index, first, full, left_out: look.left_out(), sampled: look.sampled() })
         };
         Some(assess())
@@ -215,12 +215,9 @@ impl ChangeScope<'_> {
             coverage: corpora.coverage,
         };
         let assessor = Assessor::open(git, repository, options, progress)?;
-        let read = |resolved: &ResolvedChange| {
-            let limits = ChangeLimits { time: git.limits().history, ..ChangeLimits::default() };
-            let change = change::read_change(git, repository, resolved, assessor.rules(), &limits)?;
-            Ok::<_, Error>((change, resolved.clone()))
-        };
-        let changes = changes.iter().map(read).collect::<Result<_, _>>()?;
+        let limits = ChangeLimits { time: git.limits().history, ..ChangeLimits::default() };
+        let read = assessor.read_changes(changes, &limits)?;
+        let changes = read.into_iter().zip(changes.iter().cloned()).collect();
         Ok(AssessedRepository { assessor, changes, left_out: Vec::new(), grounds })
     }
 }
@@ -255,6 +252,11 @@ fn wanted_changes(
         WantedChanges::Each(batch) => batch,
     };
     let listing = change::commits_since(git, repository, batch, MOST_CHANGES)?;
+    if listing.commits.is_empty() && listing.parentless > 0 {
+        let text = "the clone is shallow and lacks the parents of all commits in this range; nothing is assessed. \
+                    `git fetch --unshallow` brings them";
+        return Err(Error::invalid(text));
+    }
     if listing.commits.is_empty() {
         return Err(Error::invalid("there are no commits in this range or since that time; nothing is assessed"));
     }
@@ -262,11 +264,16 @@ fn wanted_changes(
     if listing.merges > 0 {
         left_out.push(format!("{} left out", count_with_noun(u64::from(listing.merges), "merge")));
     }
+    if listing.parentless > 0 {
+        let commits = count_with_noun(u64::from(listing.parentless), "commit");
+        left_out.push(format!(
+            "{commits} left out, because this shallow clone lacks the parents; `git fetch --unshallow` brings them"
+        ));
+    }
     if listing.more {
         left_out.push(format!("only the newest {MOST_CHANGES} commits are assessed; choose a shorter range"));
     }
-    let resolve = |id: &ObjectId| change::resolve_change(git, repository, &Spec::Rev(id.to_string()), now);
-    Ok((listing.commits.iter().map(resolve).collect::<Result<_, _>>()?, left_out))
+    Ok((listing.commits, left_out))
 }
 
 #[cfg(test)]

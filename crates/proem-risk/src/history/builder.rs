@@ -1,18 +1,17 @@
 //! Puts listed commits together.
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use super::header::CommitHeader;
 use super::order::{can_be, order_commits};
+use super::people::People;
 use super::table::{JaggedTable, index_to_u32, index_to_usize};
 use super::{
-    Commit, CommitIndex, History, HistoryGaps, HistoryRecord, ListedCommit, ObjectId, PathId, PersonId, SUBJECT,
-    UnlinkedTouch,
+    Commit, CommitIndex, History, HistoryGaps, HistoryRecord, ListedCommit, ObjectId, PathId, SUBJECT, UnlinkedTouch,
 };
-use crate::identity::Person;
+use crate::identity::{Mailmap, Person};
 use crate::path::RepoPath;
 use crate::{Error, ErrorKind};
 
@@ -21,7 +20,7 @@ const NOWHERE: u32 = u32::MAX;
 
 /// Puts listed commits into a history, onto one that was kept or onto nothing.
 ///
-/// Commits may come in any order and more than once. Paths and persons are kept once.
+/// Commits may come in any order and more than once. Paths and identities are kept once.
 #[derive(Debug, Default)]
 pub struct HistoryBuilder {
     commits: Vec<CommitHeader>,
@@ -30,8 +29,9 @@ pub struct HistoryBuilder {
     touched: JaggedTable<UnlinkedTouch>,
     subjects: JaggedTable<u8>,
     paths: BTreeMap<RepoPath, u32>,
-    /// By mail address: the number and the longest name.
-    persons: BTreeMap<String, (u32, String)>,
+    /// The numbers of the identities that authors have.
+    identities: BTreeMap<Person, u32>,
+    mailmap: Mailmap,
     tips: Option<Vec<ObjectId>>,
     most: Option<u32>,
     since: Option<i64>,
@@ -50,11 +50,12 @@ impl HistoryBuilder {
         let mut builder = Self::default();
         let Some(History { kept, .. }) = kept else { return builder };
         let id = |index: &CommitIndex| kept.commits.get(index_to_usize(index.0)).map(|commit| commit.id);
-        for ((commit, &date), parents) in kept.commits.iter().zip(&kept.dates).zip(kept.parents.iter()) {
+        let headers = kept.commits.iter().zip(&kept.dates).zip(&kept.identity_of);
+        for (((commit, &date), &identity), parents) in headers.zip(kept.parents.iter()) {
             builder.commits.push(CommitHeader {
                 id: commit.id,
                 date,
-                author: commit.author.0,
+                identity,
                 is_merge: commit.is_merge,
                 mends: commit.mends,
             });
@@ -64,9 +65,15 @@ impl HistoryBuilder {
         builder.touched = kept.touched;
         builder.subjects = kept.subjects;
         builder.paths = kept.paths.into_iter().zip(0..).collect();
-        let persons = kept.persons.into_iter().zip(0..);
-        builder.persons = persons.map(|(person, number)| (person.mail, (number, person.name))).collect();
+        builder.identities = kept.identities.into_iter().zip(0..).collect();
         builder
+    }
+
+    /// Sets the mailmap that says which identities are one person. Without one each mail address is a person.
+    #[must_use]
+    pub fn mailmap(mut self, mailmap: Mailmap) -> Self {
+        self.mailmap = mailmap;
+        self
     }
 
     /// Keeps only `tips` and their ancestors.
@@ -93,8 +100,8 @@ impl HistoryBuilder {
     /// Adds a commit.
     pub fn add(&mut self, listed: ListedCommit) {
         let ListedCommit { id, parents, at: date, author, subject, mends, touches } = listed;
-        let author = self.person(author);
-        self.commits.push(CommitHeader { id, date, author, is_merge: parents.len() > 1, mends });
+        let identity = self.identity(author);
+        self.commits.push(CommitHeader { id, date, identity, is_merge: parents.len() > 1, mends });
         parents.into_iter().for_each(|parent| self.parents.push(parent));
         self.parents.end();
         for touch in touches {
@@ -160,8 +167,8 @@ impl HistoryBuilder {
         }
         drop(by_id);
         let missing = self.trim(&mut order, missing, now);
-        let kept = self.permute(&order, &parents, &ignored.iter().copied().collect(), missing);
-        (History::arrange(kept), circular)
+        let (kept, people) = self.permute(&order, &parents, &ignored.iter().copied().collect(), missing);
+        (History::arrange(kept, people), circular)
     }
 
     /// Drops what is too old or too much, and says what is missing then.
@@ -187,16 +194,17 @@ impl HistoryBuilder {
         parents: &JaggedTable<u32>,
         ignored: &BTreeSet<ObjectId>,
         missing: HistoryGaps,
-    ) -> HistoryRecord {
+    ) -> (HistoryRecord, People) {
         let mut places = vec![NOWHERE; self.commits.len()];
         for (index, &(place, _)) in order.iter().enumerate() {
             if let Some(new) = places.get_mut(index_to_usize(place)) {
                 *new = index_to_u32(index);
             }
         }
-        // Of paths and persons only those are kept that a kept commit names, so they get new numbers, as commits do.
+        // Of paths and identities only those are kept that a kept commit names, so they get new numbers, as commits do.
         let paths = self.renumber_paths(order);
-        let persons = self.renumber_persons(order);
+        let identities = self.renumber_identities(order);
+        let people = People::of(&identities.kept, &self.mailmap);
         let path = |path: PathId| PathId(new_number(&paths.numbers, path.0));
         let mut kept = HistoryRecord {
             commits: Vec::with_capacity(order.len()),
@@ -205,17 +213,20 @@ impl HistoryBuilder {
             touched: JaggedTable::with_capacity(order.len(), self.touched.items()),
             subjects: JaggedTable::with_capacity(order.len(), self.subjects.items()),
             paths: Vec::new(),
-            persons: persons.kept,
+            identities: identities.kept,
+            identity_of: Vec::with_capacity(order.len()),
             missing,
         };
         for &(place, at) in order {
-            let Some(&CommitHeader { id, date, author, is_merge, mends }) = self.commits.get(index_to_usize(place))
+            let Some(&CommitHeader { id, date, identity, is_merge, mends }) = self.commits.get(index_to_usize(place))
             else {
                 continue;
             };
-            let author = PersonId(new_number(&persons.numbers, author));
+            let identity = new_number(&identities.numbers, identity);
+            let author = people.person_of(identity);
             kept.commits.push(Commit { id, at, author, is_merge, is_ignored: ignored.contains(&id), mends });
             kept.dates.push(date);
+            kept.identity_of.push(identity);
             // A parent that was cut off, or that the clone doesn't have, is none: the history begins with this commit.
             let parents = parents.row(place).iter().map(|&parent| new_number(&places, parent));
             parents.filter(|&parent| parent != NOWHERE).for_each(|parent| kept.parents.push(CommitIndex(parent)));
@@ -232,7 +243,7 @@ impl HistoryBuilder {
             kept.subjects.end();
         }
         kept.paths = paths.kept;
-        kept
+        (kept, people)
     }
 
     /// The paths that are still touched, by their bytes.
@@ -246,15 +257,15 @@ impl HistoryBuilder {
         renumber(core::mem::take(&mut self.paths).into_iter().map(|(path, number)| (number, path)), &used)
     }
 
-    /// The persons that still wrote something, by mail address.
-    fn renumber_persons(&mut self, order: &[(u32, i64)]) -> Renumbered<Person> {
-        let mut used = vec![false; self.persons.len()];
+    /// The identities that still wrote something, by mail address and name.
+    fn renumber_identities(&mut self, order: &[(u32, i64)]) -> Renumbered<Person> {
+        let mut used = vec![false; self.identities.len()];
         order
             .iter()
             .filter_map(|&(place, _)| self.commits.get(index_to_usize(place)))
-            .for_each(|commit| mark_used(&mut used, commit.author));
-        let persons = core::mem::take(&mut self.persons).into_iter();
-        renumber(persons.map(|(mail, (number, name))| (number, Person { mail, name })), &used)
+            .for_each(|commit| mark_used(&mut used, commit.identity));
+        let identities = core::mem::take(&mut self.identities).into_iter();
+        renumber(identities.map(|(identity, number)| (number, identity)), &used)
     }
 
     fn path(&mut self, path: RepoPath) -> u32 {
@@ -262,14 +273,9 @@ impl HistoryBuilder {
         *self.paths.entry(path).or_insert(next)
     }
 
-    /// A person is a mail address. The longest name used with it, then the last by its bytes, is shown.
-    fn person(&mut self, person: Person) -> u32 {
-        let next = index_to_u32(self.persons.len());
-        let (number, name) = self.persons.entry(person.mail).or_insert_with(|| (next, String::new()));
-        if (name.len(), name.as_str()) < (person.name.len(), person.name.as_str()) {
-            *name = person.name;
-        }
-        *number
+    fn identity(&mut self, identity: Person) -> u32 {
+        let next = index_to_u32(self.identities.len());
+        *self.identities.entry(identity).or_insert(next)
     }
 }
 

@@ -11,7 +11,7 @@ use crate::path::RepoPath;
 use crate::{Error, ErrorKind};
 
 /// The mark of this form. Another form has another last digit.
-const MARK: &[u8; 8] = b"proemh01";
+const MARK: &[u8; 8] = b"proemh02";
 
 /// The mark of a missing path.
 const NONE: u32 = u32::MAX;
@@ -25,7 +25,7 @@ pub(super) fn write_history(kept: &HistoryRecord) -> Vec<u8> {
     out.extend_from_slice(MARK);
     out.extend_from_slice(&[0; 8]);
     write_count(&mut out, kept.commits.len());
-    for (commit, date) in kept.commits.iter().zip(&kept.dates) {
+    for ((commit, date), identity) in kept.commits.iter().zip(&kept.dates).zip(&kept.identity_of) {
         let id = commit.id.as_bytes();
         let mends = MENDS.iter().position(|&mends| mends == commit.mends).unwrap_or_default();
         let flags = [u8::from(commit.is_merge), u8::from(commit.is_ignored), low(mends), low(id.len())];
@@ -33,7 +33,7 @@ pub(super) fn write_history(kept: &HistoryRecord) -> Vec<u8> {
         out.extend_from_slice(id);
         out.extend_from_slice(&commit.at.to_le_bytes());
         out.extend_from_slice(&date.to_le_bytes());
-        out.extend_from_slice(&commit.author.0.to_le_bytes());
+        out.extend_from_slice(&identity.to_le_bytes());
     }
     write_rows(&mut out, &kept.parents, |out, parent| out.extend_from_slice(&parent.0.to_le_bytes()));
     write_rows(&mut out, &kept.touched, |out, touch| {
@@ -43,10 +43,10 @@ pub(super) fn write_history(kept: &HistoryRecord) -> Vec<u8> {
     });
     write_count(&mut out, kept.paths.len());
     kept.paths.iter().for_each(|path| write_bytes(&mut out, path.as_bytes()));
-    write_count(&mut out, kept.persons.len());
-    for person in &kept.persons {
-        write_bytes(&mut out, person.mail.as_bytes());
-        write_bytes(&mut out, person.name.as_bytes());
+    write_count(&mut out, kept.identities.len());
+    for identity in &kept.identities {
+        write_bytes(&mut out, identity.mail.as_bytes());
+        write_bytes(&mut out, identity.name.as_bytes());
     }
     kept.subjects.iter().for_each(|subject| write_bytes(&mut out, subject));
     let HistoryGaps { shallow, partial, capped, since, misdated } = kept.missing;
@@ -107,8 +107,11 @@ fn read_history_record(reader: &mut HistoryBytes<'_>) -> Option<HistoryRecord> {
     }
     let count = reader.count()?;
     let (mut commits, mut dates) = (reader.room(count, 44), reader.room(count, 44));
+    let mut identity_of = reader.room(count, 44);
     for _ in 0..count {
         let (commit, date) = reader.commit()?;
+        // Until the record is identified, its authors are identities.
+        identity_of.push(commit.author.0);
         commits.push(commit);
         dates.push(date);
     }
@@ -118,7 +121,7 @@ fn read_history_record(reader: &mut HistoryBytes<'_>) -> Option<HistoryRecord> {
     })?;
     let touched = reader.rows(count, 9, |reader, _| reader.touched())?;
     let paths: Vec<RepoPath> = reader.list(|reader| Some(RepoPath::new(reader.bytes()?)))?;
-    let persons: Vec<Person> = reader.list(|reader| Some(Person { mail: reader.text()?, name: reader.text()? }))?;
+    let identities: Vec<Person> = reader.list(|reader| Some(Person { mail: reader.text()?, name: reader.text()? }))?;
     let mut subjects = JaggedTable::with_capacity(index_to_usize(count), reader.0.len());
     for _ in 0..count {
         let subject = core::str::from_utf8(reader.bytes()?).ok()?;
@@ -132,9 +135,19 @@ fn read_history_record(reader: &mut HistoryBytes<'_>) -> Option<HistoryRecord> {
     let known = touched.iter().flatten().all(|touch| {
         [Some(touch.path), touch.from].into_iter().flatten().all(|path| index_to_usize(path.0) < paths.len())
     });
-    let known = known && commits.iter().all(|commit| index_to_usize(commit.author.0) < persons.len());
-    let sorted = paths.is_sorted_by(|a, b| a < b) && persons.is_sorted_by(|a, b| a.mail < b.mail);
-    (known && sorted).then_some(HistoryRecord { commits, dates, parents, touched, paths, persons, subjects, missing })
+    let known = known && identity_of.iter().all(|&identity| index_to_usize(identity) < identities.len());
+    let sorted = paths.is_sorted_by(|a, b| a < b) && identities.is_sorted_by(|a, b| a < b);
+    (known && sorted).then_some(HistoryRecord {
+        commits,
+        dates,
+        identity_of,
+        parents,
+        touched,
+        paths,
+        identities,
+        subjects,
+        missing,
+    })
 }
 
 /// The rest to read.

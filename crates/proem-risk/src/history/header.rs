@@ -8,8 +8,8 @@ pub(super) struct CommitHeader {
     pub(super) id: ObjectId,
     /// When it says that it was made, in seconds since 1970; whatever a clock said.
     pub(super) date: i64,
-    /// The number of its author.
-    pub(super) author: u32,
+    /// The number of its author's identity.
+    pub(super) identity: u32,
     pub(super) is_merge: bool,
     pub(super) mends: Mends,
 }

@@ -272,7 +272,7 @@ proptest! {
         prop_assert_eq!(&whole, &newest_first);
         let (old, new) = commits.split_at(cut.index(commits.len()));
         let kept = history_of_commits(None, old.iter().cloned());
-        let kept = History::from_bytes(&kept.to_bytes()).unwrap();
+        let kept = History::from_bytes(&kept.to_bytes(), &Mailmap::default()).unwrap();
         let continued = history_of_commits(Some(kept), new.iter().rev().cloned());
         prop_assert_eq!(files(&whole), files(&continued));
         prop_assert_eq!(&whole, &continued);
@@ -299,18 +299,32 @@ proptest! {
     fn bytes_come_back_and_damage_is_noticed(commits in histories(), at in any::<prop::sample::Index>(), by in 1_u8..) {
         let history = history_of_commits(None, commits.into_iter());
         let mut bytes = history.to_bytes();
-        prop_assert_eq!(&History::from_bytes(&bytes).unwrap(), &history);
-        prop_assert!(History::from_bytes(&bytes[..at.index(bytes.len())]).is_err());
+        prop_assert_eq!(&History::from_bytes(&bytes, &Mailmap::default()).unwrap(), &history);
+        prop_assert!(History::from_bytes(&bytes[..at.index(bytes.len())], &Mailmap::default()).is_err());
         let place = at.index(bytes.len());
         bytes[place] ^= by;
-        prop_assert!(History::from_bytes(&bytes).is_err());
+        prop_assert!(History::from_bytes(&bytes, &Mailmap::default()).is_err());
+    }
+
+    #[test]
+    fn any_mailmap_finds_its_persons_in_what_another_kept(commits in histories(), cut in any::<prop::sample::Index>()) {
+        let with = |text: &str, kept: Option<History>, commits: &[ListedCommit]| {
+            let mut builder = HistoryBuilder::new(kept).mailmap(Mailmap::read(text.as_bytes()));
+            commits.iter().cloned().for_each(|commit| builder.add(commit));
+            builder.finish(NOW, &[], HistoryGaps::default()).unwrap()
+        };
+        let (one, other) = ("Ann B <ann@x> <b@x>\n", "<c@x> a <a@x>\nBo <b@x>\n");
+        let (old, new) = commits.split_at(cut.index(commits.len()));
+        let kept = History::from_bytes(&with(one, None, old).to_bytes(), &Mailmap::read(other.as_bytes())).unwrap();
+        prop_assert_eq!(&kept, &with(other, None, old));
+        prop_assert_eq!(with(other, Some(kept), new), with(other, None, &commits));
     }
 
     #[test]
     fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        prop_assert!(History::from_bytes(&bytes).is_err());
-        let mut reader = Vec::from(*b"proemh01");
+        prop_assert!(History::from_bytes(&bytes, &Mailmap::default()).is_err());
+        let mut reader = Vec::from(*b"proemh02");
         reader.extend(bytes);
-        prop_assert!(History::from_bytes(&reader).is_err());
+        prop_assert!(History::from_bytes(&reader, &Mailmap::default()).is_err());
     }
 }

@@ -2,14 +2,17 @@
 
 use std::collections::BTreeSet;
 
+use proem_risk::change::ChangeKind;
 use proem_risk::history::ObjectId;
 use proem_risk::identity::{Mailmap, Person};
 
+use super::ANSWER;
 use super::listing::{NulFields, split_fields};
-use super::{ANSWER, resolve::verify};
+use super::resolve::{self, ResolvedChange, verify};
 use crate::{
     Error,
     git::{GitProgram, Repository, Session},
+    history::{ignored_revisions, shallow},
     process::Deadline,
 };
 
@@ -29,9 +32,11 @@ pub enum CommitSelection {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommitListing {
     /// The commits, newest first, without merges.
-    pub commits: Vec<ObjectId>,
+    pub commits: Vec<ResolvedChange>,
     /// How many merges were left out.
     pub merges: u32,
+    /// How many commits were left out because a shallow clone doesn't have their parents.
+    pub parentless: u32,
     /// Whether there are more commits than were wanted.
     pub more: bool,
 }
@@ -55,6 +60,7 @@ pub fn commits_since(
         }
         CommitSelection::Since(since) => (vec![verify(&session, "HEAD")?.to_string()], *since),
     };
+    let alone: BTreeSet<ObjectId> = ignored_revisions(&shallow(repository)?).into_iter().collect();
     more.insert(0, MOST_LOOKED_AT.to_owned());
     more.push("--".to_owned());
     let more: Vec<&str> = more.iter().map(String::as_str).collect();
@@ -65,7 +71,8 @@ pub fn commits_since(
     session.stream(&["log", "-z", "--no-color", "--format=tformat:%H,%ct,%P"], &more, Vec::new(), &mut |piece| {
         split_fields(&mut rest, piece, &mut |line| {
             if result.is_ok() {
-                result = list_commit(line, since, most, &mut listing).ok_or(Error::GitAnswer { command: "log" });
+                result =
+                    list_commit(line, (since, most), &alone, &mut listing).ok_or(Error::GitAnswer { command: "log" });
             }
         });
         Ok(())
@@ -73,7 +80,12 @@ pub fn commits_since(
     result.map(|()| listing)
 }
 
-fn list_commit(line: &[u8], since: i64, most: usize, listing: &mut CommitListing) -> Option<()> {
+fn list_commit(
+    line: &[u8],
+    (since, most): (i64, usize),
+    alone: &BTreeSet<ObjectId>,
+    listing: &mut CommitListing,
+) -> Option<()> {
     let mut fields = line.split(|&byte| byte == b',');
     let (id, date, parents) = (ObjectId::parse(fields.next()?)?, fields.next()?, fields.next()?);
     // A commit without a readable date may be a new one.
@@ -81,10 +93,19 @@ fn list_commit(line: &[u8], since: i64, most: usize, listing: &mut CommitListing
     if at.is_some_and(|at| at < since) {
         return Some(());
     }
-    if parents.split(|&byte| byte == b' ').filter(|parent| !parent.is_empty()).count() > 1 {
+    let mut parents = parents.split(|&byte| byte == b' ').filter(|parent| !parent.is_empty()).map(ObjectId::parse);
+    let base = parents.next();
+    if parents.next().is_some() {
         listing.merges = listing.merges.saturating_add(1);
+    } else if alone.contains(&id) {
+        // Git would compare it with nothing, as if it had made all that was there.
+        listing.parentless = listing.parentless.saturating_add(1);
     } else if listing.commits.len() < most {
-        listing.commits.push(id);
+        let base = base.map_or(Some(None), |base| base.map(Some))?;
+        let (kind, at) = (ChangeKind::Commit, at.unwrap_or(0));
+        let resolved =
+            ResolvedChange { kind, id: Some(id), base, commits: 1, is_merge: false, at, said: resolve::NAMED_COMMIT };
+        listing.commits.push(resolved);
     } else {
         listing.more = true;
     }

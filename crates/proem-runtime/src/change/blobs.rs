@@ -61,6 +61,11 @@ impl Blobs {
         self.size(id).is_some()
     }
 
+    /// Whether a blob is here and small enough to be read.
+    pub(super) fn is_read(&self, id: &ObjectId) -> bool {
+        self.size(id).is_some_and(|size| size <= LARGEST)
+    }
+
     fn size(&self, id: &ObjectId) -> Option<u64> {
         self.sizes.get(id).copied().flatten()
     }
@@ -71,9 +76,9 @@ impl Blobs {
         session: &Session<'_>,
         ids: impl Iterator<Item = ObjectId>,
     ) -> Result<BTreeMap<ObjectId, Option<u32>>, Error> {
-        let wanted: BTreeSet<ObjectId> = ids.filter(|id| self.size(id).is_some_and(|size| size <= LARGEST)).collect();
+        let wanted: BTreeSet<ObjectId> = ids.filter(|id| self.is_read(id)).collect();
         let mut counted = BTreeMap::new();
-        read_each_blob(session, &wanted, &mut |id, content| {
+        read_each_object(session, ObjectType::Blob, wanted.iter(), &mut |id, content| {
             counted.insert(id, count_lines(content));
         })?;
         Ok(counted)
@@ -88,7 +93,7 @@ impl Blobs {
     ) -> Result<BTreeMap<ObjectId, Vec<u8>>, Error> {
         let wanted: BTreeSet<ObjectId> = ids.filter(|id| self.size(id).is_some_and(|size| size <= largest)).collect();
         let mut read = BTreeMap::new();
-        read_each_blob(session, &wanted, &mut |id, content| {
+        read_each_object(session, ObjectType::Blob, wanted.iter(), &mut |id, content| {
             read.insert(id, content.to_vec());
         })?;
         Ok(read)
@@ -97,34 +102,64 @@ impl Blobs {
 
 const UNREADABLE: Error = Error::GitAnswer { command: "cat-file" };
 
+/// Whether git takes a content for binary.
+pub(super) fn is_binary(content: &[u8]) -> bool {
+    content.iter().take(FIRST).any(|&byte| byte == 0)
+}
+
+/// How many line feeds a text has.
+pub(super) fn count_line_ends(text: &[u8]) -> usize {
+    text.iter().filter(|&&byte| byte == b'\n').count()
+}
+
 /// The lines of a text, a last one without an end included. `None` for what git takes for binary.
 pub(super) fn count_lines(content: &[u8]) -> Option<u32> {
-    if content.iter().take(FIRST).any(|&byte| byte == 0) {
+    if is_binary(content) {
         return None;
     }
-    let ends = content.iter().filter(|&&byte| byte == b'\n').count();
+    let ends = count_line_ends(content);
     let open = usize::from(content.last().is_some_and(|&last| last != b'\n'));
     u32::try_from(ends.saturating_add(open)).ok()
 }
 
-fn input<'i>(ids: impl Iterator<Item = &'i ObjectId>) -> Vec<u8> {
+/// The ids as git reads them, a line each.
+pub(super) fn input<'i>(ids: impl Iterator<Item = &'i ObjectId>) -> Vec<u8> {
     ids.flat_map(|id| format!("{id}\n").into_bytes()).collect()
 }
 
-/// Reads blobs one after the other: a line `ID blob SIZE`, the content and a line feed for each.
-fn read_each_blob(
+/// The type of an object that is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ObjectType {
+    Blob,
+    Commit,
+}
+
+impl ObjectType {
+    const fn word(self) -> &'static [u8] {
+        match self {
+            Self::Blob => b"blob",
+            Self::Commit => b"commit",
+        }
+    }
+}
+
+/// Reads objects of one type one after the other, in the order of `ids`: a line `ID TYPE SIZE`, the content and a line
+/// feed for each.
+pub(super) fn read_each_object<'i>(
     session: &Session<'_>,
-    ids: &BTreeSet<ObjectId>,
+    kind: ObjectType,
+    ids: impl Iterator<Item = &'i ObjectId>,
     take: &mut dyn FnMut(ObjectId, &[u8]),
 ) -> Result<(), Error> {
+    let ids = input(ids);
     if ids.is_empty() {
         return Ok(());
     }
     let mut held: Vec<u8> = Vec::new();
-    session.stream(&["cat-file", "--batch"], &[], input(ids.iter()), &mut |piece| {
+    session.stream(&["cat-file", "--batch", "--buffer"], &[], ids, &mut |piece| {
         held.extend_from_slice(piece);
         let mut used = 0;
-        while let Some((id, content, end)) = whole_blob(held.get(used..).unwrap_or_default())? {
+        while let Some((id, content, end)) = whole_object(held.get(used..).unwrap_or_default(), kind)? {
             take(id, content);
             used = used.saturating_add(end);
         }
@@ -135,14 +170,14 @@ fn read_each_blob(
 }
 
 /// An object's id, its content, and the bytes that its answer takes.
-type Blob<'b> = (ObjectId, &'b [u8], usize);
+type RawObject<'b> = (ObjectId, &'b [u8], usize);
 
-/// The first blob of `bytes` and how many bytes it takes, if it has come in full.
-fn whole_blob(bytes: &[u8]) -> Result<Option<Blob<'_>>, Error> {
+/// The first object of `bytes` and how many bytes it takes, if it has come in full.
+fn whole_object(bytes: &[u8], expected: ObjectType) -> Result<Option<RawObject<'_>>, Error> {
     let Some(line) = bytes.iter().position(|&byte| byte == b'\n') else { return Ok(None) };
     let mut words = bytes.get(..line).unwrap_or_default().split(|&byte| byte == b' ');
     let id = words.next().and_then(ObjectId::parse).ok_or(UNREADABLE)?;
-    let size = words.next().filter(|&kind| kind == b"blob").and_then(|_| words.next()).and_then(decimal_number);
+    let size = words.next().filter(|&kind| kind == expected.word()).and_then(|_| words.next()).and_then(decimal_number);
     let size = size.and_then(|size| usize::try_from(size).ok()).ok_or(UNREADABLE)?;
     let start = line.saturating_add(1);
     let end = start.checked_add(size).ok_or(UNREADABLE)?;

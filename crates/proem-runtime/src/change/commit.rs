@@ -26,7 +26,7 @@ pub(super) fn read_commit(session: &Session<'_>, id: &ObjectId) -> Result<RawCom
     parse_raw_commit(&answer.stdout).ok_or(Error::GitAnswer { command: "cat-file" })
 }
 
-fn parse_raw_commit(bytes: &[u8]) -> Option<RawCommit> {
+pub(super) fn parse_raw_commit(bytes: &[u8]) -> Option<RawCommit> {
     let mut commit = RawCommit { parents: Vec::new(), author: (Vec::new(), Vec::new()), at: 0, subject: String::new() };
     let mut encoding = None;
     let mut lines = bytes.split(|&byte| byte == b'\n');

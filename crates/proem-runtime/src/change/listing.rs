@@ -8,6 +8,7 @@ use proem_risk::path::RepoPath;
 
 use crate::{
     Error,
+    git::Session,
     git::status::{decimal_number, split_at_byte},
 };
 
@@ -88,6 +89,50 @@ pub(super) fn parse_raw_diff(bytes: &[u8], command: &'static str) -> Result<RawD
         parse_raw_entry(&mut fields, &mut raw).ok_or(Error::GitAnswer { command })?;
     }
     Ok(raw)
+}
+
+/// The options of a listing of several commits: no other program takes part, and no setting decides about the form.
+const OF_COMMITS: [&str; 13] = [
+    "diff-tree",
+    "--stdin",
+    "--raw",
+    "-z",
+    "-r",
+    "--root",
+    "-l400",
+    "--no-abbrev",
+    "--no-color",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--ignore-submodules=none",
+    "-O/dev/null",
+];
+
+/// Lists the files of commits, each against its only parent. A commit is introduced by its id. One without a change
+/// isn't, and neither is a merge. `renames` is git's option for the likeness of renamed files.
+pub(super) fn list_commit_files(
+    session: &Session<'_>,
+    ids: &[ObjectId],
+    renames: &str,
+) -> Result<BTreeMap<ObjectId, Vec<RawDiffEntry>>, Error> {
+    const UNREADABLE: Error = Error::GitAnswer { command: "diff-tree" };
+    let answer = session.answer(&OF_COMMITS, &[renames], super::blobs::input(ids.iter()))?;
+    let mut fields = NulFields(&answer);
+    let mut listed: BTreeMap<ObjectId, Vec<RawDiffEntry>> = BTreeMap::new();
+    let mut current = None;
+    while let Some(first) = fields.0.first() {
+        if *first == b':' {
+            let entries = current.and_then(|id| listed.get_mut(&id)).ok_or(UNREADABLE)?;
+            let mut raw = RawDiff::default();
+            parse_raw_entry(&mut fields, &mut raw).ok_or(UNREADABLE)?;
+            entries.append(&mut raw.entries);
+        } else {
+            let id = fields.next().and_then(ObjectId::parse).ok_or(UNREADABLE)?;
+            listed.entry(id).or_default();
+            current = Some(id);
+        }
+    }
+    Ok(listed)
 }
 
 /// Fields that end in NUL.

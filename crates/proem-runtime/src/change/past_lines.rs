@@ -1,20 +1,23 @@
 //! Reads the lines of past commits that a change is compared with.
 //!
-//! One process lists the files of all commits, one looks their blobs up, one compares those whose blobs are all here,
-//! and one reads the blobs that they changed to count their lines. The results are kept by commit in a file of the
-//! caller's folder, except for commits with gaps.
+//! One process lists the files of all commits, one looks their blobs up, and one reads them, file by file, so that a
+//! version is read once for the commit that made it and the commit that changed it. They are compared here, since git
+//! would need three times as long. The results are kept by commit in a file of the caller's folder, except for commits
+//! with gaps.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use proem_risk::change::{FileKind, FileStatus, LineCounts};
 use proem_risk::history::ObjectId;
-use proem_risk::patch::{LinePrints, PatchItem, PatchReader};
+use proem_risk::patch::{FilePatch, LinePrints};
 use proem_risk::path::RepoPath;
 use proem_risk::sample::{DrawnCommit, DrawnFile};
 use sha2::{Digest as _, Sha256};
 
-use super::listing::{self, NulFields, RawDiff, RawDiffEntry};
+use super::blob_pairs::{self, BlobPair};
+use super::line_difference::LineDifference;
+use super::listing::{RawDiffEntry, list_commit_files};
 use super::{ANSWER, Blobs};
 use crate::{
     Error,
@@ -25,7 +28,7 @@ use crate::{
 };
 
 /// The form of what is kept.
-const FORM: &[u8] = b"proem drawn 2\n";
+const FORM: &[u8] = b"proem drawn 3\n";
 
 /// How much of what is kept is a checksum, in bytes.
 const SUM: usize = 32;
@@ -79,157 +82,64 @@ fn read_commit_files(session: &Session<'_>, ids: &[ObjectId]) -> Result<(Files, 
         // Git says nothing about a commit that is not here, as if it had changed nothing.
         return Err(UNREADABLE);
     }
-    let listed = list_commit_files(session, ids)?;
+    let listed = list_commit_files(session, ids, "-M100%")?;
     let blobs = Blobs::look(session, listed.values().flatten().flat_map(RawDiffEntry::blobs))?;
     let is_here = |entries: &[RawDiffEntry]| entries.iter().flat_map(RawDiffEntry::blobs).all(|blob| blobs.has(&blob));
-    // One missing blob would fail the comparison of all, so commits that lack one are not compared.
-    let here: Vec<ObjectId> = ids.iter().filter(|id| listed.get(id).is_none_or(|all| is_here(all))).copied().collect();
-    let mut lines = count_commit_lines(session, &here)?;
-    let is_narrow = |id: &&ObjectId| listed.get(*id).is_none_or(|entries| entries.len() <= PRINTED);
-    let narrow: Vec<ObjectId> = here.iter().filter(is_narrow).copied().collect();
-    // Without prints, signals have no figures of their own here. The score needs none, so it does not fail with them.
-    let (mut prints, are_printed) = match commit_prints(session, &narrow) {
-        Ok(prints) => (prints, true),
-        Err(_) => (BTreeMap::new(), false),
-    };
-    let before = listed.iter().filter(|(id, _)| lines.contains_key(id)).flat_map(|(_, entries)| entries);
-    let before = blobs.count_lines(session, before.filter_map(RawDiffEntry::counted_before))?;
-    let (mut whole, mut partial) = (Files::new(), Files::new());
+    let mut files = Files::new();
+    let mut compared: Vec<ComparedFile<'_>> = Vec::new();
     for id in ids {
         let entries = listed.get(id).map(Vec::as_slice).unwrap_or_default();
-        let is_whole = is_here(entries);
-        let mut counted = lines.remove(id).unwrap_or_default();
-        let mut printed = prints.remove(id).unwrap_or_default();
-        let file = |entry: &RawDiffEntry| {
-            let lines = counted.remove(entry.path.as_bytes()).flatten().filter(|_| is_whole);
-            let prints = printed.remove(&entry.path).unwrap_or_default();
-            DrawnFile { prints, ..drawn_file(entry, lines.filter(|_| entry.kind() == FileKind::Regular), &before) }
-        };
-        let files = entries.iter().map(file).collect();
-        if is_whole && are_printed {
-            whole.insert(*id, files)
-        } else {
-            partial.insert(*id, files)
-        };
+        files.insert(*id, entries.iter().map(drawn_file).collect());
+        if is_here(entries) {
+            let is_printed = entries.len() <= PRINTED;
+            let regular = entries.iter().enumerate().filter(|(_, entry)| entry.kind() == FileKind::Regular);
+            compared.extend(regular.map(|(place, entry)| ComparedFile { id, place, entry, is_printed }));
+        }
     }
-    Ok((whole, partial))
+    // The versions of a file follow each other in the order of the commits, so that one is read for both that have it.
+    compared.sort_by_key(|file| &file.entry.path);
+    let pairs: Vec<BlobPair> =
+        compared.iter().map(|file| BlobPair { old: file.entry.old, new: file.entry.new }).collect();
+    blob_pairs::compare_pairs(session, &blobs, &pairs, &mut |at, _, difference| {
+        let Some(ComparedFile { id, place, entry, is_printed }) = compared.get(at) else { return };
+        if let Some(file) = files.get_mut(*id).and_then(|files| files.get_mut(*place)) {
+            note_difference(file, entry, difference, *is_printed);
+        }
+    })?;
+    let is_whole = |id: &ObjectId, _: &mut Vec<DrawnFile>| listed.get(id).is_none_or(|entries| is_here(entries));
+    let whole = files.extract_if(.., is_whole).collect();
+    Ok((whole, files))
 }
 
-fn drawn_file(entry: &RawDiffEntry, lines: Option<LineCounts>, before: &BTreeMap<ObjectId, Option<u32>>) -> DrawnFile {
-    let known = match (entry.status, lines) {
-        (FileStatus::Added, _) => Some(0),
-        (FileStatus::Deleted, Some(lines)) => Some(lines.removed),
-        (_, Some(_)) => entry.old.as_ref().and_then(|old| before.get(old).copied().flatten()),
-        (_, None) => None,
-    };
+/// A file of a commit whose versions are compared.
+struct ComparedFile<'l> {
+    id: &'l ObjectId,
+    /// Its place among the files of its commit.
+    place: usize,
+    entry: &'l RawDiffEntry,
+    is_printed: bool,
+}
+
+/// A file whose lines nobody counted yet.
+fn drawn_file(entry: &RawDiffEntry) -> DrawnFile {
     let path = entry.from.clone().unwrap_or_else(|| entry.path.clone());
-    DrawnFile { path, lines, before: known, prints: LinePrints::default() }
+    let before = (entry.status == FileStatus::Added).then_some(0);
+    DrawnFile { path, lines: None, before, prints: LinePrints::default() }
 }
 
-/// The most files of a commit whose lines are printed: wider ones are sweeps, and their patches can take minutes.
+/// The most files of a commit whose lines are printed: wider ones are sweeps.
 const PRINTED: usize = 100;
 
-/// The prints of each commit's changed lines, by path. The answer is huge, so it is read as it comes.
-fn commit_prints(
-    session: &Session<'_>,
-    ids: &[ObjectId],
-) -> Result<BTreeMap<ObjectId, BTreeMap<RepoPath, LinePrints>>, Error> {
-    let mut printed: BTreeMap<ObjectId, BTreeMap<RepoPath, LinePrints>> = BTreeMap::new();
-    if ids.is_empty() {
-        return Ok(printed);
+fn note_difference(file: &mut DrawnFile, entry: &RawDiffEntry, difference: LineDifference, is_printed: bool) {
+    let LineDifference { counts, before, hunks } = difference;
+    file.lines = Some(counts);
+    file.before = Some(before);
+    if is_printed {
+        file.prints = FilePatch::of_hunks(entry.path.clone(), hunks).prints();
     }
-    let mut current = None;
-    let mut keep = |items: Vec<PatchItem>| {
-        for item in items {
-            match (item, current) {
-                (PatchItem::Line(line), _) => current = ObjectId::parse(&line).or(current),
-                (PatchItem::File(file), Some(id)) => {
-                    let prints = file.prints();
-                    printed.entry(id).or_default().insert(file.path, prints);
-                }
-                (PatchItem::File(_), None) => {}
-            }
-        }
-    };
-    let mut reader = PatchReader::default();
-    let form = ["--unified=0", "--src-prefix=a/", "--dst-prefix=b/", "--ignore-submodules=all"];
-    session.stream(&OPTIONS, &form, commit_lines_input(ids), &mut |piece| {
-        keep(reader.take(piece));
-        Ok(())
-    })?;
-    keep(reader.end());
-    Ok(printed)
-}
-
-fn commit_lines_input(ids: &[ObjectId]) -> Vec<u8> {
-    ids.iter().flat_map(|id| format!("{id}\n").into_bytes()).collect()
-}
-
-const OPTIONS: [&str; 10] = [
-    "diff-tree",
-    "--stdin",
-    "-r",
-    "-M100%",
-    "--root",
-    "--no-abbrev",
-    "--no-color",
-    "--no-ext-diff",
-    "--no-textconv",
-    "-O/dev/null",
-];
-
-fn ask_diff_tree(session: &Session<'_>, form: &str, ids: &[ObjectId]) -> Result<Vec<u8>, Error> {
-    if ids.is_empty() {
-        return Ok(Vec::new());
-    }
-    session.answer(&OPTIONS, &["-z", form, "--ignore-submodules=none"], commit_lines_input(ids))
 }
 
 const UNREADABLE: Error = Error::GitAnswer { command: "diff-tree" };
-
-/// The files of each commit. A commit is introduced by its id. One without a change isn't.
-fn list_commit_files(session: &Session<'_>, ids: &[ObjectId]) -> Result<BTreeMap<ObjectId, Vec<RawDiffEntry>>, Error> {
-    let answer = ask_diff_tree(session, "--raw", ids)?;
-    let mut fields = NulFields(&answer);
-    let mut listed: BTreeMap<ObjectId, Vec<RawDiffEntry>> = BTreeMap::new();
-    let mut current = None;
-    while let Some(first) = fields.0.first() {
-        if *first == b':' {
-            let entries = current.and_then(|id| listed.get_mut(&id)).ok_or(UNREADABLE)?;
-            let mut raw = RawDiff::default();
-            listing::parse_raw_entry(&mut fields, &mut raw).ok_or(UNREADABLE)?;
-            entries.append(&mut raw.entries);
-        } else {
-            let id = fields.next().and_then(ObjectId::parse).ok_or(UNREADABLE)?;
-            listed.entry(id).or_default();
-            current = Some(id);
-        }
-    }
-    Ok(listed)
-}
-
-/// The lines of a commit by path.
-type CommitLines = BTreeMap<Vec<u8>, Option<LineCounts>>;
-
-fn count_commit_lines(session: &Session<'_>, ids: &[ObjectId]) -> Result<BTreeMap<ObjectId, CommitLines>, Error> {
-    let answer = ask_diff_tree(session, "--numstat", ids)?;
-    let mut fields = NulFields(&answer);
-    // All of them, since git passes over a commit in which nothing changed.
-    let mut counted: BTreeMap<ObjectId, CommitLines> = ids.iter().map(|id| (*id, CommitLines::new())).collect();
-    let mut current = None;
-    while !fields.0.is_empty() {
-        // A commit's id, or the counts of a file: those have tabs in them.
-        let line = NulFields(fields.0).next().ok_or(UNREADABLE)?;
-        if let Some(id) = ObjectId::parse(line) {
-            fields.next();
-            current = Some(id);
-        } else {
-            let (path, lines) = listing::parse_counted_path(&mut fields).ok_or(UNREADABLE)?;
-            current.and_then(|id| counted.get_mut(&id)).ok_or(UNREADABLE)?.insert(path, lines);
-        }
-    }
-    Ok(counted)
-}
 
 /// The kept files. `None` if there are none, or it is no such file.
 fn kept_commit_lines(path: &Path) -> Option<Files> {
@@ -285,6 +195,7 @@ fn push_sized_text(out: &mut Vec<u8>, bytes: &[u8]) {
 fn push_prints(out: &mut Vec<u8>, prints: &LinePrints) {
     push_number(out, usize::from(prints.operations));
     out.extend_from_slice(&prints.checks.to_le_bytes());
+    out.extend_from_slice(&prints.errors.to_le_bytes());
     push_number(out, usize::from(prints.is_quiet));
     for side in [&prints.added, &prints.removed] {
         push_number(out, side.len());
@@ -320,9 +231,10 @@ impl<'b> ByteCursor<'b> {
     fn prints(&mut self) -> Option<LinePrints> {
         let operations = u16::try_from(self.number()?).ok()?;
         let checks = self.number()?.cast_signed();
+        let errors = self.number()?.cast_signed();
         let is_quiet = self.number()? == 1;
         let (added, removed) = (self.side()?, self.side()?);
-        Some(LinePrints { added, removed, operations, checks, is_quiet })
+        Some(LinePrints { added, removed, operations, checks, errors, is_quiet })
     }
 
     fn side(&mut self) -> Option<Vec<u64>> {

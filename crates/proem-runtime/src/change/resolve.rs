@@ -40,6 +40,9 @@ pub fn parse_change_spec(text: &str) -> Spec {
 /// The name for HEAD when nobody named it.
 const HEAD: &str = "HEAD, because nothing is uncommitted";
 
+/// The name for a commit that somebody named.
+pub(super) const NAMED_COMMIT: &str = "the commit";
+
 /// The specified change, in commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResolvedChange {
@@ -80,7 +83,7 @@ pub fn resolve_change(
             }
             resolve_single(&session, "HEAD", HEAD)
         }
-        Spec::Rev(revision) => resolve_single(&session, revision, "the commit"),
+        Spec::Rev(revision) => resolve_single(&session, revision, NAMED_COMMIT),
         Spec::Range(from, to) => resolve_range(&session, from, to),
         Spec::Staged | Spec::WorkTree if repository.place == RepositoryKind::Bare => {
             Err(Error::BareRepository { git_dir: repository.common_dir.clone() })

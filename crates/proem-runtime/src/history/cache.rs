@@ -1,11 +1,12 @@
 //! Keeps a history from one reading to the next.
 //!
-//! A file is what it was read for, a line each, and the history behind a NUL. A reader sees one whole file or none. Of
+//! A file is what the history depends on, a line each, and the history behind a NUL. A reader sees one whole file or none. Of
 //! two writers the last one wins, and either wrote a history that is right.
 
 use std::path::{Path, PathBuf};
 
-use proem_risk::history::{History, ObjectId};
+use proem_risk::history::History;
+use proem_risk::identity::Mailmap;
 use proem_text::hex;
 use sha2::{Digest as _, Sha256};
 
@@ -16,10 +17,10 @@ use crate::{
 };
 
 /// The form of the file, and of what is read from messages.
-const FORM: &str = "proem history 2";
+const FORM: &str = "proem history 3";
 
-/// How the file begins in the form before, in which closing an issue was a fix.
-const BEFORE: &[u8] = b"proem history 1\n";
+/// How the file begins in earlier forms: in the first, closing an issue was a fix. The second held for one mailmap.
+const BEFORE: [&[u8]; 2] = [b"proem history 1\n", b"proem history 2\n"];
 
 /// The most that a kept history may have, in bytes.
 const LARGEST: usize = 2 << 30;
@@ -32,13 +33,6 @@ pub(super) struct HistoryCacheKey {
     lines: String,
 }
 
-/// A history that was kept.
-pub(super) struct CachedHistory {
-    /// The commits that it was read for.
-    pub(super) tips: Vec<ObjectId>,
-    pub(super) history: History,
-}
-
 /// The file of one repository.
 pub(super) struct HistoryCache<'a> {
     folder: &'a Path,
@@ -46,11 +40,11 @@ pub(super) struct HistoryCache<'a> {
 }
 
 impl HistoryCacheKey {
-    /// The key of a repository with this mailmap and this list of commits without parents. A history that is
-    /// cut holds for one number of commits only.
-    pub(super) fn of(repository: &Repository, mailmap: &[u8], shallow: &[u8], most: u32) -> Self {
+    /// The key of a repository with this list of commits without parents. A history that is cut holds for one number
+    /// of commits only.
+    pub(super) fn of(repository: &Repository, shallow: &[u8], most: u32) -> Self {
         let name = cache_file_name("history", repository);
-        Self { name, lines: format!("{FORM}\n{}\n{}\n{most}\n", short_hash(mailmap), short_hash(shallow)) }
+        Self { name, lines: format!("{FORM}\n{}\n{most}\n", short_hash(shallow)) }
     }
 }
 
@@ -68,8 +62,8 @@ impl<'a> HistoryCache<'a> {
         Self { folder, key }
     }
 
-    /// The kept history. `None` if there is none of use, with a note if that is news.
-    pub(super) fn read(&self, notes: &mut Vec<String>) -> Option<CachedHistory> {
+    /// The kept history, with the persons that `mailmap` finds. `None` if there is none of use, with a note if that is news.
+    pub(super) fn read(&self, mailmap: &Mailmap, notes: &mut Vec<String>) -> Option<History> {
         let path: PathBuf = self.folder.join(&self.key.name);
         let bytes = match read_regular(&path, LARGEST) {
             Ok(Some(FileContent::Whole(bytes))) => bytes,
@@ -83,9 +77,9 @@ impl<'a> HistoryCache<'a> {
                 return None;
             }
         };
-        let kept = self.parse(&bytes);
+        let kept = self.parse(&bytes, mailmap);
         // A file that an earlier Proem wrote is nobody's mistake, and no news.
-        if kept.is_none() && !bytes.starts_with(BEFORE) {
+        if kept.is_none() && !BEFORE.iter().any(|before| bytes.starts_with(before)) {
             notes.push(
                 "the cached history was damaged or made with other settings, so the history was read again".to_owned(),
             );
@@ -93,18 +87,13 @@ impl<'a> HistoryCache<'a> {
         kept
     }
 
-    fn parse(&self, bytes: &[u8]) -> Option<CachedHistory> {
-        let rest = bytes.strip_prefix(self.key.lines.as_bytes())?;
-        let end = rest.iter().position(|&byte| byte == 0)?;
-        let (tips, history) = rest.split_at_checked(end)?;
-        let tips = tips.split(|&byte| byte == b' ').map(ObjectId::parse).collect::<Option<Vec<_>>>()?;
-        let history = History::from_bytes(history.get(1..)?).ok()?;
-        tips.iter().all(|tip| history.find(tip).is_some()).then_some(CachedHistory { tips, history })
+    fn parse(&self, bytes: &[u8], mailmap: &Mailmap) -> Option<History> {
+        let history = bytes.strip_prefix(self.key.lines.as_bytes())?.strip_prefix(b"\0")?;
+        History::from_bytes(history, mailmap).ok()
     }
 
-    pub(super) fn write(&self, tips: &[ObjectId], history: &History) -> Result<(), Error> {
-        let tips: Vec<String> = tips.iter().map(ObjectId::to_string).collect();
-        let mut bytes = format!("{}{}\0", self.key.lines, tips.join(" ")).into_bytes();
+    pub(super) fn write(&self, history: &History) -> Result<(), Error> {
+        let mut bytes = format!("{}\0", self.key.lines).into_bytes();
         bytes.append(&mut history.to_bytes());
         std::fs::create_dir_all(self.folder).map_err(Error::io("create", self.folder))?;
         replace_file(self.folder, Path::new(&self.key.name), &bytes, FileAccess::Private)

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use proem_risk::change::FileStatus;
 use proem_risk::history::{HistoryBuilder, ListedCommit, ListedTouch, Mends, ObjectId};
-use proem_risk::identity::Mailmap;
+use proem_risk::identity::Person;
 use proem_risk::path::{PathRules, RepoPath};
 use proem_text::legacy_text;
 
@@ -71,7 +71,6 @@ enum Expected {
 /// A log that is being read.
 pub(super) struct Log<'p> {
     builder: HistoryBuilder,
-    mailmap: Mailmap,
     /// The rules that distinguish documentation from the product.
     rules: PathRules,
     progress: &'p dyn Fn(u64),
@@ -89,10 +88,9 @@ pub(super) struct Log<'p> {
 
 impl<'p> Log<'p> {
     /// A log whose commits go to `builder`.
-    pub(super) fn new(builder: HistoryBuilder, mailmap: Mailmap, rules: PathRules, progress: &'p dyn Fn(u64)) -> Self {
+    pub(super) fn new(builder: HistoryBuilder, rules: PathRules, progress: &'p dyn Fn(u64)) -> Self {
         Self {
             builder,
-            mailmap,
             rules,
             progress,
             parents: Parents::All,
@@ -219,7 +217,7 @@ impl<'p> Log<'p> {
             id,
             parents,
             at,
-            author: self.mailmap.person(name, mail),
+            author: Person { mail: legacy_text(mail).into_owned(), name: legacy_text(name).into_owned() },
             subject: subject.to_owned(),
             mends: if is_nothing { Mends::Nothing } else { mends },
             touches: std::mem::take(&mut self.touches),
@@ -276,7 +274,7 @@ mod tests {
     }
 
     fn read_log(pieces: &[&[u8]]) -> Result<(HistoryBuilder, u32), Error> {
-        let mut log = Log::new(HistoryBuilder::new(None), Mailmap::default(), PathRules::shipped().unwrap(), &|_| ());
+        let mut log = Log::new(HistoryBuilder::new(None), PathRules::shipped().unwrap(), &|_| ());
         pieces.iter().try_for_each(|piece| log.take(piece))?;
         log.end()
     }
@@ -322,7 +320,7 @@ mod tests {
         let text = format!("{ONE}|||||{message}||").replace('|', "\0");
         let heard = Cell::new(0);
         let progress = |count| heard.set(count);
-        let mut log = Log::new(HistoryBuilder::new(None), Mailmap::default(), PathRules::shipped().unwrap(), &progress);
+        let mut log = Log::new(HistoryBuilder::new(None), PathRules::shipped().unwrap(), &progress);
         text.as_bytes().chunks(1000).for_each(|piece| log.take(piece).unwrap());
         assert_eq!(log.end().unwrap().1, 1);
         assert_eq!(heard.get(), 1);

@@ -385,6 +385,8 @@ impl Journal for Recording<'_> {
             self.held().snapshot = snapshot;
         }
         if effects.iter().any(|(_, effect)| matches!(effect, Effect::Tool { .. })) {
+            // The answer that these calls are part of is settled before them.
+            self.put_down(step).await;
             // Calls without effects are made at once, so their intents are written here. The first intent of any other
             // brings the run's earlier steps along.
             let written = self.intend_free_tools(effects).await;
@@ -423,6 +425,7 @@ impl Journal for Recording<'_> {
         match self.kept.store.pause(pause).await {
             Ok(()) => {
                 self.written(step);
+                self.held().settles = None;
                 self.held().parts = parts;
             }
             // A run that goes on in this process needs no state to go on from.
@@ -450,18 +453,19 @@ impl Recording<'_> {
                 let pause = Pause { run, begins, steps, settles, snapshot, questions };
                 self.kept.store.pause(pause).await.map(|()| self.written(step))
             }
-            None => self.kept.store.settle(*settlement).await.map(|()| self.held().settles = None),
+            None => self.kept.store.settle(*settlement).await,
         };
-        if let Err(error) = outcome {
-            self.remember(&error.to_string());
+        match outcome {
+            Ok(()) => self.held().settles = None,
+            Err(error) => self.remember(&error.to_string()),
         }
     }
 
-    /// Lets go of what is written: the run's line, and events before `step`.
+    /// Lets go of what is written: the run's line, and events before `step`. What became of the last attempt stays: not
+    /// every transaction writes that.
     fn written(&self, step: u32) {
         let mut held = self.held();
         held.begins = None;
-        held.settles = None;
         // Events may have come while the transaction was written. They and a newer state wait for the next one.
         held.steps.retain(|kept| kept.step >= step);
         if let Some(stored) = held.snapshot.take_if(|snapshot| snapshot.step <= step) {

@@ -16,8 +16,9 @@ use proem_risk::signal::{KnownFiles, PatchedCommit, PatchedFile, REMEMBERED};
 use proem_risk::tree::{FileTree, Imports, TreeFile};
 
 use crate::Error;
-use crate::change::{PathClassifier, ResolvedChange, attributes_at};
-use crate::git::{GitProgram, Repository};
+use crate::change::{ANSWER, BaseFacts, BaseFactsMemory, PathClassifier, ResolvedChange};
+use crate::git::{GitProgram, Repository, Session};
+use crate::process::Deadline;
 use crate::structure::{SourceGap, Structure, StructureFile, StructureReader, TreeState};
 
 /// The importers beyond which the seed calls coupling HIGH.
@@ -80,6 +81,14 @@ pub(super) struct GroundReader {
     /// The commits that any of the changes is compared with. `None` if they can't be looked at.
     pub(super) drawn: Option<Vec<DrawnCommit>>,
     pub(super) coverage: Option<Coverage>,
+    pub(super) memory: GroundMemory,
+}
+
+/// What was read for one change and may serve another.
+#[derive(Debug, Default)]
+pub(super) struct GroundMemory {
+    /// The facts of the changes' bases.
+    pub(super) bases: BaseFactsMemory,
     rows: Mutex<Vec<SampleRows>>,
     held: Mutex<VecDeque<(ChangeKey, Arc<AssessmentGround>)>>,
 }
@@ -92,8 +101,7 @@ impl GroundReader {
         drawn: Option<Vec<DrawnCommit>>,
         coverage: Option<Coverage>,
     ) -> Self {
-        let (rows, held) = (Mutex::new(Vec::new()), Mutex::new(VecDeque::new()));
-        Self { git, repository, structures, drawn, coverage, rows, held }
+        Self { git, repository, structures, drawn, coverage, memory: GroundMemory::default() }
     }
 
     /// The ground of a change that is on `past`. `told` hears how many of how many sources were read.
@@ -108,10 +116,10 @@ impl GroundReader {
         rules: &PathRules,
         told: &dyn Fn(usize, usize),
     ) -> Result<Arc<AssessmentGround>, Error> {
-        if let Some((_, ground)) = lock(&self.held).iter().find(|(held, _)| held == stand) {
+        if let Some((_, ground)) = lock(&self.memory.held).iter().find(|(held, _)| held == stand) {
             return Ok(Arc::clone(ground));
         }
-        let attributes = attributes_at(&self.git, &self.repository, stand.base.as_ref())?;
+        let BaseFacts { attributes, .. } = self.base_facts(stand.base.as_ref())?;
         let mut notes = Vec::new();
         let classifier = PathClassifier { attributes: &attributes, rules };
         let (sample, patched) = self.sample(past, classifier, &mut notes);
@@ -120,7 +128,7 @@ impl GroundReader {
         let coverage = self.coverage.as_ref();
         let coverage = coverage.map(|report| tree.as_ref().map_or_else(|| report.clone(), |tree| report.placed(tree)));
         let ground = Arc::new(AssessmentGround { tree, coverage, sample, patched, known, notes });
-        let mut held = lock(&self.held);
+        let mut held = lock(&self.memory.held);
         held.push_back((stand.clone(), Arc::clone(&ground)));
         if held.len() > HELD {
             held.pop_front();
@@ -153,7 +161,7 @@ impl GroundReader {
     }
 
     fn rows(&self, history: &History, drawn: &[DrawnCommit], classifier: PathClassifier<'_>) -> SampleRows {
-        let mut all = lock(&self.rows);
+        let mut all = lock(&self.memory.rows);
         if let Some(rows) = all.iter().find(|known| known.attributes == *classifier.attributes) {
             return rows.clone();
         }
@@ -206,9 +214,14 @@ impl GroundReader {
         rules: &PathRules,
         notes: &mut Vec<String>,
     ) -> Result<Option<FileTree>, Error> {
-        let attributes = attributes_at(&self.git, &self.repository, Some(base))?;
+        let BaseFacts { attributes, .. } = self.base_facts(Some(base))?;
         let classifier = PathClassifier { attributes: &attributes, rules };
         Ok(self.tree_at(TreeState::Commit(&base.to_string()), classifier, &|_, _| (), notes))
+    }
+
+    fn base_facts(&self, base: Option<&ObjectId>) -> Result<BaseFacts, Error> {
+        let deadline = Deadline::after(self.git.limits().history);
+        self.memory.bases.of(&Session::new(&self.git, self.repository.folder(), deadline, ANSWER), base)
     }
 
     fn tree_at(
@@ -229,7 +242,7 @@ impl GroundReader {
 }
 
 /// The past commits that a change on `past` is compared with, oldest first.
-pub(super) fn picked_commits(past: &Past<'_>) -> Vec<ObjectId> {
+fn picked_commits(past: &Past<'_>) -> Vec<ObjectId> {
     let id = |at| past.history().commit(at).map(|commit| commit.id);
     newest_commits(past, REMEMBERED).into_iter().filter_map(id).collect()
 }

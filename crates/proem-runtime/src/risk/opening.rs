@@ -5,21 +5,21 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use proem_risk::coverage::Coverage;
-use proem_risk::history::{History, ObjectId, Past};
+use proem_risk::history::{CommitIndex, History, ObjectId, Past};
 use proem_risk::incident::{Corpus, Incident, MendIncidents};
 use proem_risk::level::{LevelRules, Thresholds};
 use proem_risk::path::PathRules;
-use proem_risk::sample::DrawnCommit;
+use proem_risk::sample::{DrawnCommit, newest_commits};
 use proem_risk::score::RiskModel;
-use proem_risk::signal::TrainedSignal;
+use proem_risk::signal::{REMEMBERED, TrainedSignal};
 
-use super::ground::{ChangeKey, GroundReader, picked_commits};
+use super::ground::{ChangeKey, GroundReader};
 use super::{Assessor, AssessorAccount};
 use crate::Error;
 use crate::change::{ResolvedChange, read_drawn_commits};
 use crate::git::{GitProgram, Repository};
 use crate::history::{HistoryWanted, read_repository_history};
-use crate::structure::{StructureLimits, StructureReader};
+use crate::structure::{StructureLimits, StructureReader, TreeState};
 
 /// The depth of an assessor's look, and the rules of its judgement.
 #[derive(Debug, Clone)]
@@ -84,11 +84,19 @@ impl Assessor {
         let model = RiskModel::shipped().map_err(Error::Score)?;
         let reading = AssessorReading { git, repository, options: &options, progress };
         let mut about = AssessorAccount::default();
-        let history = reading.history(&mut about)?;
-        let drawn = reading.drawn(&history, &mut about);
         let cache = options.cache.as_deref();
         let structures = StructureReader::open(git, repository, cache, StructureLimits::default());
         let structures = structures.asking_for(rules.all_packages());
+        let commit = options.changes.first().and_then(|change| change.id).map(|id| id.to_string());
+        // Imports don't depend on the past, so that both are read side by side. What is not committed is read later.
+        let (history, drawn) = std::thread::scope(|scope| {
+            if let Some(commit) = &commit {
+                scope.spawn(|| structures.read_ahead(TreeState::Commit(commit)));
+            }
+            let history = reading.history(&mut about)?;
+            let drawn = reading.drawn(&history, &mut about);
+            Ok::<_, Error>((history, drawn))
+        })?;
         let newest = options.changes.first().map(ChangeKey::from);
         let grounds = GroundReader::new(git.clone(), repository.clone(), structures, drawn, options.coverage);
         let mut assessor = Self {
@@ -101,6 +109,7 @@ impl Assessor {
             window_days: options.window_days,
             incidents: options.incidents.map(|incidents| Arc::new(Corpus::new(incidents))),
             mended: Mutex::new(MendIncidents::default()),
+            standing: Mutex::default(),
             trained: TrainedSignal::shipped().map_err(Error::Assessment)?,
             about,
         };
@@ -148,8 +157,9 @@ impl AssessorReading<'_> {
     /// them a change has no percentile, which is unknown, and the rest can be known.
     fn drawn(&self, history: &History, about: &mut AssessorAccount) -> Option<Vec<DrawnCommit>> {
         let pasts = self.options.changes.iter().map(|change| past_of(history, change.base.as_ref()));
-        let ids: BTreeSet<ObjectId> = pasts.flat_map(|past| picked_commits(&past)).collect();
-        let ids: Vec<ObjectId> = ids.into_iter().collect();
+        let picked: BTreeSet<CommitIndex> = pasts.flat_map(|past| newest_commits(&past, REMEMBERED)).collect();
+        let ids = picked.into_iter().filter_map(|at| history.commit(at).map(|commit| commit.id));
+        let ids: Vec<ObjectId> = ids.collect();
         (self.progress)(AssessorProgress::Sample(ids.len()));
         let drawn = read_drawn_commits(self.git, self.repository, &ids, self.options.cache.as_deref());
         drawn

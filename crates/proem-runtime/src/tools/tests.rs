@@ -122,6 +122,31 @@ async fn a_command_that_misbehaves_ends_in_its_time_and_says_why() {
 }
 
 #[tokio::test]
+async fn a_command_that_prints_text_gives_a_text_or_its_lines() {
+    let printing =
+        |output: &str, text: &str| script(text).replace("command = {", &format!("command = {{ output = \"{output}\","));
+    let cases = [
+        ("text", "printf 'a \"b\"\\n\\nc\\n'", ":string", r#"answered "a \"b\"\n\nc""#),
+        ("text", "true", ":any", r#"answered """#),
+        ("text", "printf '{}'", ":string", r#"answered "{}""#),
+        ("lines", "printf 'a\\r\\n\\nb\\n'", "[:string]", r#"answered ["a","","b"]"#),
+        ("lines", "true", "[:string]", "answered []"),
+        ("lines", "printf '\\377'", "[:string]", "doubtful its result is not UTF-8 from byte 0 on"),
+        (
+            "json",
+            "echo text",
+            ":any",
+            "doubtful its result is not JSON alone: line 1, column 2; for a program that prints text, write `output = \"text\"` or `\"lines\"`",
+        ),
+    ];
+    for (output, text, result, expected) in cases {
+        let signature = format!("(x :string?) -> {result}");
+        let set = set(&agent(&[("show", &signature, &printing(output, text))]), &[], &[]).unwrap();
+        assert_eq!(try_once(&set, "show", &json!({})).await, expected, "{output} {text}");
+    }
+}
+
+#[tokio::test]
 async fn a_command_sees_the_variables_that_it_declares_and_no_other() {
     let rest = "effect = false\ncommand = { argv = [\"sh\", \"-c\", 'printf \"[\\\"%s\\\",\\\"%s\\\",\\\"%s\\\"]\" \"$HOME\" \"$TOKEN\" \"$PROEM_CALL_KEY\"'], environment = [\"PATH\"], secrets = { TOKEN = \"mail\" } }";
     let agent = agent(&[("show", "() -> :any", rest)]);

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use crate::fixture;
+mod odd_repositories;
 mod sha256;
 mod together;
 mod uncommitted;
@@ -516,12 +517,13 @@ fn batches_are_listed_newest_first() {
     let list = |batch: &CommitSelection, most| commits_since(&git, &repository, batch, most).unwrap();
     let range = CommitSelection::Range("HEAD~3".to_owned(), "HEAD".to_owned());
     let all = list(&range, 10);
-    assert_eq!((all.commits, all.merges, all.more), (vec![id(&fixture, "HEAD~1"), id(&fixture, "HEAD~2")], 1, false));
+    let resolved = |revision| resolve_spec(&fixture, &Spec::Rev(id(&fixture, revision).to_string())).unwrap();
+    assert_eq!((all.commits, all.merges, all.more), (vec![resolved("HEAD~1"), resolved("HEAD~2")], 1, false));
     let first = list(&range, 1);
     assert_eq!((first.commits.len(), first.more), (1, true));
     // A commit with a wrong date ends nothing.
     let since = list(&CommitSelection::Since(1_500_000_000), 10);
-    assert_eq!(since.commits, [id(&fixture, "HEAD~1"), id(&fixture, "HEAD~3")]);
+    assert_eq!(since.commits, [resolved("HEAD~1"), resolved("HEAD~3")]);
     assert!(commits_since(&git, &repository, &CommitSelection::Range("-x".to_owned(), "HEAD".to_owned()), 1).is_err());
 }
 
@@ -545,7 +547,10 @@ fn a_commit_without_a_readable_date_is_listed() {
     ] {
         let listing = commits_since(&git, &repository, &batch, 10).unwrap();
         assert!(listing.commits.len() >= lines.len() - 1, "{batch:?} {:?}", listing.commits);
-        assert!(listing.commits.contains(&id(&fixture, "HEAD")) || matches!(batch, CommitSelection::Since(_)));
+        assert!(
+            listing.commits.iter().any(|commit| commit.id == Some(id(&fixture, "HEAD")))
+                || matches!(batch, CommitSelection::Since(_))
+        );
     }
 }
 

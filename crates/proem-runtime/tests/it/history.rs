@@ -279,9 +279,11 @@ fn a_damaged_or_foreign_kept_history_is_read_anew() {
     }
     assert_eq!(scene.read_cached("HEAD").notes, [""; 0]);
     // A history kept by an earlier Proem is read anew without a word.
-    fs::write(scene.kept(), b"proem history 1\n").unwrap();
-    let read = scene.read_cached("HEAD");
-    assert_eq!((read.new, read.notes.len(), read.history == whole), (7, 0, true));
+    for before in [&b"proem history 1\n"[..], b"proem history 2\nmore"] {
+        fs::write(scene.kept(), before).unwrap();
+        let read = scene.read_cached("HEAD");
+        assert_eq!((read.new, read.notes.len(), read.history == whole), (7, 0, true));
+    }
     // A commit that is gone, as after a collection of garbage.
     fs::remove_file(scene.kept()).unwrap();
     fs::create_dir(scene.kept_name()).unwrap();
@@ -331,6 +333,7 @@ fn mailmap_and_ignored_commits_are_those_of_the_base() {
     let index = read.history.find(&ignored).unwrap();
     assert!(read.history.commit(index).unwrap().is_ignored);
     assert_eq!(read.history.commits().iter().filter(|commit| commit.is_ignored).count(), 1);
+    assert_eq!((read.cached, read.new, read.notes.len()), (7, 1, 0), "{:?}", read.notes);
     // The change itself brings them: its base doesn't know them.
     let wanted = HistoryWanted { base: Some(scene.id("HEAD~1")), ..scene.wanted("HEAD") };
     let history = scene.try_read(&wanted).unwrap().history;
@@ -342,6 +345,27 @@ fn mailmap_and_ignored_commits_are_those_of_the_base() {
     scene.fixture.commit("a link");
     let read = scene.try_read(&scene.wanted("HEAD")).unwrap();
     assert_eq!(read.notes, ["`.mailmap` is not a regular file and was not read"]);
+}
+
+#[test]
+fn branches_with_other_mailmaps_read_no_commit_twice() {
+    let scene = grown();
+    scene.read_cached("HEAD");
+    for (branch, mail) in [("one", "ann@one.org"), ("two", "ann@two.org")] {
+        scene.fixture.git(&["checkout", "-q", "-b", branch, "main"]);
+        scene.fixture.write(".mailmap", format!("Ann <{mail}> <ann@example.org>\n"));
+        scene.fixture.commit("say who is who");
+    }
+    for (branch, mail, new) in [("one", "ann@one.org", 1), ("two", "ann@two.org", 1), ("two", "ann@two.org", 0)] {
+        let read = scene.read_cached(branch);
+        assert_eq!((read.new, read.notes), (new, vec![]), "{branch}");
+        assert!(read.history.person_with(mail).is_some() && read.history == scene.read(branch), "{branch}");
+    }
+    // The same commits, with the mailmap of another base.
+    let wanted = HistoryWanted { base: Some(scene.id("main")), ..scene.wanted("two") };
+    let read = read_repository_history(&scene.git, &scene.repository(), &wanted, Some(&scene.cache), &|_| ()).unwrap();
+    assert_eq!((read.new, read.notes), (0, vec![]));
+    assert!(read.history.person_with("ann@example.org").is_some());
 }
 
 #[test]

@@ -33,6 +33,8 @@ pub struct ChangeOut {
     pub author: Option<String>,
     /// The first line of its message.
     pub subject: String,
+    /// How many files it has. Those of a very large change are not all listed.
+    pub file_count: usize,
     /// Lines added in files whose lines are counted. Null if there are none such.
     pub lines_added: Option<u64>,
     /// Lines removed in files whose lines are counted. Null if there are none such.
@@ -61,6 +63,7 @@ impl ChangeOut {
             at: change.at,
             author: change.author.as_ref().map(|person| person.mail.clone()),
             subject: change.subject.clone(),
+            file_count: change.files.len(),
             lines_added: lines.map(|(added, _)| added),
             lines_removed: lines.map(|(_, removed)| removed),
             uncounted_files: change.files.iter().filter(|file| file.lines.is_none()).count(),

@@ -72,6 +72,7 @@ async fn read_mission(record: &RunRecord<'_>) -> Result<(Mission, Option<String>
     let mut definition = parse_agent(file, text(file)?).map_err(|error| error.to_string())?;
     definition.turns = settings.turns;
     definition.passed = passed_labels(&settings.passed);
+    settings.described.iter().for_each(|(tool, description)| definition.describe_tool(tool, description));
     let limits = definition.narrow_limits(settings.limits.limits());
     let context = read_json(text(INPUT)?, &mut Meter::new(limits)).map_err(|problem| problem.diagnostic.message)?;
     let memory = read_memory_text(text(MEMORY)?, &limits).map_err(|why| why.to_string())?;

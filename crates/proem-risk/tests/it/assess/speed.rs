@@ -1,6 +1,6 @@
 //! A change of very many files is assessed, with details for the most risky.
 
-use proem_risk::assess::{DETAILED, Depth};
+use proem_risk::assess::{DETAILED, Depth, LISTED};
 use proem_risk::metric::MetricName;
 
 use crate::assess::world::World;
@@ -25,4 +25,22 @@ fn a_change_of_three_thousand_files_has_details_for_the_most_risky() {
     assert!(assessment.files.iter().skip(DETAILED).all(|f| f.metrics.iter().all(|m| m.details.is_empty())));
     let said = "2950 of 3000 files have only the fast (Tier 1) signals; the 50 riskiest have all signals";
     assert!(assessment.gaps.iter().any(|gap| gap == said), "{:?}", assessment.gaps);
+}
+
+#[test]
+fn a_change_of_more_files_than_are_listed_lists_the_most_risky() {
+    let paths: Vec<String> = (0..LISTED + 2_000).map(|file| format!("folder{}/file{file}.py", file % 50)).collect();
+    let notes: Vec<String> = (0..1_000).map(|file| format!("docs/note{file}.md")).collect();
+    let paths: Vec<&str> = notes.iter().chain(&paths).map(String::as_str).collect();
+    let mut world = World::new(&[]);
+    world.change.files = World::new(&paths).change.files;
+    let assessment = world.assess(Depth::TierTwo);
+    assert_eq!(assessment.files.len(), LISTED);
+    assert!(assessment.files.iter().all(|file| file.path.ends_with(".py")), "documentation comes last");
+    let said = "3000 of 6000 files are not listed; the 3000 riskiest are";
+    assert!(assessment.gaps.iter().any(|gap| gap == said), "{:?}", assessment.gaps);
+    // What is measured later changes only its own file.
+    let one = assessment.files[0].clone();
+    let again = assessment.clone().with(one.index, one.metrics[0].clone());
+    assert_eq!((again.level, again.confidence, again.files.len()), (assessment.level, assessment.confidence, LISTED));
 }

@@ -69,7 +69,7 @@ fn batches_and_past_commits() {
     let cache = fixture.base.join("cache");
     let ids = [id(&fixture, "HEAD"), id(&fixture, "HEAD~1")];
     let listed = commits_since(&git, &repository, &CommitSelection::Since(0), 10).unwrap();
-    assert_eq!(listed.commits, ids);
+    assert_eq!(listed.commits.iter().filter_map(|commit| commit.id).collect::<Vec<_>>(), ids);
     // Read from git, and then from what was kept.
     for _ in 0..2 {
         let drawn = read_drawn_commits(&git, &repository, &ids, Some(&cache)).unwrap();

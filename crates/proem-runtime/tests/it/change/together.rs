@@ -3,13 +3,13 @@
 use proem_risk::assess::Depth;
 use proem_risk::change::Change;
 use proem_risk::level::{LevelRules, Thresholds};
-use proem_runtime::change::{ResolvedChange, parse_change_spec};
+use proem_runtime::change::{ChangeLimits, ResolvedChange, parse_change_spec};
 use proem_runtime::risk::{Assessor, AssessorOptions};
 
 use crate::change::{NOW, git, read, resolve_spec};
 use crate::fixture::Fixture;
 
-fn opened(fixture: &Fixture, changes: &[ResolvedChange]) -> Assessor {
+pub(crate) fn opened(fixture: &Fixture, changes: &[ResolvedChange]) -> Assessor {
     let (git, repository) = git(fixture);
     let options = AssessorOptions {
         changes: changes.to_vec(),
@@ -65,4 +65,69 @@ fn a_change_that_nobody_announced_has_no_percentile() {
         compare_together(&assessor, &read(&fixture, &parse_change_spec("HEAD~2"))),
         ((0, 7), vec![gap.to_owned()])
     );
+}
+
+/// Commits of every kind: among them renames with changes, a binary file, a link, other modes, other persons, another
+/// class of a file, a moved pipeline version, and nothing at all.
+fn varied() -> Fixture {
+    let fixture = Fixture::committed();
+    let lines = |from: usize| (from..from + 40).map(|line| format!("let number = {line};\n")).collect::<String>();
+    let pipeline = |version| format!("jobs:\n  - uses: actions/checkout@{version}\n");
+    fixture.write("src/a.rs", lines(0));
+    fixture.write(".github/workflows/release.yml", pipeline("v4"));
+    fixture.write("picture", b"\0\x01");
+    fixture.commit("Add files");
+    fixture.git(&["mv", "src/a.rs", "src/b.rs"]);
+    fixture.write("src/b.rs", lines(2));
+    fixture.write("new.txt", "");
+    fixture.commit("Rename one and change it");
+    fixture.write(".github/workflows/release.yml", pipeline("v5"));
+    fixture.write("picture", b"\0\x02");
+    fixture.commit("Take the next version");
+    fixture.write(".mailmap", "Ann Other <ann@other.org> <ann@example.org>\n");
+    fixture.write(".gitattributes", "src/b.rs linguist-generated\n");
+    fixture.commit("Say who is who");
+    fixture.write("src/b.rs", format!("-- a line that begins as a name does\n++ b/other\n{}", lines(5)));
+    fixture.git(&["update-index", "--chmod=+x", "a.txt"]);
+    fixture.commit("Change what is generated");
+    fixture.git(&["commit", "-q", "--allow-empty", "-m", "Nothing"]);
+    std::os::unix::fs::symlink("a.txt", fixture.repo.join("link")).unwrap();
+    fixture.git(&["rm", "-q", "new.txt"]);
+    fixture.write("src/without_end.rs", "fn one() {}\nfn two() {}");
+    fixture.commit("Add a link");
+    fixture.write("src/without_end.rs", "fn one() {}\nfn three() {}\n");
+    fixture.write("ünusual.rs", lines(9));
+    fixture.commit("End the last line");
+    fixture.write("odd\nname.rs", lines(9));
+    fixture.commit("Add a name of two lines");
+    fixture
+}
+
+#[test]
+fn changes_that_are_read_together_are_what_they_are_alone() {
+    let fixture = varied();
+    // One of them twice.
+    let specs: Vec<_> = (0..10).chain([3]).map(|back| parse_change_spec(&format!("HEAD~{back}"))).collect();
+    let resolved: Vec<_> = specs.iter().map(|spec| resolve_spec(&fixture, spec).unwrap()).collect();
+    let assessor = opened(&fixture, &resolved);
+    let together = assessor.read_changes(&resolved, &ChangeLimits::default()).unwrap();
+    assert_eq!(together.len(), specs.len());
+    for (change, spec) in together.into_iter().zip(&specs) {
+        let [mut change, mut alone] = [change, read(&fixture, spec)];
+        // Git quotes an unusual name and names no file without lines, so their lines can't be told from its patch.
+        for read in [&mut change, &mut alone] {
+            read.patches.retain(|patch| !patch.path.as_bytes().is_empty() && patch.path.as_bytes().is_ascii());
+        }
+        assert_eq!(change, alone, "{spec:?}");
+    }
+}
+
+#[test]
+fn a_change_with_more_lines_than_are_looked_at_is_read_alone() {
+    let fixture = varied();
+    let resolved = [resolve_spec(&fixture, &parse_change_spec("HEAD")).unwrap()];
+    let limits = ChangeLimits { patch: 64, ..ChangeLimits::default() };
+    let together = opened(&fixture, &resolved).read_changes(&resolved, &limits).unwrap();
+    assert_eq!(together[0].gaps, ["changed lines beyond 0 MiB are not looked at"]);
+    assert!(together[0].patches.is_empty() && together[0].files.iter().all(|file| file.lines.is_some()));
 }

@@ -119,7 +119,7 @@ fn subject() -> Subject {
         rules: LevelRules::RankOrSeed,
         reasons: Vec::new(),
         confidence: None,
-        score: ChangeScore { scored: None, rank: None, between: None, signal: Signal::Low },
+        score: ChangeScore { scored: None, rank: None, recent: None, between: None, signal: Signal::Low },
         metrics: Vec::new(),
         files: vec![file],
         partners: Vec::new(),

@@ -110,7 +110,7 @@ fn risk_screen_head(report: &RiskReport, width: usize) -> String {
 /// Size, date and author, and the message last, since it may be long.
 pub(super) fn change_facts(report: &RiskReport) -> String {
     let change = &report.change;
-    let files = count_with_noun(u64::try_from(report.files.len()).unwrap_or(u64::MAX), "file");
+    let files = count_with_noun(u64::try_from(change.file_count).unwrap_or(u64::MAX), "file");
     let lines = match (change.lines_added, change.lines_removed) {
         (Some(added), Some(removed)) => format!("+{added} −{removed}"),
         _ => "lines unknown".to_owned(),
