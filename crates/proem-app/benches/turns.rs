@@ -50,6 +50,7 @@ name = \"orders\"
 mission = \"Add the orders of the days {{days}}\"
 signature = \"(days [:string]) -> :number\"
 shows = [\"tool/orders-of\"]
+turns = { max_turns = 6, turn_budget = 20 }
 [tools.orders-of]
 signature = \"(n :int) -> [{id :int, total :number, note :string}]\"
 description = \"The orders of a day\"

@@ -37,7 +37,7 @@ use proem_llm::scripted::Reply;
 use proem_runtime::driver::{CallPerformer, DriveEnd, DriveStart, NullJournal, RunBounds, go_on};
 use proem_runtime::records::Recording;
 use proem_store::Store;
-use programs::{Course, Workshop, distinct_text, finish_run};
+use programs::{ProgramCourse, Workshop, distinct_text, finish_run};
 use scene::{Begun, Given, Scene, id, server, terms};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -52,7 +52,7 @@ const SLOW_MS: u64 = 10;
 const LARGE: usize = 1 << 20;
 
 /// A bench's runs: what they are made of, and the last run's number.
-struct Bench<'b> {
+struct CallBench<'b> {
     workshop: Workshop,
     scene: &'b Scene,
     store: &'b Store,
@@ -66,7 +66,7 @@ fn main() {
     let workshop = Workshop::new(agent(slow_server()), folder.path(), tool_results());
     runtime.block_on(async {
         let store = scene.store().await;
-        let mut bench = Bench { workshop, scene: &scene, store: &store, last: 0 };
+        let mut bench = CallBench { workshop, scene: &scene, store: &store, last: 0 };
         let times = bench.rounds().await;
         store.close().await;
         report(&times);
@@ -74,12 +74,12 @@ fn main() {
 }
 
 /// The times of every measured run, by its name.
-type Times = BTreeMap<&'static str, Vec<Duration>>;
+type MeasuredTimes = BTreeMap<&'static str, Vec<Duration>>;
 
-impl Bench<'_> {
-    async fn rounds(&mut self) -> Times {
+impl CallBench<'_> {
+    async fn rounds(&mut self) -> MeasuredTimes {
         let large = format!("{{\"text\": \"{}\"}}", distinct_text(1, LARGE));
-        let mut times = Times::new();
+        let mut times = MeasuredTimes::new();
         for round in 0..=ROUNDS {
             let cases = [
                 ("model bare", self.model(false).await),
@@ -134,7 +134,7 @@ impl Bench<'_> {
         let (kept, terms) = (owned.kept(self.scene, self.store), self.workshop.terms(source, input));
         let began = Instant::now();
         let recording = is_recorded.then(|| Recording::new(&kept, &given.start(&begun)));
-        let course = Course { recording: recording.as_ref(), ..Course::default() };
+        let course = ProgramCourse { recording: recording.as_ref(), ..ProgramCourse::default() };
         let outcome = self.workshop.run(terms, course).await.unwrap();
         assert!(matches!(outcome.end, ProgramEnd::Value(_)), "{:?}", outcome.end);
         began.elapsed()
@@ -188,7 +188,7 @@ fn slow_server() -> u16 {
     port
 }
 
-fn report(times: &Times) {
+fn report(times: &MeasuredTimes) {
     let median = |name: &str| {
         let mut sorted = times[name].clone();
         sorted.sort_unstable();

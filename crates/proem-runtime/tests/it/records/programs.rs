@@ -50,8 +50,12 @@ impl Workshop {
     }
 
     /// Runs a program that asks no person. Its end is recorded.
-    pub(crate) async fn run(&self, terms: ProgramTerms, course: Course<'_>) -> Result<ProgramOutcome, BrokenOff> {
-        let Course { recording, resumed, models } = course;
+    pub(crate) async fn run(
+        &self,
+        terms: ProgramTerms,
+        course: ProgramCourse<'_>,
+    ) -> Result<ProgramOutcome, BrokenOff> {
+        let ProgramCourse { recording, resumed, models } = course;
         let world = ToolPerformer::new(&self.tools, recording, policy_hash(&[])).asking(models);
         let bounds = RunBounds { stop: CancellationToken::new(), time: None };
         let started = DriveStart::Event(EventKind::Started);
@@ -100,7 +104,7 @@ async fn nobody(asked: &[Question]) -> Result<Vec<QuestionAnswer>, BrokenOff> {
 
 /// How a program is run.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Course<'c> {
+pub(crate) struct ProgramCourse<'c> {
     pub(crate) recording: Option<&'c Recording<'c>>,
     /// Where it was stopped. It starts anew without.
     pub(crate) resumed: Option<&'c ResumableRun>,

@@ -11,7 +11,7 @@ use proem_store::record::ToolCallState;
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::records::programs::{BrokenOff, Course, Workshop, distinct_text};
+use crate::records::programs::{BrokenOff, ProgramCourse, Workshop, distinct_text};
 use crate::records::scene::{Begun, Given, Scene, id, key, server};
 
 const AGENT: &str = "version = 1
@@ -44,8 +44,8 @@ fn workshop(folder: &TempDir) -> Workshop {
     Workshop::new(parse_agent("a.agent.toml", AGENT).unwrap(), folder.path(), results)
 }
 
-fn recorded<'c>(recording: &'c Recording<'c>) -> Course<'c> {
-    Course { recording: Some(recording), ..Course::default() }
+fn recorded<'c>(recording: &'c Recording<'c>) -> ProgramCourse<'c> {
+    ProgramCourse { recording: Some(recording), ..ProgramCourse::default() }
 }
 
 #[tokio::test]
@@ -83,7 +83,7 @@ async fn a_run_whose_states_take_too_much_stops_and_can_go_on() {
         resume(&store, &SealKey::derived(&key()), scene.resuming(&id("1"), ResumeIdentity::On)).await.unwrap();
     let kept = owned.kept(&scene, &store);
     let recording = Recording::new(&kept, &given.start(&Begun { steps: resumed.step, ..begun }));
-    let course = Course { resumed: Some(&resumed), ..recorded(&recording) };
+    let course = ProgramCourse { resumed: Some(&resumed), ..recorded(&recording) };
     let outcome = workshop.run(workshop.terms(HOARD, "{}"), course).await.unwrap();
     assert!(matches!(outcome.end, ProgramEnd::Value(_)), "{:?}", outcome.end);
     let detail = store.run(&id("1")).await.unwrap();

@@ -16,7 +16,7 @@ use proem_runtime::tools::{ToolModels, ToolQuestions};
 use proem_store::Store;
 use tempfile::TempDir;
 
-use crate::records::programs::{Course, Workshop};
+use crate::records::programs::{ProgramCourse, Workshop};
 use crate::records::scene::{Begun, Given, Scene, id, key, server};
 
 static GUARD: LazyLock<Guard> = LazyLock::new(|| Guard::shipped(&[]).unwrap());
@@ -36,7 +36,7 @@ fn agent(question: &str) -> AgentDefinition {
 }
 
 /// A program whose tool asked a model, as it is recorded.
-struct Recorded {
+struct AskedProgram {
     folder: TempDir,
     server: ScriptedServer,
     scene: Scene,
@@ -45,7 +45,7 @@ struct Recorded {
 
 const QUESTION: &str = "What kind of mail is this? {{mail}}";
 
-impl Recorded {
+impl AskedProgram {
     async fn new(replies: Vec<Reply>) -> Self {
         let (folder, server) = (TempDir::new().unwrap(), server(replies));
         let scene = Scene::new(folder.path(), &server);
@@ -75,7 +75,7 @@ impl Recorded {
         let calls = CallPerformer::new(&caller, &directory, 1).through(&recording);
         let models = ToolModels::new(asking(&questions), calls);
         let workshop = self.workshop(QUESTION);
-        let course = Course { recording: Some(&recording), models: Some(&models), ..Course::default() };
+        let course = ProgramCourse { recording: Some(&recording), models: Some(&models), ..ProgramCourse::default() };
         workshop.run(workshop.terms(PROGRAM, "{}"), course).await.unwrap();
     }
 
@@ -105,7 +105,7 @@ fn answer(kind: &str) -> Reply {
 async fn a_replay_makes_the_requests_of_a_tools_question_anew() {
     // One answer, and one that is asked for again because its form was another.
     for (replies, requests) in [(vec![answer("praise")], 1), (vec![Reply::text("well"), answer("praise")], 2)] {
-        let recorded = Recorded::new(replies).await;
+        let recorded = AskedProgram::new(replies).await;
         assert_eq!(recorded.server.requests().len(), requests);
         let report = recorded.replayed(QUESTION).await;
         assert_eq!(report.difference, None);
@@ -117,7 +117,7 @@ async fn a_replay_makes_the_requests_of_a_tools_question_anew() {
 
 #[tokio::test]
 async fn a_replay_stops_at_a_question_that_was_asked_in_other_words() {
-    let recorded = Recorded::new(vec![answer("praise")]).await;
+    let recorded = AskedProgram::new(vec![answer("praise")]).await;
     let difference = recorded.replayed("Of what kind is this mail? {{mail}}").await.difference.unwrap();
     assert_eq!(difference.call, 1, "{difference:?}");
     assert!(difference.recorded.contains("What kind") && difference.found.contains("Of what"), "{difference:?}");
@@ -128,7 +128,7 @@ async fn a_question_without_an_answer_is_replayed_as_far_as_it_came() {
     for replies in
         [vec![Reply::raw(400, "{}"), Reply::raw(400, "{}")], vec![Reply::refusal("no"), Reply::refusal("no")]]
     {
-        let recorded = Recorded::new(replies).await;
+        let recorded = AskedProgram::new(replies).await;
         let report = recorded.replayed(QUESTION).await;
         assert_eq!(report.difference, None);
         assert!(report.calls > 1, "{report:?}");
