@@ -141,11 +141,7 @@ pub fn read_change(
     for entry in entries {
         let counted = lines.remove(entry.path.as_bytes()).flatten();
         let mut file = changed_file(entry, counted, &before, classifier);
-        // Only an edit: a pipeline that is new, gone or renamed does more than take another version.
-        let mut of_file = patches.iter().filter(|patch| patch.path == file.path);
-        if file.status == FileStatus::Modified && of_file.any(FilePatch::changes_only_versions) {
-            file.class.sensitive = None;
-        }
+        excuse_new_versions(&mut file, &patches);
         files.push(file);
     }
     gaps.extend(work_tree::uncounted_note(&untracked));
@@ -217,6 +213,15 @@ fn attributes_of(session: &Session<'_>, base: Option<&ObjectId>) -> Result<GitAt
         attributes.add(&RepoPath::new(path.folder()), text);
     }
     Ok(attributes)
+}
+
+/// Takes a file for an ordinary one if only version numbers in it change. Only an edit: a pipeline that is new, gone or
+/// renamed does more than take another version.
+fn excuse_new_versions(file: &mut ChangedFile, patches: &[FilePatch]) {
+    let mut of_file = patches.iter().filter(|patch| patch.path == file.path);
+    if file.status == FileStatus::Modified && of_file.any(FilePatch::changes_only_versions) {
+        file.class.sensitive = None;
+    }
 }
 
 /// A file of the change, with lines before and after where they are known.

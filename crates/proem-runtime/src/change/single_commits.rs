@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use proem_risk::change::{Change, ChangeKind, ChangedFile, FileKind, FileStatus, LineCounts};
 use proem_risk::history::ObjectId;
-use proem_risk::patch::{AROUND, PatchItem, PatchReader};
+use proem_risk::patch::{AROUND, FilePatch, PatchItem, PatchReader};
 use proem_risk::path::{PathRules, RepoPath};
 
 use super::base_facts::{BaseFacts, BaseFactsMemory};
@@ -19,7 +19,9 @@ use super::comparison::RENAMES;
 use super::line_difference::LineDifference;
 use super::listing::{RawDiffEntry, list_commit_files};
 use super::patch_text::patch_text;
-use super::{ANSWER, ChangeLimits, PathClassifier, ResolvedChange, changed_file, identifiers, read_change};
+use super::{
+    ANSWER, ChangeLimits, PathClassifier, ResolvedChange, changed_file, excuse_new_versions, identifiers, read_change,
+};
 use crate::{
     Error,
     git::{GitProgram, IdLength, Repository, Session},
@@ -161,14 +163,8 @@ impl CommitFacts {
         }
         patch_items.extend(patches.end());
         let patches = patch_items.into_iter().filter_map(PatchItem::into_file);
-        let patches = patches.filter(|patch| is_written(&patch.path)).collect();
-        let (identifiers, pinned) = names.into_found();
-        for file in files.iter_mut().filter(|file| file.status == FileStatus::Modified) {
-            // Only an edit: a pipeline that is new, gone or renamed does more than take another version.
-            if pinned.contains(&file.path) {
-                file.class.sensitive = None;
-            }
-        }
+        let patches: Vec<FilePatch> = patches.filter(|patch| is_written(&patch.path)).collect();
+        files.iter_mut().for_each(|file| excuse_new_versions(file, &patches));
         files.sort_by(|a: &ChangedFile, b| a.path.cmp(&b.path));
         Some(Change {
             kind: resolved.kind,
@@ -180,7 +176,7 @@ impl CommitFacts {
             author: Some(base.mailmap.person(&commit.author.0, &commit.author.1)),
             subject: commit.subject,
             files,
-            identifiers,
+            identifiers: names.into_names(),
             patches,
             gaps: Vec::new(),
         })
