@@ -4,6 +4,7 @@
 //! call passes [`proem_engine::policy::decide_call`], however deep in the program it is.
 
 mod definition;
+mod description;
 mod file;
 mod model;
 mod program;
@@ -11,9 +12,10 @@ pub mod prompt;
 pub mod turns;
 
 pub use self::definition::{
-    AgentDefinition, ArgumentPiece, CommandTool, HttpMethod, HttpTool, ModelPrompt, ModelTool, ParameterTerms,
-    PromptLimits, ToolDefinition, ToolKind, TurnLimits, argument_pieces,
+    AgentDefinition, ArgumentPiece, CommandOutput, CommandTool, HttpMethod, HttpTool, ModelPrompt, ModelTool,
+    ParameterTerms, PromptLimits, ToolDefinition, ToolKind, TurnLimits, argument_pieces,
 };
+pub use self::file::findings::{agent_findings, agent_sources};
 pub use self::file::{AGENT_SCHEMA, MAX_AGENT_FILE, parse_agent};
 pub use self::model::{ModelQuestion, question_prompt};
 pub use self::program::{

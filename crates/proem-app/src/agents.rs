@@ -23,7 +23,7 @@ use proem_engine::run::{Event, ExchangeEnd, Machine, Outcome, Step};
 use proem_llm::secret::Secret;
 use proem_runtime::driver::{CallPerformer, CallTrace, ObjectPerform};
 use proem_runtime::records::{Recording, RunEnd, Start};
-use proem_runtime::tools::{AskedModels, ChildAgents, ToolModels};
+use proem_runtime::tools::{AskedModels, ChildAgents, ToolModels, ToolQuestions};
 use proem_store::query::RunDetail;
 use proem_store::record::{Evaluation, Numbers, RunCaller, RunId, RunOutcome};
 use serde_json::Value as Json;
@@ -158,6 +158,11 @@ pub trait AgentRun: Any + fmt::Debug + Send + Sync {
 
     /// The id of its own that a call of another run gives it, and that call.
     fn starting_call(&self) -> Option<(RunId, RunCaller)> {
+        None
+    }
+
+    /// The recorded questions of its tools to models, if it was read back from its record.
+    fn recorded_questions(&self) -> Option<ToolQuestions<'_>> {
         None
     }
 

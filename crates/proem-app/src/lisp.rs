@@ -12,6 +12,7 @@ pub mod kept_program;
 pub mod mission;
 pub mod models;
 mod problem;
+mod recorded_questions;
 pub mod running;
 mod signatures;
 mod tool_secrets;
@@ -30,7 +31,7 @@ use proem_lisp::{
 };
 use proem_text::{Label, Span};
 
-pub use self::files::{LispSource, MemoryFile, read_input, read_value};
+pub use self::files::{LispSource, MemoryFile, read_input, read_input_text, read_value};
 pub use self::history::LineHistory;
 pub use self::problem::ProgramProblem;
 pub use self::signatures::{parse_signature, read_tools};

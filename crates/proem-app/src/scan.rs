@@ -5,13 +5,16 @@
 
 pub mod acceptances;
 pub mod agent_files;
+mod agent_folder;
 pub mod calibrate;
 pub mod examine;
 pub mod folder;
 pub mod groups;
 pub mod output;
 mod place;
+pub mod reasons;
 pub mod rows;
+pub mod text_marks;
 
 use std::io::Read;
 use std::path::Path;
@@ -21,6 +24,7 @@ use proem_runtime::readers::{
 };
 use proem_text::Source;
 
+use self::examine::ScanDepth;
 pub use self::place::Excerpt;
 use crate::catalogue::load_catalogue;
 use crate::error::Error;
@@ -39,6 +43,8 @@ pub struct ScanOptions {
     pub file_bytes: usize,
     /// The largest file of a folder that is read, in bytes.
     pub folder_file_bytes: usize,
+    /// What is told of each field, beside its findings.
+    pub detail: ScanDepth,
 }
 
 impl ScanOptions {

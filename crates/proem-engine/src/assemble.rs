@@ -30,8 +30,11 @@ use crate::prompt::compiled_prompt::Prompt;
 use crate::prompt::file::Section;
 use crate::providers::Model;
 use crate::report::{self, Report, SectionReport};
-use crate::section::{Layer, SectionGroup, Trust};
+use crate::section::{CacheClass, Layer, SectionGroup, Trust};
 use crate::tokens::CachingCounter;
+
+/// The most boundaries of a request. Providers that take breakpoints take four (`providers.toml`).
+const MOST_BOUNDARIES: usize = 4;
 
 /// Limits and keys of one assembly.
 #[derive(Debug)]
@@ -287,6 +290,7 @@ fn place_sections(
     }
     let texts: Vec<&str> = items.iter().map(|item| item.text()).collect();
     let (mut sections, mut reports) = (Vec::new(), Vec::new());
+    let (mut last_turn, mut before_turns_is_stable) = (None, true);
     let mut offset = 0usize;
     // Counted together: a token can reach over the line between two sections, and the sum is what a
     // provider charges for.
@@ -295,12 +299,20 @@ fn place_sections(
         let range = Span::new(offset, offset.saturating_add(bytes));
         offset = range.end;
         let (placed, report) = item.place_at(range, tokens.saturating_add(media));
+        match item {
+            Item::Turn(_) if before_turns_is_stable => last_turn = Some(sections.len()),
+            // A profile is the same in all turns of a run.
+            Item::Turn(_) | Item::Learned(_) => {}
+            Item::Section(choice) => {
+                before_turns_is_stable &= placed.is_empty() || choice.section.spec.cache != CacheClass::Never;
+            }
+        }
         sections.extend(placed);
         reports.push(report);
     }
     let assembly = Assembly {
         prompt: prompt.id.clone(),
-        boundaries: boundaries(&sections),
+        boundaries: boundaries(&sections, last_turn),
         sections,
         output_tokens: answer_tokens(prompt, options),
     };
@@ -320,8 +332,9 @@ fn tokens_as_u64(tokens: usize) -> u64 {
     u64::try_from(tokens).unwrap_or(u64::MAX)
 }
 
-/// The last section of each stable group that is there.
-fn boundaries(sections: &[PlacedSection]) -> Vec<usize> {
+/// The last section of each stable group that is there, and the last turn of a history: the next request of the
+/// conversation has the same bytes up to there.
+fn boundaries(sections: &[PlacedSection], last_turn: Option<usize>) -> Vec<usize> {
     // Three ranks are one group: only a file's change moves any of them, and providers take four breakpoints at
     // the most.
     let group = |rank: SectionGroup| match rank {
@@ -332,5 +345,8 @@ fn boundaries(sections: &[PlacedSection]) -> Vec<usize> {
         _ => 4,
     };
     let last_of = |wanted: u8| sections.iter().rposition(|section| group(section.rank) == wanted);
-    (0..4).filter_map(last_of).collect()
+    let stable: Vec<usize> = (0..4).filter_map(last_of).collect();
+    // The longest save the most.
+    let surplus = stable.len().saturating_add(usize::from(last_turn.is_some())).saturating_sub(MOST_BOUNDARIES);
+    stable.into_iter().skip(surplus).chain(last_turn).collect()
 }

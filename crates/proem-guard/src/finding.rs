@@ -95,12 +95,28 @@ pub enum FindingKind {
     SocialEngineering,
     /// An order to whoever reads it, as people give each other too.
     Order,
+    /// An order that would hold in every later task: to drop a control, to act unasked, to keep quiet.
+    StandingOrder,
     /// A payload that only a decoder reads.
     Encoded,
     /// Likeness to known attacks.
     Similar,
     /// The learned score of a sentence or two.
     Learned,
+    /// A command that an agent or an editor runs by itself.
+    AutoRun,
+    /// A download that is run.
+    Download,
+    /// A right that an agent is given.
+    Permission,
+    /// A setting that changes where requests go, or which code programs load.
+    Redirect,
+    /// A server or a list of tools that an agent is offered.
+    Offer,
+    /// A name that something else has already.
+    Shadowing,
+    /// Settings that can't be read.
+    Unclear,
 }
 
 proem_text::word_table! {
@@ -121,9 +137,17 @@ proem_text::word_table! {
         ToolRequest = "tool-request",
         SocialEngineering = "social-engineering",
         Order = "order",
+        StandingOrder = "standing-order",
         Encoded = "encoded",
         Similar = "similar",
         Learned = "learned",
+        AutoRun = "auto-run",
+        Download = "download",
+        Permission = "permission",
+        Redirect = "redirect",
+        Offer = "offer",
+        Shadowing = "shadowing",
+        Unclear = "unclear",
     }
 }
 
@@ -148,9 +172,17 @@ impl FindingKind {
             Self::ToolRequest => "a request to use a tool",
             Self::SocialEngineering => "an appeal to authority, urgency, secrecy or reward",
             Self::Order => "an instruction to the model that reads it",
+            Self::StandingOrder => "an instruction to drop a control, act unasked or keep quiet from now on",
             Self::Encoded => "encoded content",
             Self::Similar => "similarity to known attacks",
             Self::Learned => "sentences similar to known attacks",
+            Self::AutoRun => "a command that runs by itself",
+            Self::Download => "a command that runs what it downloads",
+            Self::Permission => "a permission that lets an agent act without asking",
+            Self::Redirect => "a setting that changes where requests go or which code runs",
+            Self::Offer => "tools that an agent is offered",
+            Self::Shadowing => "a name that something else has already",
+            Self::Unclear => "settings that can't be read",
         }
     }
 }

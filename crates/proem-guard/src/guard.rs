@@ -9,7 +9,9 @@
 
 mod blocks;
 mod gathering;
+mod reasons;
 
+pub use self::reasons::{ConceptReason, FindingReasons, WindowReason};
 use self::{blocks::overlapping_blocks, gathering::Gathering};
 use crate::{
     error::RuleError,

@@ -42,7 +42,7 @@ pub use contain::{
 };
 pub use error::RuleError;
 pub use finding::{Finding, FindingKind, Severity};
-pub use guard::{Guard, GuardError};
+pub use guard::{ConceptReason, FindingReasons, Guard, GuardError, WindowReason};
 pub use label_tree::{
     LabelList, LabelMap, LabelScalar, LabelTree, TreeDifference, TreeError, TreeFault, TreeName, TreePlace,
     tree_differences,

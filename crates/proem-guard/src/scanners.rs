@@ -51,6 +51,7 @@ pub fn shipped_scanners(tools: &[ToolVocabulary]) -> Result<(Lexicon, Vec<Box<dy
         Box::new(exfiltration::exfiltration_scanner(&rules, &lexicon)),
         Box::new(tools::tool_request_scanner(&rules, &lexicon, tools)),
         Box::new(order::order_scanner(&rules, &lexicon)),
+        Box::new(order::standing_order_scanner(&rules, &lexicon)),
         Box::new(payload::payload_scanner(&rules, &lexicon)),
         Box::new(forgery::forgery_scanner(&lexicon)),
         Box::new(Bank::shipped(&lexicon)?),

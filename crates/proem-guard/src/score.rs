@@ -132,7 +132,15 @@ const fn feature_group(kind: FindingKind) -> Option<usize> {
         | FindingKind::BidiControl
         | FindingKind::Control => Some(7),
         // An order says something only where nobody gives any, which the table of verdicts knows.
-        FindingKind::Order | FindingKind::Similar | FindingKind::Learned => None,
+        FindingKind::Order | FindingKind::StandingOrder | FindingKind::Similar | FindingKind::Learned => None,
+        // No text, but settings and commands, which no scanner reads.
+        FindingKind::AutoRun
+        | FindingKind::Download
+        | FindingKind::Permission
+        | FindingKind::Redirect
+        | FindingKind::Offer
+        | FindingKind::Shadowing
+        | FindingKind::Unclear => None,
     }
 }
 

@@ -98,6 +98,11 @@ impl<'a> SentenceScorer<'a> {
         windows
     }
 
+    /// The log-odds of a text that is taken for one sentence.
+    pub(crate) fn score_of(&self, sentence: &str) -> f32 {
+        self.score(self.sums(sentence))
+    }
+
     /// Adds up the weights of a sentence's pieces.
     fn sums(&self, sentence: &str) -> SentenceSums {
         let mut sums = SentenceSums::default();

@@ -153,6 +153,8 @@ impl Bar {
     pub fn of(&self, finding: &Finding) -> Verdict {
         let [low, medium, high, critical] = self.verdicts;
         match finding.severity {
+            // Where orders count at all, one that drops a control outlives the task that brought it.
+            Severity::Low if finding.kind == FindingKind::StandingOrder && low > Verdict::Allow => high,
             Severity::Low => low,
             _ if matches!(finding.kind, FindingKind::Learned | FindingKind::Similar) => self.of_learned(),
             Severity::Medium => medium,

@@ -103,7 +103,13 @@ pub fn entries_with(word: &str) -> Vec<Entry> {
 #[must_use]
 pub fn nearest_name(name: &str) -> Option<&'static str> {
     let names: Vec<&'static str> = entries().map(|entry| entry.name).collect();
-    resolve::nearest(name, names.into_iter())
+    nearest_of(name, names.into_iter())
+}
+
+/// The one of these names that needs the fewest changes, if these are few for its length.
+#[must_use]
+pub fn nearest_of<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    resolve::nearest(name, names)
 }
 
 /// The replacement for a part of Clojure that this language doesn't have.

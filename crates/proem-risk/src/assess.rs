@@ -39,7 +39,7 @@ use crate::finding::{self, Found};
 use crate::level::{Level, LevelReason, LevelRules};
 use crate::metric::{Metric, MetricName, PercentileRank, Signal};
 use crate::metrics::{AssessmentFacts, CoChange, Survey, co_change_of, decides_level};
-use crate::patch::{Operation, operation_sites};
+use crate::patch::{Operation, changed_pins, operation_sites};
 use crate::path::{Framework, PathClass};
 use crate::score::{RiskModel, RiskScore};
 
@@ -108,6 +108,9 @@ pub struct ChangeScore {
     pub scored: Option<RiskScore>,
     /// Its place among the sampled past commits.
     pub rank: Option<PercentileRank>,
+    /// Its place among the newest of them ([`RECENT`]). `None` in records that know none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recent: Option<PercentileRank>,
     /// The range of that place in 95 of 100 samples, in percent.
     pub between: Option<crate::metric::ConfidenceInterval>,
     /// The rules' signal. Unknown for fewer than 50 sampled commits.
@@ -149,6 +152,10 @@ pub struct Partner {
     /// Whether an import explains it. `None` if that is unknown.
     pub imported: Option<bool>,
 }
+
+/// How many of the newest past commits a change has to stand out among too. Changes of a growing project are larger than
+/// its last 500 were, and would be above LOW for no other reason.
+pub const RECENT: usize = 100;
 
 /// The most files that get all metrics and details. The others get Tier 1 without details.
 pub const DETAILED: usize = 50;
@@ -256,7 +263,7 @@ fn without_calm_sensitivity(facts: &AssessmentFacts<'_>, mut file: FileAssessmen
     let is_edit = file.status == crate::change::FileStatus::Modified;
     let is_calm = patch.is_some_and(|patch| {
         let mut sites = operation_sites(patch).into_iter();
-        !patch.is_cut && !sites.any(|site| site.operation == Operation::Permissions)
+        !patch.is_cut && !sites.any(|site| site.operation == Operation::Permissions) && changed_pins(patch).is_empty()
     });
     if is_edit && is_calm {
         file.class.sensitive = None;

@@ -161,24 +161,31 @@ pub fn change_findings(facts: &AssessmentFacts<'_>, model: &RiskModel, percentil
     found.extend(habits::habit_findings(search));
     found.extend(operations::operation_findings(search));
     let mut findings: Vec<Finding> =
-        found.into_iter().map(|raw| finding(raw, change, row)).filter(is_worth_a_line).collect();
+        found.into_iter().map(|raw| finding(raw, change, row)).filter(|one| is_worth_a_line(one, percentile)).collect();
     findings.sort_by_key(|one| (!one.worth.raises, one.signal, core::cmp::Reverse(one.count), one.file));
     let signals = scene.signals(&lessons.memory);
     let earned = signals.into_iter().map(row).filter(|row| row.raises).collect();
     Found { findings, earned, worth: lessons.worth(model, percentile), quiet }
 }
 
-/// Words of lines say something only where they have been worth something, and whatever this repository's past shows
-/// to be no more than usual says nothing here.
-fn is_worth_a_line(finding: &Finding) -> bool {
-    let by_words = matches!(
-        finding.signal,
-        SignalName::ErrorPath | SignalName::Concurrency | SignalName::Permissions | SignalName::StoredData
-    );
+/// The percentile from which words of lines tell where to look.
+const RISKY: f64 = 80.0;
+
+/// Words of lines and a busy file say something only where they have been worth something, and whatever this repository's
+/// past shows to be no more than usual says nothing here. In a change of a high rank the lines where errors are no longer
+/// handled, and those that change stored data, are where to look.
+fn is_worth_a_line(finding: &Finding, percentile: Option<f64>) -> bool {
+    let is_risky = percentile.is_some_and(|percentile| percentile >= RISKY);
+    let needs_worth = match finding.signal {
+        SignalName::ErrorPath | SignalName::StoredData => !is_risky,
+        SignalName::Concurrency | SignalName::Permissions | SignalName::FixedOften => true,
+        _ => false,
+    };
     let is_usual = finding.worth.source == RowSource::Here
         && finding.worth.with.commits >= ENOUGH
         && finding.worth.ratio.is_some_and(|ratio| ratio < 1.0);
-    finding.worth.raises || finding.is_in_sensitive_file || (!by_words && !is_usual)
+    let by_place = finding.is_in_sensitive_file && finding.signal != SignalName::FixedOften;
+    finding.worth.raises || by_place || finding.signal == SignalName::OtherSource || (!needs_worth && !is_usual)
 }
 
 fn finding(raw: Raw, change: &Change, row: impl Fn(SignalName) -> SignalRow) -> Finding {

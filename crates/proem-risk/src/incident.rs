@@ -98,11 +98,46 @@ impl MendIncidents {
         let history = past.history();
         // Newest first and then cut, so that a long history keeps what is most like the code as it is.
         let mends = past.commits().filter(|(_, commit)| commit.mends != Mends::Nothing);
+        let mends = mends.filter(|(index, _)| says_what(history.subject(*index)));
         let entries = mends.take(most.min(MOST_INCIDENTS)).map(|(index, commit)| {
             self.entries.entry(index).or_insert_with(|| Arc::new(IncidentEntry::of(history, index, commit))).clone()
         });
         Corpus::of(entries.collect(), 0)
     }
+}
+
+/// Words that say that something was mended, and not what.
+const GENERIC: [&str; 24] = [
+    "fix",
+    "fixes",
+    "fixed",
+    "fixing",
+    "fixup",
+    "hotfix",
+    "bug",
+    "bugs",
+    "bugfix",
+    "bugfixes",
+    "issue",
+    "issues",
+    "error",
+    "errors",
+    "crash",
+    "crashes",
+    "regression",
+    "regressions",
+    "some",
+    "another",
+    "small",
+    "minor",
+    "more",
+    "again",
+];
+
+/// Whether a title says what was wrong: `Fix.` and `fix bug #12` don't.
+fn says_what(title: &str) -> bool {
+    let mut words = title.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().count() > 2);
+    words.any(|word| word.chars().any(char::is_alphabetic) && !GENERIC.contains(&word.to_lowercase().as_str()))
 }
 
 /// Incidents that can be searched.

@@ -119,6 +119,21 @@ pub enum LevelReason {
         /// The file's place in the change.
         file: u32,
     },
+    /// It takes code from elsewhere than before.
+    OtherSource {
+        /// The file's place in the change.
+        file: u32,
+    },
+    /// Its rank would raise it, and nothing is known that says where to look.
+    RankAlone {
+        /// In percent.
+        percentile: f64,
+    },
+    /// Its rank would raise it, and as many of the newest changes have such a score.
+    RankOfMany {
+        /// Its percentile among the newest changes.
+        recent: f64,
+    },
     /// Nothing in it runs differently.
     Quiet {
         /// The kinds of files in it.
@@ -162,6 +177,14 @@ impl LevelReason {
                 format!("it {}, which has meant a fix more often than usual", join_with_and(&words))
             }
             Self::BreaksImporters { .. } => "others import a file that it deletes or renames".to_string(),
+            Self::OtherSource { .. } => "it takes code from elsewhere than before".to_string(),
+            Self::RankAlone { .. } => {
+                "nothing beside its rank says where to look, and a rank alone is no alarm".to_string()
+            }
+            Self::RankOfMany { recent } => format!(
+                "many of the latest changes have such a score: it is above that of {} % of the last 100",
+                percent_words(*recent)
+            ),
             Self::Quiet { parts } => {
                 let words: Vec<&str> = parts.iter().map(|part| part.in_words()).collect();
                 let verb = if matches!(parts.as_slice(), [QuietPart::Documentation]) { "changes" } else { "change" };

@@ -50,6 +50,8 @@ pub enum SignalName {
     RevertedLines,
     /// It takes away lines that a fix or a revert added.
     FixedLines,
+    /// It changes lines beside those of a fix or a revert that is younger than a year.
+    NearFix,
     /// A file that nearly always changes too didn't.
     MissingPartner,
     /// Tests that nearly always change too didn't.
@@ -64,6 +66,8 @@ pub enum SignalName {
     Permissions,
     /// Stored data or its schema changes.
     StoredData,
+    /// Code comes from elsewhere than before: another action, image or registry, or other bytes of the same version.
+    OtherSource,
     /// Nobody who knows the file is active.
     Strangers,
     /// A file was fixed three times or more in the last twelve months.
@@ -78,11 +82,12 @@ pub enum SignalName {
 
 impl SignalName {
     /// All, in the order of tables.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::BrokenImporters,
         Self::ChangedSignature,
         Self::RevertedLines,
         Self::FixedLines,
+        Self::NearFix,
         Self::MissingPartner,
         Self::WithoutTests,
         Self::WeakerTests,
@@ -90,6 +95,7 @@ impl SignalName {
         Self::Concurrency,
         Self::Permissions,
         Self::StoredData,
+        Self::OtherSource,
         Self::Strangers,
         Self::FixedOften,
         Self::Sensitive,
@@ -105,6 +111,7 @@ impl SignalName {
             Self::ChangedSignature => "changed-signature",
             Self::RevertedLines => "reverted-lines",
             Self::FixedLines => "fixed-lines",
+            Self::NearFix => "near-fix",
             Self::MissingPartner => "missing-partner",
             Self::WithoutTests => "without-tests",
             Self::WeakerTests => "weaker-tests",
@@ -112,6 +119,7 @@ impl SignalName {
             Self::Concurrency => "concurrency",
             Self::Permissions => "permissions",
             Self::StoredData => "stored-data",
+            Self::OtherSource => "other-source",
             Self::Strangers => "strangers",
             Self::FixedOften => "fixed-often",
             Self::Sensitive => "sensitive",
@@ -128,6 +136,7 @@ impl SignalName {
             Self::ChangedSignature => "changes the signature of what others call",
             Self::RevertedLines => "adds lines again that were reverted",
             Self::FixedLines => "takes away lines of a fix",
+            Self::NearFix => "changes lines beside a fix",
             Self::MissingPartner => "misses a usual partner",
             Self::WithoutTests => "comes without the tests that usually change",
             Self::WeakerTests => "weakens or deletes tests",
@@ -135,6 +144,7 @@ impl SignalName {
             Self::Concurrency => "changes locks or threads",
             Self::Permissions => "changes permissions",
             Self::StoredData => "changes stored data",
+            Self::OtherSource => "takes code from another source",
             Self::Strangers => "changes a file that nobody active knows",
             Self::FixedOften => "changes a file that was fixed often",
             Self::Sensitive => "changes a sensitive file",
@@ -143,10 +153,11 @@ impl SignalName {
         }
     }
 
-    /// Whether past commits can be asked for it: those that need the files of each past commit can't.
+    /// Whether past commits can be asked for it: those that need the files of each past commit, or the lines around its
+    /// changes, can't.
     #[must_use]
     pub const fn is_measured(self) -> bool {
-        !matches!(self, Self::BrokenImporters | Self::ChangedSignature)
+        !matches!(self, Self::BrokenImporters | Self::ChangedSignature | Self::NearFix)
     }
 }
 

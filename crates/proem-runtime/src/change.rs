@@ -21,7 +21,6 @@ mod listing;
 mod moves;
 mod past_lines;
 mod patch_text;
-mod pins;
 mod resolve;
 mod single_commits;
 mod work_tree;
@@ -131,7 +130,7 @@ pub fn read_change(
         untracked = work_tree::untracked_files(&session, repository, limits.untracked, &mut found.gaps)?;
         moves::pair_moved_files(&session, &mut found, &mut untracked);
     }
-    let ChangedText { names, pinned, patches } = changed_text(&session, &comparison, classifier, limits, &mut found);
+    let ChangedText { names, patches } = changed_text(&session, &comparison, classifier, limits, &mut found);
     let ChangeListing { entries, mut lines, blobs, mut gaps } = found;
     let before = blobs.count_lines(&session, entries.iter().filter_map(RawDiffEntry::counted_before));
     let before = before.unwrap_or_else(|error| {
@@ -143,7 +142,8 @@ pub fn read_change(
         let counted = lines.remove(entry.path.as_bytes()).flatten();
         let mut file = changed_file(entry, counted, &before, classifier);
         // Only an edit: a pipeline that is new, gone or renamed does more than take another version.
-        if pinned.contains(&file.path) && file.status == FileStatus::Modified {
+        let mut of_file = patches.iter().filter(|patch| patch.path == file.path);
+        if file.status == FileStatus::Modified && of_file.any(FilePatch::changes_only_versions) {
             file.class.sensitive = None;
         }
         files.push(file);
@@ -251,8 +251,6 @@ fn changed_file(
 struct ChangedText {
     /// The names in them.
     names: Vec<String>,
-    /// The pipelines of which only versions change.
-    pinned: BTreeSet<RepoPath>,
     /// The lines. None of them if they are too many.
     patches: Vec<FilePatch>,
 }
@@ -280,18 +278,18 @@ fn changed_text(
         let wants_more = names.take(piece);
         lines.take(piece, &is_wanted) || wants_more
     });
-    let (names, pinned) = names.into_found();
+    let names = names.into_names();
     match read {
         Ok(()) => {
             let patches = lines.end(&is_wanted).unwrap_or_else(|| {
                 gaps.push(format!("changed lines beyond {} MiB are not looked at", limits.patch >> 20));
                 Vec::new()
             });
-            ChangedText { names, pinned, patches }
+            ChangedText { names, patches }
         }
         Err(error) => {
             gaps.push(format!("names in changed lines could not be read: {error}"));
-            // Names of a part are names. Of a pipeline that was seen in part nobody knows what else changes.
+            // Names of a part are names. Of lines that were seen in part nobody knows what else changes.
             ChangedText { names, ..ChangedText::default() }
         }
     }

@@ -92,7 +92,7 @@ pub struct Document {
 }
 
 /// One text of a file.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct DocumentField {
     /// Its name, in our words: `subject`, `body[0]`, `/issue/fields/summary`.
     ///

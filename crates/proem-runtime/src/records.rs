@@ -19,7 +19,7 @@ mod unsent;
 pub use self::recording::{
     ASSEMBLED_ONLY, Ledger, RecordDepth, Recording, RecordingContext, RunEnd, Start, ToolReport, assembly_record,
 };
-pub use self::replay::{Difference, ReplayReport, replay};
+pub use self::replay::{Difference, ReplayMeans, ReplayReport, replay};
 pub use self::resume::{
     DriveContext, RememberedWorld, ResumableRun, ResumeIdentity, ResumeRequest, SnapshotState, drive_to_the_end,
     resumable, resume,

@@ -33,7 +33,7 @@ use crate::records::{Recording, ToolReport};
 
 pub use self::attempt_end::MAX_RESULT;
 pub use self::http::check_http;
-pub use self::model::{AskedModels, ToolModels};
+pub use self::model::{AskedModels, ToolModels, ToolQuestions};
 pub use self::set::{ToolPlace, ToolSet};
 
 /// How many calls without effects are made at once.

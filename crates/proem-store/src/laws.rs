@@ -46,7 +46,8 @@ pub use self::queue::{a_beginning_names_the_keys_that_begin_so, a_line_of_the_qu
 pub use self::samples::{Backend, LawSamples};
 pub use self::states::{a_started_run_costs_its_caller, a_started_run_names_its_caller, parts_of_states_are_kept_once};
 pub use self::tools::{
-    a_tool_call_is_not_made_again, a_tool_call_is_written_before_it_is_made, a_tool_call_keeps_its_outcome,
+    a_refusal_takes_no_tool_call_back, a_refused_tool_call_is_kept_and_never_made, a_tool_call_is_not_made_again,
+    a_tool_call_is_written_before_it_is_made, a_tool_call_keeps_its_outcome,
 };
 pub use self::triage::{
     LawSignals, a_cycle_ends_whole_or_not_at_all, a_cycle_may_write_a_chain_of_versions, a_judgement_opens_its_signal,

@@ -169,7 +169,7 @@ fn is_example(placement: &Placement) -> bool {
 }
 
 /// A text's sentences and items of lists with the space behind them.
-fn sentences_and_items(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn sentences_and_items(text: &str) -> impl Iterator<Item = &str> {
     let starts_item = |rest: &str| {
         let rest = rest.trim_start();
         let number = rest.trim_start_matches(|c: char| c.is_ascii_digit());

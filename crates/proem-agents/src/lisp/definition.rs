@@ -14,6 +14,8 @@ use serde::{Deserialize, Serialize};
 pub struct AgentDefinition {
     /// As `proem run` names it: a path in the book, without the file's ending.
     pub name: String,
+    /// What it is for, in a sentence, for agents that call it. `None` leaves it to the mission.
+    pub purpose: Option<String>,
     /// Its mission. `{{name}}` represents an input.
     pub mission: String,
     /// Its inputs and its result.
@@ -85,7 +87,8 @@ impl Default for PromptLimits {
 pub struct ToolDefinition {
     /// Its parameters and its result.
     pub signature: Arc<Signature>,
-    /// Its description, in a sentence.
+    /// Its description, in a sentence. Empty where the file leaves it to the prompt of the book or the agent that
+    /// carries the tool out.
     pub description: String,
     /// The most seconds of one attempt.
     pub timeout_seconds: u32,
@@ -165,7 +168,7 @@ impl ToolKind {
     }
 }
 
-/// A program of this machine: it gets its arguments as JSON on standard input and prints JSON.
+/// A program of this machine: it gets its arguments as JSON on standard input and prints its result.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommandTool {
     /// The program and its arguments. `{name}` represents a parameter. No shell reads them.
@@ -176,6 +179,35 @@ pub struct CommandTool {
     pub environment: Vec<String>,
     /// Variables that hold credentials, by the credential's name.
     pub secrets: BTreeMap<String, String>,
+    /// The form of what it prints.
+    pub output: CommandOutput,
+}
+
+/// The form of what a command prints.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CommandOutput {
+    /// One JSON value.
+    #[default]
+    Json,
+    /// Text. The result is a string, without the line break at its end.
+    Text,
+    /// Text. The result is a list of its lines.
+    Lines,
+}
+
+impl CommandOutput {
+    /// All of them, with the names that files use.
+    pub const ALL: [(&'static str, Self); 3] = [("json", Self::Json), ("text", Self::Text), ("lines", Self::Lines)];
+
+    /// The type of its results, as signatures write it. `None` for what any signature may have.
+    #[must_use]
+    pub const fn result_type(self) -> Option<&'static str> {
+        match self {
+            Self::Json => None,
+            Self::Text => Some(":string"),
+            Self::Lines => Some("[:string]"),
+        }
+    }
 }
 
 /// A part of a command's argument.

@@ -1,14 +1,18 @@
 //! An agent's file: how it is written, and everything that is wrong with it.
 
+pub(super) mod findings;
 mod tools;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use proem_engine::Error;
 use proem_engine::toml_reader::{PlacedValue, TableSyntax, TomlReader, read_tables, too_long};
+use proem_lisp::documentation::nearest_of;
 use proem_lisp::{Limits, Signature};
 use proem_text::Span;
+use proem_text::diagnostic::{Diagnostic, DiagnosticSeverity};
 use toml::de::DeTable;
 
 use super::definition::{AgentDefinition, LIMITS, PromptLimits, TurnLimits};
@@ -22,12 +26,15 @@ pub const MAX_AGENT_FILE: usize = 256 << 10;
 
 /// The form of the file.
 const VERSION: u32 = 1;
+/// The most bytes of a description.
+const MAX_DESCRIPTION: usize = 1_024;
 /// The most characters of a name, as providers have it for tools.
 const NAME_CHARACTERS: usize = 64;
 
-const ROOT: [&str; 11] = [
+const ROOT: [&str; 12] = [
     "version",
     "name",
+    "purpose",
     "mission",
     "signature",
     "trusted_inputs",
@@ -53,6 +60,11 @@ pub fn parse_agent(name: &str, text: &str) -> Result<AgentDefinition, Error> {
     let syntax = if name.ends_with(".json") { TableSyntax::Json } else { TableSyntax::Toml };
     let read = read_tables(name, text, syntax, |reader, root| AgentReader { reader, text }.agent(root))?;
     read.ok_or_else(|| Error::new(proem_engine::ErrorKind::InvalidFile, format!("`{name}` is no agent's file")))
+}
+
+/// A message about a place in an agent's file.
+fn placed_diagnostic(severity: DiagnosticSeverity, message: String, place: Range<usize>) -> Diagnostic {
+    Diagnostic { severity, message, span: Some(Span::new(place.start, place.end)), help: None }
 }
 
 /// Reads the parts of an agent's file.
@@ -83,6 +95,7 @@ impl AgentReader<'_> {
         let tools = self.tools(root);
         let definition = AgentDefinition {
             name: name.unwrap_or_default().to_owned(),
+            purpose: self.description_text(root, "purpose"),
             mission,
             signature: signature?,
             trusted_inputs: Default::default(),
@@ -109,21 +122,53 @@ impl AgentReader<'_> {
             }
         }
         let Some(value) = root.get("mission") else { return definition };
-        for path in mission_placeholders(&definition.mission) {
+        let places = self.placeholder_places(value);
+        for (number, path) in mission_placeholders(&definition.mission).into_iter().enumerate() {
             if !definition.signature.has_path(path.split('.')) {
+                let first = path.split('.').next().unwrap_or_default();
+                let remedy = match nearest_of(first, known.iter().map(String::as_str)) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None if path.is_empty() || path.contains('\n') => "write `{{NAME}}`".to_owned(),
+                    None => format!("add `{first} :string` to it, or write one of its parameters"),
+                };
                 let message = format!("the mission has `{{{{{path}}}}}`, which is no parameter of the signature");
-                self.reader.problem(message, value.span());
+                let place = places.get(number).cloned().unwrap_or(value.span());
+                self.reader.diagnostic(Diagnostic {
+                    help: Some(remedy),
+                    ..placed_diagnostic(DiagnosticSeverity::Error, message, place)
+                });
             }
         }
         definition
     }
 
-    fn needed_text<'t>(
-        &mut self,
-        table: &'t DeTable<'t>,
-        key: &str,
-        place: core::ops::Range<usize>,
-    ) -> Option<&'t str> {
+    /// The places of a mission's placeholders in the file, in order.
+    fn placeholder_places(&self, value: PlacedValue<'_>) -> Vec<Range<usize>> {
+        let mut from = value.span().start;
+        let end = value.span().end;
+        let find = |from: usize, what: &str| {
+            self.text.get(from..end).and_then(|rest| rest.find(what)).map(|at| from.saturating_add(at))
+        };
+        std::iter::from_fn(|| {
+            let open = find(from, "{{")?;
+            let close = find(open.saturating_add(2), "}}").map_or(end, |close| close.saturating_add(2));
+            from = close;
+            Some(open..close)
+        })
+        .collect()
+    }
+
+    /// A description, which has a limit.
+    fn description_text(&mut self, table: &DeTable<'_>, key: &str) -> Option<String> {
+        let value = table.get(key)?;
+        let text = self.reader.text(value)?;
+        if text.len() > MAX_DESCRIPTION {
+            self.reader.problem(format!("a {key} has at most {MAX_DESCRIPTION} bytes"), value.span());
+        }
+        Some(text.to_owned())
+    }
+
+    fn needed_text<'t>(&mut self, table: &'t DeTable<'t>, key: &str, place: Range<usize>) -> Option<&'t str> {
         match table.get(key) {
             Some(value) => self.reader.text(value),
             None => {
@@ -214,7 +259,7 @@ impl AgentReader<'_> {
     }
 
     /// Refuses a name that no tool can have.
-    fn check_name(&mut self, name: &str, place: core::ops::Range<usize>) {
+    fn check_name(&mut self, name: &str, place: Range<usize>) {
         let is_letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
         if name.is_empty() || name.len() > NAME_CHARACTERS || !name.chars().all(is_letter) {
             let rule = format!("use 1 to {NAME_CHARACTERS} letters, digits, `_` and `-`");

@@ -93,6 +93,12 @@ impl ModelQuestion {
         &self.prompt
     }
 
+    /// The model that is asked.
+    #[must_use]
+    pub const fn model(&self) -> &Model {
+        &self.model
+    }
+
     /// The request for these arguments, which are the text of a JSON object.
     ///
     /// # Errors

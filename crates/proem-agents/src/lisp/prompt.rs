@@ -33,7 +33,8 @@ use crate::prompt_call::{LabelledCall, PreparedRequest, prepare_labelled};
 use crate::screen::{Screen, Screening, ScreeningNote};
 
 pub use self::facts::PromptFacts;
-pub use self::preview::{PreviewPart, preview_parts};
+pub use self::mission::blank_input;
+pub use self::preview::{PreviewPart, preview_parts, specified_place};
 pub use self::turns::{FeedbackPart, TurnText};
 
 pub(super) use self::mission::mission_placeholders;
@@ -61,6 +62,12 @@ impl PromptForm {
             Self::Agent => "lisp/agent",
             Self::Single => "lisp/single",
         }
+    }
+
+    /// The form whose prompt this is, if it is one of the two.
+    #[must_use]
+    pub fn of_prompt(agent: &str, name: &str) -> Option<Self> {
+        [Self::Agent, Self::Single].into_iter().find(|form| form.prompt().split_once('/') == Some((agent, name)))
     }
 }
 

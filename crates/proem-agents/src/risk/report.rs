@@ -363,7 +363,7 @@ fn report_reasons(assessment: &Assessment, reasons: &[LevelReason]) -> Vec<Repor
             let words = own(*file).unwrap_or(reason).in_words();
             ReportSentence::default().path(changed_path(assessment, *file)).and(": ").and(words)
         }
-        LevelReason::Sensitive { file } | LevelReason::BreaksImporters { file } => {
+        LevelReason::Sensitive { file } | LevelReason::BreaksImporters { file } | LevelReason::OtherSource { file } => {
             ReportSentence::ours(reason.in_words()).and(": ").path(changed_path(assessment, *file))
         }
         _ => ReportSentence::ours(reason.in_words()),

@@ -1,6 +1,8 @@
 //! Agents' files: what they define, what fails closed, and every problem with its place.
 
-use proem_agents::lisp::{AGENT_SCHEMA, ToolKind, parse_agent};
+use std::collections::BTreeSet;
+
+use proem_agents::lisp::{AGENT_SCHEMA, ToolKind, agent_findings, agent_sources, parse_agent};
 use proem_engine::run::ToolPower;
 
 const WHOLE: &str = r#"
@@ -157,6 +159,21 @@ fn a_list_of_the_agents_own_input_vouches_for_nothing_unless_it_is_trusted() {
 }
 
 #[test]
+fn a_command_that_prints_text_has_a_signature_of_text() {
+    let text = |result: &str| {
+        format!(
+            "version = 1\nname = \"a\"\n[tools.log]\nsignature = \"() -> {result}\"\ndescription = \"x\"\n\
+             command = {{ argv = [\"git\", \"log\"], output = \"lines\" }}\n"
+        )
+    };
+    assert_eq!(problems(&text("[:string]")) + &problems(&text(":any")), "");
+    let found = problems(&text("[{id :int}]"));
+    assert!(found.contains("this `output` makes the result [:string], and the signature says [{id :int}]"), "{found}");
+    let found = problems(&text("[:string]").replace("\"lines\"", "\"line\""));
+    assert!(found.contains("unknown word `line`; write one of `json`, `text`, `lines`"), "{found}");
+}
+
+#[test]
 fn the_schema_takes_what_the_reader_takes() {
     let schema: serde_json::Value = serde_json::from_str(AGENT_SCHEMA).unwrap();
     let keys = |pointer: &str| -> Vec<String> {
@@ -178,4 +195,97 @@ fn the_schema_takes_what_the_reader_takes() {
             assert!(found.contains(&format!("unknown key `{inner}x`")), "{kind}: {found}");
         }
     }
+}
+
+#[test]
+fn a_tool_without_a_description_has_that_of_its_question_and_an_agent_its_purpose() {
+    let text = "version = 1\nname = \"a\"\n[tools.judge]\nsignature = \"(mail :string) -> :bool\"\n\
+                model = { prompt = \"Is {{mail}} urgent? Answer strictly.\" }\n[tools.own]\nsignature = \"() -> :int\"\n\
+                description = \"As it says\"\nmodel = { prompt = \"Count. Then stop.\" }\n[tools.child]\n\
+                signature = \"() -> :int\"\nagent = { file = \"b.agent.toml\" }\n";
+    let mut agent = parse_agent("a.agent.toml", text).unwrap();
+    let of = |agent: &proem_agents::lisp::AgentDefinition, name: &str| agent.tools[name].description.clone();
+    assert_eq!([of(&agent, "judge"), of(&agent, "own")], ["Is `mail` urgent?", "As it says"]);
+    assert_eq!(of(&agent, "child"), "", "its file says it");
+    for (child, expected) in [
+        ("purpose = \"Counts days\"\nmission = \"Count the days. Well.\"", "Counts days"),
+        (
+            "mission = \"# Task\\nCount the days of {{ month }}. Well.\"\nsignature = \"(month :int)\"",
+            "Count the days of `month`.",
+        ),
+        ("", ""),
+    ] {
+        let child = parse_agent("b.agent.toml", &format!("version = 1\nname = \"b\"\n{child}\n")).unwrap();
+        assert_eq!(child.description_as_tool(), expected);
+    }
+    agent.describe_tool("child", "Counts days");
+    agent.describe_tool("own", "not asked for");
+    assert_eq!([of(&agent, "child"), of(&agent, "own")], ["Counts days", "As it says"]);
+    // Others say for themselves what they do.
+    let none = problems("version = 1\nname = \"a\"\n[tools.x]\nsignature = \"()\"\ncommand = { argv = [\"x\"] }\n");
+    assert!(none.contains("no `description`"), "{none}");
+    let long = problems(&text.replace("As it says", &"x".repeat(2_000)));
+    assert!(long.contains("a description has at most 1024 bytes"), "{long}");
+}
+
+const TYPOS: &str = r#"version = 1
+name = "typos"
+mission = """
+Look at {{day}}, say why of {{note}}.
+Call `tool/serch` or (call "send-mail" {}), not (call "search" {}).
+"""
+signature = "(day :string, note :string?) -> :any"
+shows = ["ctx/dya", "tool/search", "tool/judge", "mail"]
+
+[tools.search]
+signature = "(q :string) -> [:string]"
+description = "Search"
+triggered_by = ["ctx/day", "agent/nobody"]
+parameters.q = { accepts = ["tools/search"] }
+recorded = { file = "x.json" }
+
+[tools.judge]
+signature = "(text :string) -> :bool"
+model = { prompt = "Is it urgent?" }
+"#;
+
+#[test]
+fn names_that_lead_nowhere_are_found_with_their_places_and_what_may_be_meant() {
+    let agent = parse_agent("a.agent.toml", TYPOS).unwrap();
+    let found = agent_findings("a.agent.toml", TYPOS, &agent, &BTreeSet::new());
+    let expected = [
+        ("`{{note}}`, and `note` may be missing", ":4:29", "make `note` required"),
+        ("names the tool `serch`", ":5:12", "did you mean `search`?"),
+        ("names the tool `send-mail`", ":5:29", "its tools are `judge`, `search`"),
+        ("no source `ctx/dya`", ":8:10", "did you mean `ctx/day`?"),
+        ("no source `tool/judge`", ":8:36", "did you mean `model/judge`?"),
+        ("no source `agent/nobody`", ":13:28", "its sources are `ctx/day`, "),
+        ("no source `tools/search`", ":14:29", "did you mean `tool/search`?"),
+    ];
+    assert_eq!(found.len(), expected.len(), "{found:#?}");
+    for (finding, (message, place, help)) in found.iter().zip(expected) {
+        assert!(finding.starts_with("warning: ") && finding.contains('^'), "{finding}");
+        assert!(finding.contains(message) && finding.contains(help), "{message}: {finding}");
+        assert!(finding.contains(&format!("a.agent.toml{place}\n")), "{place}: {finding}");
+    }
+    // The sources of an agent that calls it.
+    let caller = agent_sources(&agent);
+    let child = TYPOS.replace("tool/judge", "tool/of-caller");
+    let known: BTreeSet<String> = caller.into_iter().chain(["tool/of-caller".to_owned()]).collect();
+    let found = agent_findings("a.agent.toml", &child, &agent, &known);
+    assert!(!found.iter().any(|one| one.contains("of-caller")), "{found:?}");
+    assert!(agent_findings("o.agent.toml", WHOLE, &parse_agent("o.agent.toml", WHOLE).unwrap(), &known).is_empty());
+}
+
+#[test]
+fn a_placeholder_that_is_no_parameter_is_shown_where_it_is() {
+    let wrong = TYPOS.replace("{{day}}", "{{ dya }} and {{weather.now}}");
+    let found = problems(&wrong);
+    assert!(found.contains("a.agent.toml:4:9\n") && found.contains("help: did you mean `day`?"), "{found}");
+    assert!(found.contains("a.agent.toml:4:23\n") && found.contains("help: add `weather :string` to it"), "{found}");
+    assert!(found.contains("| Look at {{ dya }} and"), "{found}");
+    // Escapes move nothing: the same in JSON.
+    let json = r#"{"version": 1, "name": "a", "mission": "a\n\u0022{{b}} {{c}}\u0022", "signature": "(b :int)"}"#;
+    let error = parse_agent("a.agent.json", json).unwrap_err();
+    assert!(error.problems()[0].contains("a.agent.json:1:56\n"), "{error}");
 }

@@ -220,8 +220,8 @@ fn what_may_have_happened_is_asked_about_and_never_done_again_by_itself() {
 #[test]
 fn a_result_of_another_form_or_of_no_form_is_the_tools_failure() {
     for (result, message) in [
-        ("[{\"id\": \"x\", \"to\": \"a\"}]", "its result is another: [0].id: expected int"),
-        ("{\"tool\": \"send\", \"result\": true}", "its result is another"),
+        ("[{\"id\": \"x\", \"to\": \"a\"}]", "its result is not what its signature says: [0].id: expected int"),
+        ("{\"tool\": \"send\", \"result\": true}", "its result is not what its signature says"),
         ("[1,", "its result can't be read"),
         ("nil", "its result can't be read"),
     ] {

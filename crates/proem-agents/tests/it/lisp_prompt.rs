@@ -152,7 +152,7 @@ fn the_prompts_say_everything_on_their_checklists() {
 /// for a field, 30 for a tool, 400 for the reference and 50 for the format. Counted by `OpenAi::O200k`, its own words
 /// have 84, 108, 127 (three fields), 218 (five tools), 394 and 78.
 const FIGURES: [(&str, usize); 6] =
-    [("role", 84), ("rules", 108), ("inventory", 210), ("tools", 218), ("reference", 400), ("format", 78)];
+    [("role", 60), ("rules", 108), ("inventory", 210), ("tools", 218), ("reference", 400), ("format", 78)];
 
 #[test]
 fn sections_keep_to_about_the_tokens_of_the_specification() {
@@ -280,18 +280,18 @@ fn the_reference_shrinks_first_then_tools_then_samples_and_never_the_mission() {
     let at = |tokens| within(&prompt, &[], Some(tokens)).unwrap();
     assert_eq!(remaining_parts(&at(20_000)), (true, 40, 40, true));
     let (mut before, mut seen) = ((true, 40, 40, true), Vec::new());
-    for tokens in (900..6_600).rev().step_by(150) {
+    for tokens in (900..6_600).rev().step_by(50) {
         let Ok(assembly) = within(&prompt, &[], Some(tokens)) else { break };
         let now = remaining_parts(&assembly);
         assert!(now.1 == 40 || !now.0, "a tool lost its description while the reference stood: {now:?}");
         assert!(now.3 || now.2 == 0, "a sample shrank while a tool was shown: {now:?}");
-        assert!(now <= before, "{now:?} after {before:?}");
+        assert!(now <= before, "{tokens}: {now:?} after {before:?} {seen:?}");
         let tools = section(&assembly, "tools");
         assert!(
             tools.contains("### return") && tools.contains("### fail") && tools.contains("A call of one is refused")
         );
         assert!(section(&assembly, "mission").contains("Find all urgent emails for Ann"));
-        assert!(now.2 == 40 || tools.contains("items, not shown]"), "{tools}");
+        assert!(now.2 == 40 || tools.contains("not shown]"), "{tools}");
         seen.push(now);
         before = now;
     }

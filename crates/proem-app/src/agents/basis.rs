@@ -322,6 +322,11 @@ impl RunBasis {
         ))
     }
 
+    /// The scale of a token estimate, in hundredths, if one was known.
+    pub(crate) const fn token_percent(&self) -> Option<usize> {
+        self.token_percent
+    }
+
     /// The model of a run as the recorded table and configuration have it.
     ///
     /// # Errors

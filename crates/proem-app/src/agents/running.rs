@@ -37,7 +37,7 @@ pub async fn start_run<E>(
     run: &dyn AgentRun,
     place: u32,
     booking: &Booking,
-    mut ask: impl AsyncFnMut(&str, &[Question]) -> Result<Vec<QuestionAnswer>, E>,
+    ask: impl AsyncFnMut(&str, &[Question]) -> Result<Vec<QuestionAnswer>, E>,
     stop: &CancellationToken,
 ) -> Result<RunResult, E>
 where
@@ -48,10 +48,15 @@ where
     let kept = booking.records().map(OpenRecords::kept);
     let Some(kept) = &kept else {
         let (calls, models) = (call_performer(run, place, booking, None)?, run.tool_models(booking, None)?);
+        let (sender, questions) = question_channel();
+        let children = run.called_agents().map(|agents| agents.of_run(None, sender));
         let end = {
-            let (models, agents, recording) = (models.as_ref(), None, None);
-            let world = run.world(WorldParts { calls: &calls, models, agents, recording })?;
-            drive_unrecorded(&mut machine, from, &world, &bounds, async |asked| ask("", asked).await).await?
+            let agents = children.as_ref().map(|children| children as &dyn ChildAgents);
+            let tied = WorldParts { calls: &calls, models: models.as_ref(), agents, recording: None };
+            let (world, ask) = (run.world(tied)?, Mutex::new(ask));
+            let asking = async |asked: &[Question]| (ask.lock().await)("", asked).await;
+            let drive = drive_unrecorded(&mut machine, from, &world, &bounds, asking);
+            answering_children(drive, questions, &ask).await?
         };
         let (earlier, asked) = (EarlierAttempts::default(), asked_by_tools(models.as_ref()));
         let ended = EndedRun { end, traces: calls.into_made(), asked, earlier, began };
@@ -65,7 +70,7 @@ where
     let calls = call_performer(run, place, booking, Some(&recording))?;
     let models = run.tool_models(booking, Some(&recording))?;
     let (sender, questions) = question_channel();
-    let children = run.called_agents().map(|agents| agents.of_run(recording.id(), sender));
+    let children = run.called_agents().map(|agents| agents.of_run(Some(recording.id()), sender));
     let end = {
         let agents = children.as_ref().map(|children| children as &dyn ChildAgents);
         let tied = WorldParts { calls: &calls, models: models.as_ref(), agents, recording: Some(&recording) };
@@ -224,7 +229,7 @@ impl Resumption {
         let calls = call_performer(run, old.line.unwrap_or(1), booking, Some(&recording))?;
         let models = run.tool_models(booking, Some(&recording))?;
         let (sender, questions) = question_channel();
-        let children = run.called_agents().map(|agents| agents.of_run(recording.id(), sender));
+        let children = run.called_agents().map(|agents| agents.of_run(Some(recording.id()), sender));
         let end = {
             let agents = children.as_ref().map(|children| children as &dyn ChildAgents);
             let tied = WorldParts { calls: &calls, models: models.as_ref(), agents, recording: Some(&recording) };

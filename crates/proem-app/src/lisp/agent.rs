@@ -7,10 +7,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use proem_agents::lisp::{AgentDefinition, MAX_AGENT_FILE, ToolKind, parse_agent, policy_hash};
+use proem_agents::lisp::{
+    AgentDefinition, MAX_AGENT_FILE, ToolKind, agent_findings, agent_sources, parse_agent, policy_hash,
+};
 use proem_engine::effect::PolicyHash;
+use proem_engine::run::ToolPower;
 use proem_guard::show;
 use proem_lisp::Signature;
+use proem_lisp::documentation::nearest_of;
 use proem_llm::secret::Secret;
 use proem_runtime::Environment;
 use proem_runtime::files::{self, FileContent};
@@ -46,6 +50,24 @@ pub struct LoadedAgent {
     pub agents: BTreeMap<String, PathBuf>,
     /// The hash of all that decides what its tools do.
     pub policy: PolicyHash,
+}
+
+impl LoadedAgent {
+    /// The names in its file that lead nowhere, each as a warning with its place. `others` are sources of agents that
+    /// may call it, beside those of its own folder that call agents.
+    #[must_use]
+    pub fn findings(&self, others: &BTreeSet<String>) -> Vec<String> {
+        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let beside = agent_paths(folder).into_iter();
+        let texts = beside.filter_map(|path| Some((files::read_text(&path, MAX_AGENT_FILE).ok()?, path)));
+        // A file that is wrong calls nobody.
+        let agents = texts.filter_map(|(text, path)| parse_agent(&path.display().to_string(), &text).ok());
+        let calls =
+            |agent: &AgentDefinition| agent.tools.values().any(|tool| matches!(tool.kind, ToolKind::Agent { .. }));
+        let sources: BTreeSet<String> = agents.filter(calls).flat_map(|agent| agent_sources(&agent)).collect();
+        let known = sources.union(others).cloned().collect();
+        agent_findings(&self.path.display().to_string(), &self.text, &self.definition, &known)
+    }
 }
 
 /// Whether a path of a project is an agent's.
@@ -142,7 +164,31 @@ pub fn find_agent(project: &OpenProject, named: &Path) -> Result<PathBuf, Error>
     }
     let shown = show::terminal_str(&named.display().to_string()).into_string();
     let places: Vec<String> = folders.iter().map(|folder| format!("`{}`", folder.display())).collect();
-    Err(Error::invalid(format!("there is no agent `{shown}`: neither a file nor a name in {}", places.join(" or "))))
+    let known: Vec<String> = folders
+        .iter()
+        .filter(|_| is_name)
+        .flat_map(|folder| agent_paths(folder))
+        .filter_map(|path| agent_name(&path))
+        .collect();
+    let near = nearest_of(&named.display().to_string(), known.iter().map(String::as_str));
+    let near = near.map_or_else(String::new, |near| format!("; did you mean `{}`?", show::terminal_str(near)));
+    let places = places.join(" or ");
+    Err(Error::invalid(format!("there is no agent `{shown}`: neither a file nor a name in {places}{near}")))
+}
+
+/// The agents' files in a folder, in order.
+fn agent_paths(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path()).filter(|path| agent_name(path).is_some());
+    let mut paths: Vec<PathBuf> = paths.take(MAX_AGENTS).collect();
+    paths.sort();
+    paths
+}
+
+/// The name of the agent in a file, if it is called like an agent's.
+fn agent_name(path: &Path) -> Option<String> {
+    let file = path.file_name()?.to_str()?;
+    ENDINGS.iter().find_map(|ending| file.strip_suffix(ending)).map(str::to_owned)
 }
 
 /// Reads an agent's file with what its tools answer with. Nothing is trusted by that.
@@ -155,7 +201,7 @@ pub fn read_agent(path: &Path) -> Result<LoadedAgent, Error> {
     let shown = show::terminal_str(&name).into_string();
     let unread = |error: std::io::Error| Error::outside(format!("could not read `{shown}`: {error}"));
     let text = files::read_text(path, MAX_AGENT_FILE).map_err(unread)?;
-    let definition = parse_agent(&name, &text)?;
+    let mut definition = parse_agent(&name, &text)?;
     let mut results = BTreeMap::new();
     for (tool, of) in &definition.tools {
         match &of.kind {
@@ -174,24 +220,38 @@ pub fn read_agent(path: &Path) -> Result<LoadedAgent, Error> {
         }
     }
     let called = CalledAgents::read(path, &definition)?;
+    for (name, called) in &called.tools {
+        definition.describe_tool(name, &called.description);
+        definition.tools.entry(name.clone()).and_modify(|tool| tool.power = called.power);
+    }
     let texts: Vec<&str> = std::iter::once(text.as_str()).chain(results.values().map(String::as_str)).collect();
     let policy = called.policy(&texts);
-    Ok(LoadedAgent { path: path.to_path_buf(), definition, text, results, agents: called.files, policy })
+    let agents = called.tools.into_iter().map(|(tool, of)| (tool, of.file)).collect();
+    Ok(LoadedAgent { path: path.to_path_buf(), definition, text, results, agents, policy })
 }
 
 /// The agents that an agent's tools call, and those that these call.
 struct CalledAgents {
-    /// The files that the agent's own tools name, by the name of the tool.
-    files: BTreeMap<String, PathBuf>,
+    /// Those that the agent's own tools name, by the name of the tool.
+    tools: BTreeMap<String, AgentOfTool>,
     /// The texts of all of them, in the order in which they are met.
     texts: Vec<String>,
+}
+
+/// An agent that a tool calls.
+struct AgentOfTool {
+    file: PathBuf,
+    /// What it is for, in its own words. Empty if it has none.
+    description: String,
+    /// The effects that a call of it may have, by all of its tools and those of the agents that it calls.
+    power: ToolPower,
 }
 
 impl CalledAgents {
     /// Reads them all.
     fn read(path: &Path, definition: &AgentDefinition) -> Result<Self, Error> {
-        let mut called = Self { files: BTreeMap::new(), texts: Vec::new() };
-        called.files = called.read_below(definition, &mut vec![path.to_path_buf()])?;
+        let mut called = Self { tools: BTreeMap::new(), texts: Vec::new() };
+        called.tools = called.read_below(definition, &mut vec![path.to_path_buf()])?;
         Ok(called)
     }
 
@@ -200,8 +260,8 @@ impl CalledAgents {
         &mut self,
         definition: &AgentDefinition,
         line: &mut Vec<PathBuf>,
-    ) -> Result<BTreeMap<String, PathBuf>, Error> {
-        let mut files = BTreeMap::new();
+    ) -> Result<BTreeMap<String, AgentOfTool>, Error> {
+        let mut tools = BTreeMap::new();
         for (name, tool) in &definition.tools {
             let ToolKind::Agent { file } = &tool.kind else { continue };
             let refused = |why: String| {
@@ -224,13 +284,23 @@ impl CalledAgents {
             if wanted != found {
                 return Err(refused(format!("its signature is {wanted}, and that of `{shown}` is {found}")));
             }
+            let description = agent.description_as_tool();
+            if tool.description.is_empty() && description.is_empty() {
+                let remedy = "write `description = \"…\"` here, or `purpose = \"…\"` there";
+                return Err(refused(format!("it has no description, and `{shown}` has no purpose; {remedy}")));
+            }
             line.push(path.clone());
-            self.read_below(&agent, line)?;
+            let below = self.read_below(&agent, line)?;
             line.pop();
             self.texts.push(text);
-            files.insert(name.clone(), path);
+            let mut powers =
+                agent.tools.iter().map(|(name, tool)| below.get(name).map_or(tool.power, |called| called.power));
+            // A second call of one that may have effects goes on with the run that the first one began.
+            let is_free = powers.all(|power| power == ToolPower::Free);
+            let power = if is_free { ToolPower::Free } else { tool.power };
+            tools.insert(name.clone(), AgentOfTool { file: path, description, power });
         }
-        Ok(files)
+        Ok(tools)
     }
 
     /// The hash of an agent's own texts and of those of the agents that it calls.

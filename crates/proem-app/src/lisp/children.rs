@@ -2,7 +2,8 @@
 //!
 //! Invariants: the id of such a run follows from the call that started it, so that a caller which goes on after a crash
 //! goes on with it and starts no second one. Its inputs have the labels of the arguments, and only what the user wrote
-//! counts as the user's. A person is asked through the first caller. Its cost is booked to its callers, too.
+//! counts as the user's. A person is asked through the first caller, and without an answer the whole tree of runs waits.
+//! Its cost is booked to its callers, too. An agent whose caller is not recorded is not recorded either.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -58,6 +59,11 @@ pub(crate) fn question_channel() -> (QuestionSender, mpsc::Receiver<ChildQuestio
 }
 
 /// Drives a run, and puts the questions of the agents that it calls to the person whom it asks itself.
+///
+/// # Errors
+///
+/// Those of the run, and those of `ask`: then the agent that asked waits for an answer, and so does the run, since its
+/// call has no outcome.
 pub(crate) async fn answering_children<T, E>(
     drive: impl Future<Output = Result<T, E>>,
     mut questions: mpsc::Receiver<ChildQuestion>,
@@ -68,9 +74,9 @@ pub(crate) async fn answering_children<T, E>(
         tokio::select! {
             end = &mut drive => return end,
             Some(ChildQuestion { run, asked, answer }) = questions.recv() => {
-                // If it can't be asked, the child ends as one whose person is not there, and its caller hears of that.
-                let answers = (ask.lock().await)(&run, &asked).await;
-                _ = answer.send(answers.unwrap_or_else(|_| vec![QuestionAnswer::default(); asked.len()]));
+                // Without an answer `answer` is dropped, by which the child knows that it has to wait.
+                let answers = (ask.lock().await)(&run, &asked).await?;
+                _ = answer.send(answers);
             }
         }
     }
@@ -102,9 +108,9 @@ impl CalledAgents {
         Some(Self { files, root, places, carriage: carriage.clone(), most: None })
     }
 
-    /// The agents for the calls of one run.
-    pub(crate) fn of_run(&self, caller: &RunId, questions: QuestionSender) -> ChildRuns {
-        ChildRuns { agents: self.clone(), caller: caller.clone(), questions }
+    /// The agents for the calls of one run. `caller` is `None` if that is not recorded.
+    pub(crate) fn of_run(&self, caller: Option<&RunId>, questions: QuestionSender) -> ChildRuns {
+        ChildRuns { agents: self.clone(), caller: caller.cloned(), questions }
     }
 }
 
@@ -112,7 +118,7 @@ impl CalledAgents {
 #[derive(Debug)]
 pub(crate) struct ChildRuns {
     agents: CalledAgents,
-    caller: RunId,
+    caller: Option<RunId>,
     questions: QuestionSender,
 }
 
@@ -127,11 +133,12 @@ impl ChildAgents for ChildRuns {
             let Some(file) = self.agents.files.get(&call.tool).cloned() else {
                 return ToolOutcome::Failed { message: "its agent's file is not known".to_owned() };
             };
+            let carriage = self.agents.carriage.within_call(effect);
             let order = ChildOrder {
-                agents: self.agents.clone(),
+                agents: CalledAgents { carriage, ..self.agents.clone() },
                 file,
                 call: call.clone(),
-                caller: RunCaller { run: self.caller.clone(), effect },
+                caller: self.caller.clone().map(|run| RunCaller { run, effect }),
                 questions: self.questions.clone(),
                 stop: stop.clone(),
             };
@@ -155,7 +162,7 @@ struct ChildOrder {
     agents: CalledAgents,
     file: PathBuf,
     call: ToolUse,
-    caller: RunCaller,
+    caller: Option<RunCaller>,
     questions: QuestionSender,
     stop: CancellationToken,
 }
@@ -163,7 +170,8 @@ struct ChildOrder {
 impl ChildOrder {
     async fn run(self) -> Result<ToolOutcome, Error> {
         let project = OpenProject::open(&self.agents.root, &self.agents.places, BookReading::Trusted)?;
-        let id = child_id(&self.caller);
+        let Some(caller) = self.caller.clone() else { return self.begin(project, None).await };
+        let id = child_id(&caller);
         let store = records::look_at_records(&project).await?.value;
         let found = store.run(&id).await;
         let known = match &found {
@@ -176,13 +184,13 @@ impl ChildOrder {
         match (known, found) {
             (Some(outcome), _) => Ok(outcome),
             (None, Ok(detail)) => self.go_on(&project, detail).await,
-            (None, Err(proem_store::Error::NotFound(_))) => self.begin(project, id).await,
+            (None, Err(proem_store::Error::NotFound(_))) => self.begin(project, Some((id, caller))).await,
             (None, Err(error)) => Err(error.into()),
         }
     }
 
-    /// A new run.
-    async fn begin(self, mut project: OpenProject, id: RunId) -> Result<ToolOutcome, Error> {
+    /// A new run, under this id if it is recorded.
+    async fn begin(self, mut project: OpenProject, recorded: Option<(RunId, RunCaller)>) -> Result<ToolOutcome, Error> {
         let agent = load_agent(&project, &self.file)?;
         let limits = agent.definition.narrow_limits(project.config.lisp.limits());
         let context = read_json(&self.call.arguments, &mut Meter::new(limits))
@@ -196,9 +204,10 @@ impl ChildOrder {
             ..MissionOptions::default()
         };
         let input = MissionInput { context, memory: Value::map([]) };
-        let mut mission = Mission::new(&mut project, &agent, input, &options)?.with_call(id, self.caller.clone());
+        let record = if recorded.is_some() { RecordChoice::Needed } else { RecordChoice::No };
+        let mut mission = Mission::new(&mut project, &agent, input, &options)?.with_call(recorded);
         let mut notes = Vec::new();
-        let booking = mission.begin(&project, &Adapting::default(), RecordChoice::Needed, &mut notes).await?;
+        let booking = mission.begin(&project, &Adapting::default(), record, &mut notes).await?;
         let ran: Result<RunResult, Error> = start_run(&mission, 1, &booking, self.asking(), &self.stop).await;
         _ = booking.end().await;
         mission_outcome(ran?, &mission)
@@ -230,17 +239,15 @@ impl ChildOrder {
         labels.arguments.iter().map(|(name, label)| (name.clone(), label.join(&labels.decision))).collect()
     }
 
-    /// Puts questions to the person who started the first caller.
+    /// Puts questions to the person who started the first caller. Without an answer the run waits with its question.
     fn asking(&self) -> impl AsyncFnMut(&str, &[Question]) -> Result<Vec<QuestionAnswer>, Error> {
         let questions = self.questions.clone();
         async move |run: &str, asked: &[Question]| {
-            let nobody = || vec![QuestionAnswer::default(); asked.len()];
+            let waiting = || Error::outside(format!("run {run} has a question and waits for an answer"));
             let (answer, answered) = oneshot::channel();
             let question = ChildQuestion { run: run.to_owned(), asked: asked.to_vec(), answer };
-            if questions.send(question).await.is_err() {
-                return Ok(nobody());
-            }
-            Ok(answered.await.unwrap_or_else(|_| nobody()))
+            questions.send(question).await.map_err(|_| waiting())?;
+            answered.await.map_err(|_| waiting())
         }
     }
 }

@@ -120,6 +120,15 @@ pub fn read_value(path: &Path, limits: &Limits) -> Result<Value, Error> {
     })
 }
 
+/// The text of a file that is one input.
+///
+/// # Errors
+///
+/// If the file is unreadable, too long or no text.
+pub fn read_input_text(path: &Path, limits: &Limits) -> Result<String, Error> {
+    read_named_text(path, limits).map(|(_, text)| text)
+}
+
 fn read_named_text(path: &Path, limits: &Limits) -> Result<(String, String), Error> {
     let name = path.display().to_string();
     let text = files::read_text(path, limits.bytes)

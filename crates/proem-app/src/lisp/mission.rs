@@ -5,6 +5,7 @@
 //! calls.
 
 mod agent;
+mod fit;
 mod inputs;
 mod preview;
 mod world;
@@ -16,12 +17,13 @@ use std::sync::Arc;
 use proem_agents::lisp::prompt::{ChosenPrompt, MissionPrompt, PromptFacts, PromptForm, choose};
 use proem_agents::lisp::turns::record::{MissionEnd, MissionOutcome, StepFailure, reason};
 use proem_agents::lisp::turns::{MissionTerms, SharedTurns};
-use proem_agents::lisp::{AgentDefinition, TurnLimits, policy_hash};
+use proem_agents::lisp::{AgentDefinition, ModelPrompt, ToolKind, TurnLimits, policy_hash};
 use proem_engine::call::{Arrival, NanoDollars};
 use proem_engine::contract::AnswerContract;
 use proem_engine::effect::PolicyHash;
 use proem_engine::ordered_json::OrderedJson;
 use proem_engine::policy::CallRecords;
+use proem_engine::prompt::compiled_prompt::Prompt;
 use proem_engine::run::{CallLabel, CancelReason, ExchangeEnd, FallbackReason, Outcome};
 use proem_engine::versions::Versions;
 use proem_guard::Untrusted;
@@ -35,12 +37,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 pub use self::agent::{ProgramAgent, as_mission, recorded_turns};
+pub use self::fit::{PromptFit, prompt_fit};
 pub use self::inputs::{MissionInput, mission_input};
 pub use self::preview::MissionPreview;
 pub use self::world::MissionReport;
 use super::agent::{LoadedAgent, load_agent, ready_tools};
 use super::children::CalledAgents;
 use super::models::AgentModels;
+use super::recorded_questions::{QuestionsBasis, RecordedQuestions};
 use super::running::{INPUT, MEMORY, RESULTS, agent_file};
 use crate::agents::access::{AccessOptions, ContractedPrompt, ModelAccess};
 use crate::agents::basis::RunBasis;
@@ -109,9 +113,15 @@ struct MissionSettings {
     /// The labels of the inputs that another agent passed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     passed: PassedInputs,
+    /// The descriptions of tools that another file than the agent's may give.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    described: BTreeMap<String, String>,
     /// The most that it may cost by its caller's word, in nano-dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     most: Option<u64>,
+    /// The questions of its tools to models.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    questions: Option<QuestionsBasis>,
     /// The hash of the definitions.
     definitions: String,
     /// How the answers arrive.
@@ -134,6 +144,8 @@ pub struct Mission {
     shared: SharedTurns,
     /// The means of its calls. `None` of a run that was read back and is not gone on with.
     bench: Option<Bench>,
+    /// The recorded questions of its tools to models, of a run that was read back.
+    questions: Option<RecordedQuestions>,
     inputs: OrderedJson,
     settings: Json,
     /// The hash of what it is held to.
@@ -190,25 +202,10 @@ impl Mission {
         let policy = bench.policy(agent);
         let turns = project.config.lisp.narrow_turns(agent.definition.turns);
         let passed = passed_labels(&options.passed);
-        let definition = Arc::new(AgentDefinition { turns, passed, ..agent.definition.clone() });
-        let book = project.book()?;
-        let prompt = book.prompt(PromptForm::of(&definition).prompt(), None)?;
-        let role = project.config.lisp.model.clone();
-        let wanted = WantedModel {
-            model: options.model.as_deref().or(role.as_deref()),
-            provider: options.provider.as_deref(),
-            prompt: prompt.file.header.model.as_deref(),
-        };
-        let located = ModelAccess::located(&wanted, project)?;
-        let also = bench.endpoints();
-        let accessed = AccessOptions {
-            book: &book,
-            prompts: &[&prompt],
-            carriage: &options.carriage,
-            concurrency: None,
-            also: &also,
-        };
-        let mut access = ModelAccess::new(located, &accessed, project)?;
+        let mut definition = AgentDefinition { turns, passed, ..agent.definition.clone() };
+        bench.models.iter().try_for_each(|models| models.describe(&mut definition))?;
+        let definition = Arc::new(definition);
+        let (mut access, prompt) = prompt_access(project, &definition, options, &bench.endpoints())?;
         let mut bench = bench;
         bench.models.iter_mut().for_each(|models| models.access.book_with(&access));
         let configured = LispFile { fuel: options.fuel.or(project.config.lisp.fuel), ..project.config.lisp.clone() };
@@ -216,6 +213,7 @@ impl Mission {
         let files = mission_files(agent, (&context, &memory), limits)?;
         let inputs = files.get(INPUT).map_or("{}", String::as_str);
         let inputs = serde_json::from_str(inputs).map_err(|error| Error::bug("an input is no JSON", error))?;
+        access.files.extend(bench.models.iter().flat_map(|models| models.access.files.clone()));
         access.files.extend(files);
         let path = std::fs::canonicalize(&agent.path).unwrap_or_else(|_| agent.path.clone());
         let shared = options.shared.unwrap_or(SharedTurns { turns: definition.turns.turn_budget, depth: 1 });
@@ -228,7 +226,9 @@ impl Mission {
             turns: definition.turns,
             shared,
             passed: options.passed.clone(),
+            described: descriptions_elsewhere(&definition),
             most: options.most.map(|most| most.0),
+            questions: bench.models.as_ref().map(|models| models.basis().clone()),
             definitions: hex::encode_hex(policy.0),
             arrival: access.asked.arrival,
         };
@@ -263,6 +263,7 @@ impl Mission {
             policy,
             shared,
             bench: None,
+            questions: None,
             inputs,
             settings,
             held,
@@ -272,10 +273,10 @@ impl Mission {
         })
     }
 
-    /// The same as a run that a call of another one starts, under this id.
+    /// The same as a run that a call of another one starts, under this id. Without one, it is no other's.
     #[must_use]
-    pub fn with_call(self, id: RunId, caller: RunCaller) -> Self {
-        Self { call: Some((id, caller)), ..self }
+    pub fn with_call(self, call: Option<(RunId, RunCaller)>) -> Self {
+        Self { call, ..self }
     }
 
     /// The call of another run that started it.
@@ -367,6 +368,37 @@ impl Mission {
         };
         Outcome { ended, attempts }
     }
+}
+
+/// The prompt of an agent, and the access to the model that it is for.
+fn prompt_access(
+    project: &mut OpenProject,
+    definition: &AgentDefinition,
+    options: &MissionOptions,
+    also: &[ModelEndpoint],
+) -> Result<(ModelAccess, Prompt), Error> {
+    let book = project.book()?;
+    let prompt = book.prompt(PromptForm::of(definition).prompt(), None)?;
+    let role = project.config.lisp.model.clone();
+    let wanted = WantedModel {
+        model: options.model.as_deref().or(role.as_deref()),
+        provider: options.provider.as_deref(),
+        prompt: prompt.file.header.model.as_deref(),
+    };
+    let located = ModelAccess::located(&wanted, project)?;
+    let carriage = &options.carriage;
+    let accessed = AccessOptions { book: &book, prompts: &[&prompt], carriage, concurrency: None, also };
+    Ok((ModelAccess::new(located, &accessed, project)?, prompt))
+}
+
+/// The descriptions of tools that another file than the agent's may give, by the name of the tool.
+fn descriptions_elsewhere(agent: &AgentDefinition) -> BTreeMap<String, String> {
+    let is_elsewhere = |kind: &ToolKind| match kind {
+        ToolKind::Model(model) => matches!(model.prompt, ModelPrompt::Book(_)),
+        kind => matches!(kind, ToolKind::Agent { .. }),
+    };
+    let tools = agent.tools.iter().filter(|(_, tool)| is_elsewhere(&tool.kind));
+    tools.map(|(name, tool)| (name.clone(), tool.description.clone())).collect()
 }
 
 /// The labels of passed inputs.

@@ -6,12 +6,15 @@
 use std::collections::BTreeMap;
 
 use proem_agents::lisp::{AgentDefinition, ModelPrompt, ModelQuestion, ToolDefinition, ToolKind, question_prompt};
+use proem_engine::assembly::PromptId;
 use proem_engine::prompt::book::Book;
 use proem_engine::prompt::compiled_prompt::Prompt;
 use proem_runtime::records::Recording;
-use proem_runtime::tools::ToolModels;
+use proem_runtime::tools::{ToolModels, ToolQuestions};
 
+use super::recorded_questions::{QuestionBasis, QuestionsBasis};
 use crate::agents::access::{AccessOptions, ModelAccess};
+use crate::agents::basis::ModelBasis;
 use crate::calling::{ModelEndpoint, WantedModel};
 use crate::error::Error;
 use crate::project::OpenProject;
@@ -24,6 +27,8 @@ pub(crate) struct AgentModels {
     /// The access. The first tool's model is the first.
     pub(crate) access: ModelAccess,
     questions: BTreeMap<String, ModelQuestion>,
+    /// The record of the questions.
+    basis: QuestionsBasis,
 }
 
 /// Whether a tool asks with a prompt of the book, so that the book has to be read.
@@ -64,20 +69,55 @@ impl AgentModels {
         let also: Vec<ModelEndpoint> = asked.iter().skip(1).map(|(.., (endpoint, _))| endpoint.clone()).collect();
         let options = AccessOptions { book: &book, prompts: &prompts, carriage, concurrency: None, also: &also };
         let access = ModelAccess::new(first.clone(), &options, project)?;
-        let mut questions = BTreeMap::new();
+        let (mut questions, mut kept) = (BTreeMap::new(), BTreeMap::new());
         for (name, tool, prompt, (endpoint, _)) in asked {
             let known = [&access.asked].into_iter().chain(&access.also);
             let known = known.into_iter().find(|known| known.model.name == endpoint.model.name).unwrap_or(&endpoint);
+            let provider = project.config.providers.get(&known.endpoint.name).cloned().unwrap_or_default();
+            // The scale was found for the first model alone.
+            let is_first = known.model.name == access.asked.model.name;
+            let percent = access.basis.token_percent().filter(|_| is_first);
+            let (model, arrival) = (ModelBasis::new(known, provider, percent), known.arrival);
+            kept.insert(name.to_owned(), QuestionBasis { prompt: prompt.id.clone(), model, arrival });
             let question = ModelQuestion::new(prompt, tool, (known.model.clone(), known.arrival))
                 .map_err(|error| Error::invalid(format!("tool `{name}`: {error}")))?;
             questions.insert(name.to_owned(), question);
         }
-        Ok(Some(Self { access, questions }))
+        let basis = QuestionsBasis { basis: access.basis.clone(), tools: kept };
+        Ok(Some(Self { access, questions, basis }))
+    }
+
+    /// Describes the agent's tools whose descriptions its file leaves to prompts of the book.
+    ///
+    /// # Errors
+    ///
+    /// If such a prompt doesn't say what it is for.
+    pub(crate) fn describe(&self, agent: &mut AgentDefinition) -> Result<(), Error> {
+        for (name, question) in &self.questions {
+            if agent.tools.get(name).is_none_or(|tool| !tool.description.is_empty()) {
+                continue;
+            }
+            let PromptId { agent: folder, name: prompt, .. } = &question.prompt().id;
+            let purpose = question.prompt().file.strict.purpose.as_deref().map(str::trim).unwrap_or_default();
+            if purpose.is_empty() {
+                return Err(Error::invalid(format!(
+                    "tool `{name}`: it has no description, and the prompt `{folder}/{prompt}` has no purpose; write \
+                     `description = \"…\"`"
+                )));
+            }
+            agent.describe_tool(name, purpose);
+        }
+        Ok(())
     }
 
     /// The hashes of the prompts that are asked with: what is held to them changes with them.
     pub(crate) fn closures(&self) -> Vec<&str> {
         self.questions.values().map(|question| question.prompt().id.closure.as_str()).collect()
+    }
+
+    /// What a run's settings keep of the questions. Their files are those of the access.
+    pub(super) const fn basis(&self) -> &QuestionsBasis {
+        &self.basis
     }
 
     /// The models for the calls of one run, booked by its recording.
@@ -91,6 +131,7 @@ impl AgentModels {
         recording: Option<&'m Recording<'_>>,
     ) -> Result<ToolModels<'m>, Error> {
         let calls = self.access.calls(1, booking, recording, None)?;
-        Ok(ToolModels::new(&self.questions, (&self.access.key, self.access.screening()), calls))
+        let (questions, key, screening) = (&self.questions, &self.access.key, self.access.screening());
+        Ok(ToolModels::new(ToolQuestions { questions, key, screening }, calls))
     }
 }

@@ -24,8 +24,8 @@ use proem_llm::secret::Secret;
 use proem_runtime::driver::{DriveStart, RunBounds};
 use proem_runtime::installation_key;
 use proem_runtime::records::{
-    DriveContext, Ledger, Recording, ReplayReport, ResumeIdentity, ResumeRequest, RunEnd, Start, drive_to_the_end,
-    replay, resumable, resume,
+    DriveContext, Ledger, Recording, ReplayMeans, ReplayReport, ResumeIdentity, ResumeRequest, RunEnd, Start,
+    drive_to_the_end, replay, resumable, resume,
 };
 use proem_runtime::tools::{ChildAgents, ToolModels, ToolPerformer, ToolSet};
 use proem_store::Store;
@@ -41,6 +41,7 @@ use super::agent::{LoadedAgent, load_agent, ready_tools};
 use super::children::{CalledAgents, answering_children, question_channel};
 use super::files::{MemoryFile, read_memory_text};
 use super::models::AgentModels;
+use super::recorded_questions::{QUESTIONS, RecordedQuestions};
 use super::{CheckedProgram, DelimiterRepair, LispSession, LispSource};
 use crate::agents::base::run_numbers;
 use crate::agents::basis::RecordedTexts;
@@ -154,7 +155,7 @@ impl ProgramJob {
             closure: content_hash(written.as_bytes()),
         };
         let path = std::fs::canonicalize(&agent.path).unwrap_or_else(|_| agent.path.clone());
-        let settings = json!({
+        let mut settings = json!({
             "agent": path,
             "program": checked.source.given.name,
             "fuel": session.limits.fuel,
@@ -162,6 +163,11 @@ impl ProgramJob {
             "proem": env!("CARGO_PKG_VERSION"),
             "versions": Versions::TODAY,
         });
+        if let (Some(models), Some(settings)) = (&models, settings.as_object_mut()) {
+            settings.insert(QUESTIONS.to_owned(), json!(models.basis()));
+            // Added behind the hash above, by which the states of a run are bound to what it was made from.
+            files.extend(models.access.files.clone());
+        }
         Ok(Self { agent, tools, secrets, terms, files, settings, inputs, prompt, has_hidden, models, agents, most })
     }
 
@@ -208,7 +214,9 @@ impl ProgramJob {
         }
         let ledger = Ledger { caps: Vec::new(), priced: Pricing::Free };
         let terms = CallTerms { ledger, secrets: self.secrets.clone() };
-        let needs_records = self.has_effects() || !self.secrets.is_empty() || choice == RecordChoice::Needed;
+        // Agents that are called ask models, which is booked.
+        let needs_records =
+            self.has_effects() || self.agents.is_some() || !self.secrets.is_empty() || choice == RecordChoice::Needed;
         let opened = OpenRecords::begin(project, choice, needs_records.then_some(terms)).await?;
         // Without records and without a model, nothing is sent that would have to be booked.
         Ok(opened.collect(notes).map_or(Booking::Unsent, |records| Booking::Recorded(Box::new(records))))
@@ -233,7 +241,7 @@ impl ProgramJob {
         self,
         project: &OpenProject,
         choice: RecordChoice,
-        mut ask: impl AsyncFnMut(&str, &[Question]) -> Result<Vec<QuestionAnswer>, Error>,
+        ask: impl AsyncFnMut(&str, &[Question]) -> Result<Vec<QuestionAnswer>, Error>,
         (stop, notes): (&CancellationToken, &mut Vec<Note>),
     ) -> Result<ProgramReport, Error> {
         let booking = self.book(project, choice, notes).await?;
@@ -244,10 +252,16 @@ impl ProgramJob {
             let Some(kept) = &kept else {
                 let terms = ProgramTerms { records: CallRecords::Missing, ..self.terms.clone() };
                 let models = self.models(&booking, None)?;
-                let world = ToolPerformer::new(&self.tools, None, self.agent.policy).asking(models.as_ref());
+                let (sender, questions) = question_channel();
+                let children = self.agents.as_ref().map(|agents| agents.of_run(None, sender));
+                let world = ToolPerformer::new(&self.tools, None, self.agent.policy)
+                    .asking(models.as_ref())
+                    .calling(children.as_ref().map(|children| children as &dyn ChildAgents));
                 let mut machine = ProgramMachine::new(terms);
-                let ask = async |asked: &[Question]| ask("", asked).await;
-                let outcome = drive_unrecorded(&mut machine, from, &world, &bounds, ask).await?;
+                let ask = Mutex::new(ask);
+                let asking = async |asked: &[Question]| (ask.lock().await)("", asked).await;
+                let drive = drive_unrecorded(&mut machine, from, &world, &bounds, asking);
+                let outcome = answering_children(drive, questions, &ask).await?;
                 notes.extend(guard_notes(models.as_ref().map(ToolModels::take_asked).unwrap_or_default().noted));
                 return Ok(ProgramReport { run: None, trouble: None, outcome });
             };
@@ -258,7 +272,7 @@ impl ProgramJob {
             let records = if recording.keeps_content() { CallRecords::Content } else { CallRecords::Missing };
             let models = self.models(&booking, Some(&recording))?;
             let (sender, questions) = question_channel();
-            let children = self.agents.as_ref().map(|agents| agents.of_run(recording.id(), sender));
+            let children = self.agents.as_ref().map(|agents| agents.of_run(Some(recording.id()), sender));
             let world = ToolPerformer::new(&self.tools, Some(&recording), self.agent.policy)
                 .asking(models.as_ref())
                 .calling(children.as_ref().map(|children| children as &dyn ChildAgents));
@@ -343,6 +357,8 @@ pub struct RecordedProgram {
     pub checked: CheckedProgram,
     /// The agent's definition, as it was.
     pub definition: AgentDefinition,
+    /// The questions of its tools to models.
+    questions: Option<RecordedQuestions>,
     /// Why this is not what it was made from, if it isn't.
     pub changed: Option<String>,
 }
@@ -368,10 +384,12 @@ pub async fn read_back(store: &Store, project: &OpenProject, detail: &RunDetail)
     let session = agent_session(LispSession::new(limits, input, memory), &definition);
     let program = detail.settings.get("program").and_then(Json::as_str).unwrap_or(PROGRAM).to_owned();
     let source = LispSource { name: program, text: text(PROGRAM)? };
+    let questions = RecordedQuestions::read(&detail.settings, &definition, &texts, &project.places)
+        .map_err(|why| refused(why.text))?;
     let checked = session
         .check(source, DelimiterRepair::Offer)
         .map_err(|_| refused("its program has problems by this version of the language; run it again".to_owned()))?;
-    Ok(RecordedProgram { session, checked, definition, changed: texts.changed })
+    Ok(RecordedProgram { session, checked, definition, questions, changed: texts.changed })
 }
 
 /// A session whose programs have an agent's inputs, result and tools.
@@ -457,7 +475,7 @@ impl ResumedProgram {
             let recording = Recording::new(&kept, &start);
             let models = job.models(&booking, Some(&recording))?;
             let (sender, questions) = question_channel();
-            let children = job.agents.as_ref().map(|agents| agents.of_run(recording.id(), sender));
+            let children = job.agents.as_ref().map(|agents| agents.of_run(Some(recording.id()), sender));
             let world = ToolPerformer::new(&job.tools, Some(&recording), job.agent.policy)
                 .asking(models.as_ref())
                 .calling(children.as_ref().map(|children| children as &dyn ChildAgents));
@@ -485,7 +503,7 @@ pub async fn replay_program(store: &Store, project: &OpenProject, detail: &RunDe
     if let Some(why) = recorded.changed {
         return Err(Error::negative(format!("run {} can't be replayed: {why}", detail.row.id.short())));
     }
-    let RecordedProgram { session, checked, definition, .. } = recorded;
+    let RecordedProgram { session, checked, definition, questions, .. } = recorded;
     let terms = ProgramTerms {
         shared: SharedTurns::of_person(&definition),
         agent: Arc::new(definition),
@@ -499,5 +517,6 @@ pub async fn replay_program(store: &Store, project: &OpenProject, detail: &RunDe
         policy: policy_hash(&[]),
     };
     let mut machine = ProgramMachine::new(terms.clone());
-    Ok(replay(store, detail, &[], &mut machine, |outcome| recorded_end(outcome, &terms)).await?)
+    let means = ReplayMeans { models: &[], questions: questions.as_ref().map(RecordedQuestions::of_replay) };
+    Ok(replay(store, detail, means, &mut machine, |outcome| recorded_end(outcome, &terms)).await?)
 }

@@ -1,12 +1,12 @@
 //! How a prompt is run, in the words of whoever asks for it.
 
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use proem_agents::prompt_call::InputAuthor;
 use proem_engine::call::NanoDollars;
 use proem_engine::contract::CallChoice;
-use proem_engine::run::ExchangeLimits;
+use proem_engine::run::{EffectId, ExchangeLimits};
 
 use crate::records::learning::Adapting;
 use crate::records::writing::RecordChoice;
@@ -97,6 +97,18 @@ impl Carriage {
             (_, Some(folder)) => Self::Cassettes(folder),
             (Some(folder), None) => Self::Recorder(folder),
             (None, None) => Self::Network,
+        }
+    }
+
+    /// The carrier for the run that a call of a tool starts. What is kept of it is in a folder of its own.
+    #[must_use]
+    pub(crate) fn within_call(&self, call: EffectId) -> Self {
+        let below = |folder: &Path| folder.join(format!("call-{:04}", call.0));
+        match self {
+            Self::Recorder(folder) => Self::Recorder(below(folder)),
+            Self::Cassettes(folder) => Self::Cassettes(below(folder)),
+            Self::Network => Self::Network,
+            Self::Nobody => Self::Nobody,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A run's requests made anew from its record, and compared byte by byte.
 
 use proem_engine::versions::{VersionChange, version_change_words};
-use proem_runtime::records::{ReplayReport, replay};
+use proem_runtime::records::{ReplayMeans, ReplayReport, replay};
 use proem_store::query::{RunDetail, RunScope};
 use proem_store::record::Replayable;
 
@@ -47,7 +47,8 @@ pub async fn replay_run(
         }
         let report = running::replay_program(&store, project, &detail).await;
         store.close().await;
-        return Ok(ReplayedRun { report: report?, detail, versions: Vec::new() });
+        let versions = versions(&detail).map(|versions| versions.changed()).unwrap_or_default();
+        return Ok(ReplayedRun { report: report?.between(&versions), detail, versions });
     }
     let record = RunRecord { store: &store, detail: &detail, places: &project.places };
     let read = agents.read_back(&record).await;
@@ -59,7 +60,8 @@ pub async fn replay_run(
     let read = read.map_err(|why| replay_refusal(&detail, blame_versions(&versions, why)))?;
     let mut machine = read.run.machine();
     let models = read.run.access().models();
-    let report = replay(&store, &detail, &models, &mut machine, |end| end.outcome.clone()).await?.between(&versions);
+    let means = ReplayMeans { models: &models, questions: read.run.recorded_questions() };
+    let report = replay(&store, &detail, means, &mut machine, |end| end.outcome.clone()).await?.between(&versions);
     drop(machine);
     store.close().await;
     match read.changed {

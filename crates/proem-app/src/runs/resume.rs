@@ -4,12 +4,13 @@
 //! profile. The rules that it is held to must be those of today. How it goes on is [`crate::agents::running`]'s.
 
 use proem_store::query::{RunDetail, RunScope};
+use proem_store::record::{RunCaller, RunId};
 
 use super::find_run;
 use crate::agents::record::RunRecord;
 use crate::agents::{Agents, ReadBack};
 use crate::error::Error;
-use crate::message::{Message, Note};
+use crate::message::{Message, Note, NoteKind};
 use crate::project::OpenProject;
 use crate::records::{self, Whose};
 
@@ -22,7 +23,8 @@ pub struct StoppedRun {
 }
 
 impl StoppedRun {
-    /// Finds it, and has its agent read it back. Messages go to `notes`.
+    /// Finds it, and has its agent read it back. A run that a call started goes on within its caller, so that is the
+    /// one. Messages go to `notes`.
     ///
     /// # Errors
     ///
@@ -36,7 +38,14 @@ impl StoppedRun {
     ) -> Result<Self, Error> {
         let store = records::look_at_records(project).await?.collect(notes);
         let id = find_run(&store, project, run, whose, RunScope::Acted).await?;
-        let detail = store.run(&id).await?;
+        let mut detail = store.run(&id).await?;
+        while let Some(caller) = calling_run(&detail) {
+            let above = store.run(&caller).await?;
+            let (run, caller) = (detail.row.id.short(), above.row.id.short());
+            let words = format!("run {run} was started by a call of run {caller}, which goes on with it");
+            notes.push(Note::new(NoteKind::Records, words));
+            detail = above;
+        }
         let read = agents.read_back(&RunRecord { store: &store, detail: &detail, places: &project.places }).await;
         store.close().await;
         Ok(Self { detail, read })
@@ -57,4 +66,10 @@ impl StoppedRun {
             }
         }
     }
+}
+
+/// The run of the call that started a run. One that only follows on another one in a chain is its own.
+fn calling_run(detail: &RunDetail) -> Option<RunId> {
+    let caller = detail.row.caller.as_ref().filter(|caller| caller.effect != RunCaller::CHAINED)?;
+    Some(caller.run.clone())
 }

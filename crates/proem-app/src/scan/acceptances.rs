@@ -23,6 +23,9 @@ pub const ACCEPTED_FILE: &str = ".proem-accepted.toml";
 /// The most of such a file that is read, in bytes.
 pub const ACCEPTED_BYTES: usize = 4 << 20;
 
+/// The beginning of the names of rules about agents' files.
+const AGENT_FAMILY: &str = "agent/";
+
 /// The first lines of the file.
 const HEAD: &str = "# Findings of `proem scan` that somebody looked at. Review a change here like a change of a test.\n\
     # An entry holds while the line keeps its words, until its last day. `proem scan --accept` adds one.\n";
@@ -139,7 +142,19 @@ impl AcceptedFindings {
             count = count.saturating_add(u64::from(taken.is_some()));
             taken.is_none()
         });
+        self.mark_changed(&here, file);
         count
+    }
+
+    /// Marks the findings of agents' files that somebody accepted in another form: a command that was looked at runs
+    /// something else today.
+    fn mark_changed(&self, here: &[usize], file: &mut FileScan) {
+        let unused = here.iter().filter(|number| !self.used.contains(number));
+        for entry in unused.filter_map(|number| self.entries.get(*number)) {
+            if entry.rule.starts_with(AGENT_FAMILY) {
+                file.mark_changed(&entry.rule, entry.line);
+            }
+        }
     }
 
     /// The entries that accept nothing any more, of the files that were scanned and of those that are gone.

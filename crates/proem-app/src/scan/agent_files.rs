@@ -1,61 +1,67 @@
-//! The files of a repository that a coding agent loads by itself, or that run when one is opened.
+//! The files of a repository that a coding agent loads by itself, or that run when one is opened, and what they would
+//! do.
+//!
+//! [`is_read_by_agents`] knows them by their paths. [`judge_agent_file`] reads one as its program does. It finds commands that
+//! run by themselves, permissions, downloads that run, names that another tool has, and offered tools, and says what
+//! would happen and when. [`AgentSurvey`] is what it knows of the other files.
+//!
+//! Nothing runs, and nothing is fetched. Judgements say what a program documents. A setting that only a newer version
+//! of a program knows is not found.
 
-use std::path::Path;
+mod consequence;
+mod permissions;
+mod places;
+mod prose;
+mod servers;
+mod settings;
+mod settings_tree;
+mod shell_text;
+mod survey;
 
-/// Names that agents read wherever they are, in lower case.
-const NAMES: [&str; 14] = [
-    "agents.md",
-    "agent.md",
-    "claude.md",
-    "claude.local.md",
-    "gemini.md",
-    "qwen.md",
-    "skill.md",
-    "copilot-instructions.md",
-    ".cursorrules",
-    ".windsurfrules",
-    ".clinerules",
-    ".goosehints",
-    ".mcp.json",
-    "mcp.json",
-];
+use proem_guard::{FindingKind, Severity};
+use proem_text::Span;
 
-/// Folders whose files agents read, in lower case.
-const FOLDERS: [&str; 18] = [
-    ".claude",
-    ".cursor",
-    ".windsurf",
-    ".clinerules",
-    ".continue",
-    ".roo",
-    ".kiro",
-    ".codex",
-    ".gemini",
-    ".qwen",
-    ".amazonq",
-    ".augment",
-    ".junie",
-    ".opencode",
-    ".agents",
-    ".proem",
-    ".github/prompts",
-    ".github/instructions",
-];
+pub use self::consequence::AGENT_RULES;
+pub use self::places::{AgentFileUse, is_agent_material, is_agent_text, is_read_by_agents};
+pub use self::survey::AgentSurvey;
 
-/// Endings of files that are written for agents, in lower case.
-const ENDINGS: [&str; 5] = [".prompt.md", ".instructions.md", ".chatmode.md", ".agent.md", ".mdc"];
+/// Something that a file makes an agent do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentFinding {
+    /// The rule, one of [`AGENT_RULES`].
+    pub rule: AgentRule,
+    /// Its place, in bytes of the file.
+    pub span: Span,
+    /// All that belongs to it, such as a server's arguments. If any of that changes, it is another finding.
+    pub whole: Span,
+    /// How much harm it could do.
+    pub severity: Severity,
+    /// The effect, and when it happens, in our words: no text of the file.
+    pub consequence: String,
+    /// Files that its command names, from the folder that the agent is opened in. They belong to it like `whole`.
+    pub refers: Vec<String>,
+}
 
-/// Whether an agent loads the file at `path`, which is relative to the root of a project.
+/// A rule about agents' files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AgentRule {
+    /// Its name, which begins with `agent/`.
+    pub id: &'static str,
+    /// The sort of finding.
+    pub kind: FindingKind,
+    /// Its meaning, in a sentence.
+    pub meaning: &'static str,
+}
+
+/// Finds out what the file at `path`, relative to the project's root, would make an agent do.
 #[must_use]
-pub fn is_read_by_agents(path: &Path) -> bool {
-    let path = format!("/{}", path.to_string_lossy().to_lowercase());
-    let name = path.rsplit('/').next().unwrap_or_default();
-    NAMES.contains(&name)
-        || ENDINGS.iter().any(|ending| name.ends_with(ending))
-        || FOLDERS.iter().any(|folder| path.contains(&format!("/{folder}/")))
-        || path.contains("/.github/chatmodes/")
-        || path.contains("/skills/")
-        || path.ends_with("/.vscode/tasks.json")
-        || path.ends_with("/.vscode/settings.json")
-        || path.ends_with("/.vscode/mcp.json")
+pub fn judge_agent_file(path: &str, text: &str, survey: &AgentSurvey) -> Vec<AgentFinding> {
+    let mut found = match settings::syntax_of(path) {
+        Some(syntax) => settings::judge_settings_file(path, text, syntax, survey),
+        None if survey.refers_to(path) => prose::judge_started_program(path, text),
+        None => prose::judge_prose(path, text),
+    };
+    found.sort_by_key(|finding| (finding.span, finding.rule.id));
+    found.dedup();
+    found
 }

@@ -5,18 +5,36 @@ use proem_runtime::readers::{Document, DocumentField, DocumentGap, DocumentKind,
 use proem_text::{Source, Span};
 
 use super::place::{self, Excerpt};
+use super::reasons::PlacedReasons;
 use crate::guarding::GuardSetup;
 
 /// The hexadecimal digits of a finding's id: 48 bits, so that two of a million are the same once in 500 projects.
 const ID_DIGITS: usize = 12;
 
-/// Whether attacks are to be cut out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CutChoice {
-    /// They are.
-    Wanted,
-    /// They are only told.
-    NotWanted,
+/// The end of a consequence that somebody accepted in another form.
+const CHANGED: &str = " It has changed since somebody accepted it.";
+
+/// The detail that a scan tells of each field, beside its findings.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ScanDepth {
+    /// Nothing more.
+    #[default]
+    FindingsOnly,
+    /// The text without its attacks.
+    Cut,
+    /// Why each finding was made, and the text that it is in.
+    Reasons,
+}
+
+/// The detail of a field.
+#[derive(Debug)]
+pub enum FieldContents {
+    /// None.
+    FindingsOnly,
+    /// The rest of it, if attacks are cut out.
+    Cut(Cut),
+    /// The whole text. The reasons are in its findings.
+    Reasons(Untrusted<String>),
 }
 
 /// A file that was scanned.
@@ -55,8 +73,8 @@ pub struct ExaminedField {
     pub unread: Vec<(Spot, UnreadReason)>,
     /// The verdict that the unread parts give.
     pub unread_verdict: Verdict,
-    /// The rest of it, if attacks are cut out.
-    pub cut: Option<Cut>,
+    /// The detail that was asked for.
+    pub detail: FieldContents,
 }
 
 /// A finding with its place.
@@ -75,6 +93,17 @@ pub struct PlacedFinding {
     pub id: String,
     /// The verdict that it gives alone.
     pub verdict: Verdict,
+    /// Its meaning, as far as somebody asked.
+    pub account: FindingAccount,
+}
+
+/// The meaning of a finding, as far as somebody asked.
+#[derive(Debug, Default)]
+pub struct FindingAccount {
+    /// The effect if an agent took the file as it is, and when it happens, in our words.
+    pub consequence: Option<String>,
+    /// Why it was made.
+    pub reasons: Option<PlacedReasons>,
 }
 
 /// A place that a person can go to.
@@ -106,7 +135,7 @@ pub fn scan_document(
     path: String,
     document: Document,
     source: Option<&Source>,
-    cutting: CutChoice,
+    detail: ScanDepth,
 ) -> FileScan {
     let source = source.map_or_else(|| document.kind.source(), Source::as_str);
     let mut file = FileScan {
@@ -122,11 +151,11 @@ pub fn scan_document(
     for field in document.fields {
         let bar = guarding.policy.bar(source, &field.name);
         let scan = scan_syntax(&guarding.guard, document.syntax, &field.text);
-        let field = examine_field(&guarding.guard, field, scan, bar, cutting);
+        let field = examine_field(&guarding.guard, field, scan, bar, detail);
         file.verdict = file.verdict.max(field.verdict);
         file.score = file.score.max(field.score);
         file.filtered_count = file.filtered_count.saturating_add(usize::from(field.verdict >= Verdict::Quarantine));
-        if !field.findings.is_empty() || field.verdict > Verdict::Allow || cutting == CutChoice::Wanted {
+        if !field.findings.is_empty() || field.verdict > Verdict::Allow || detail == ScanDepth::Cut {
             file.fields.push(field);
         }
     }
@@ -138,13 +167,22 @@ pub(crate) fn scan_syntax(guard: &Guard, syntax: Option<LanguageFamily>, text: &
     syntax.map_or_else(|| guard.scan(text), |syntax| guard.scan_source(text, syntax))
 }
 
-fn examine_field(guard: &Guard, field: DocumentField, scan: Scan, bar: Bar, cutting: CutChoice) -> ExaminedField {
+fn examine_field(guard: &Guard, field: DocumentField, scan: Scan, bar: Bar, detail: ScanDepth) -> ExaminedField {
     let verdict = bar.judge(&scan);
     let score = scan.score;
-    let cut = (cutting == CutChoice::Wanted).then(|| cut_attacks(guard, bar, &field.text, &scan));
+    let mut kept = match detail {
+        ScanDepth::Cut => FieldContents::Cut(cut_attacks(guard, bar, &field.text, &scan)),
+        ScanDepth::FindingsOnly | ScanDepth::Reasons => FieldContents::FindingsOnly,
+    };
     let unread_verdict = scan.unread.iter().map(|unread| unread.verdict()).max().unwrap_or(Verdict::Allow);
-    let (findings, unread) = place_findings(&field.text, field.place, scan, bar);
-    ExaminedField { name: field.name, verdict, score, findings, unread, unread_verdict, cut }
+    let (mut findings, unread) = place_findings(&field.text, field.place, scan, bar);
+    if detail == ScanDepth::Reasons && !findings.is_empty() {
+        for found in &mut findings {
+            found.account.reasons = Some(PlacedReasons::of_finding(guard, &field.text, &found.finding));
+        }
+        kept = FieldContents::Reasons(field.text);
+    }
+    ExaminedField { name: field.name, verdict, score, findings, unread, unread_verdict, detail: kept }
 }
 
 impl FileScan {
@@ -166,9 +204,42 @@ impl FileScan {
         self.filtered_count = self.fields.iter().filter(|field| field.verdict >= Verdict::Quarantine).count();
     }
 
+    /// Marks the finding about an agent's file that is nearest to `line` as one that has changed since somebody accepted
+    /// it, which keeps the file out. One of the same rule comes first.
+    pub(crate) fn mark_changed(&mut self, rule: &str, line: usize) {
+        let family = rule.split('/').next().unwrap_or_default();
+        let findings =
+            self.fields.iter().enumerate().flat_map(|(number, field)| {
+                field.findings.iter().enumerate().map(move |(at, found)| (number, at, found))
+            });
+        let of_family = findings.filter(|(.., found)| {
+            let is_marked = found.account.consequence.as_ref().is_some_and(|text| text.ends_with(CHANGED));
+            found.finding.rule.split('/').next() == Some(family) && !is_marked
+        });
+        let nearest = of_family.min_by_key(|(.., found)| (found.finding.rule != rule, found.spot.line.abs_diff(line)));
+        let Some((number, at, _)) = nearest else { return };
+        let Some(field) = self.fields.get_mut(number) else { return };
+        if let Some(found) = field.findings.get_mut(at) {
+            found.verdict = found.verdict.max(Verdict::Quarantine);
+            let consequence = found.account.consequence.get_or_insert_default();
+            consequence.push_str(CHANGED);
+        }
+        field.verdict = field.verdict.max(Verdict::Quarantine);
+        self.verdict = self.verdict.max(field.verdict);
+        self.filtered_count = self.fields.iter().filter(|field| field.verdict >= Verdict::Quarantine).count();
+    }
+
     /// All findings, field by field.
     pub fn findings(&self) -> impl Iterator<Item = &PlacedFinding> {
         self.fields.iter().flat_map(|field| &field.findings)
+    }
+}
+
+impl ExaminedField {
+    /// The rest of it, if attacks were cut out.
+    #[must_use]
+    pub const fn cut(&self) -> Option<&Cut> {
+        if let FieldContents::Cut(cut) = &self.detail { Some(cut) } else { None }
     }
 }
 
@@ -188,26 +259,36 @@ pub(crate) fn place_findings(
     scan: Scan,
     bar: Bar,
 ) -> (Vec<PlacedFinding>, Vec<(Spot, UnreadReason)>) {
-    let spans: Vec<Span> = scan.findings.iter().map(|finding| finding.span).collect();
-    let located = place::locate_spans(text, &spans);
-    let excerpts = place::excerpts(text, &located);
-    let texts = place::copy_spans(text, &spans);
-    let ids: Vec<String> = scan.findings.iter().map(|finding| finding_id(finding, text)).collect();
-    // Each of the four has one for each span, in its order.
-    let findings = scan.findings.into_iter().zip(located).zip(excerpts).zip(texts).zip(ids);
-    let findings = findings
-        .map(|((((finding, located), excerpt), text), id)| {
-            let spot = spot(finding.span, (located.line, located.column), at);
-            let verdict = bar.of(&finding);
-            PlacedFinding { finding, spot, text, excerpt, id, verdict }
-        })
-        .collect();
+    let findings = place_finding_list(text, at, scan.findings, bar);
     let spans: Vec<Span> = scan.unread.iter().map(|unread| unread.span).collect();
     let unread = scan.unread.iter().zip(place::locate_spans(text, &spans));
     let unread = unread
         .map(|(unread, located)| (spot(unread.span, (located.line, located.column), at), unread.reason))
         .collect();
     (findings, unread)
+}
+
+/// Findings with their places. One for each, in their order.
+pub(crate) fn place_finding_list(
+    text: &Untrusted<String>,
+    at: Option<DocumentPosition>,
+    findings: Vec<Finding>,
+    bar: Bar,
+) -> Vec<PlacedFinding> {
+    let spans: Vec<Span> = findings.iter().map(|finding| finding.span).collect();
+    let located = place::locate_spans(text, &spans);
+    let excerpts = place::excerpts(text, &located);
+    let texts = place::copy_spans(text, &spans);
+    let ids: Vec<String> = findings.iter().map(|finding| finding_id(finding, text)).collect();
+    // Each of the four has one for each span, in its order.
+    let findings = findings.into_iter().zip(located).zip(excerpts).zip(texts).zip(ids);
+    findings
+        .map(|((((finding, located), excerpt), text), id)| {
+            let spot = spot(finding.span, (located.line, located.column), at);
+            let verdict = bar.of(&finding);
+            PlacedFinding { finding, spot, text, excerpt, id, verdict, account: FindingAccount::default() }
+        })
+        .collect()
 }
 
 /// The id of a finding: the same for the same rule about the same words in the same line, wherever the line is.

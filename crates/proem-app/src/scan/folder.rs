@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::civil::Date;
-use proem_guard::show;
+use proem_guard::{FindingKind, show};
 use proem_runtime::change::{AddedLines, Spec, read_added_lines, resolve_change};
 use proem_runtime::context::{IGNORE_FILE, IgnorePatterns};
 use proem_runtime::files::{FileContent, read_beneath};
@@ -20,11 +20,13 @@ use proem_runtime::readers::{
     Document, DocumentGap, DocumentOptions, FileSurroundings, GapReason, UnreadTail, extract,
 };
 use proem_runtime::{Environment, map_on_all};
+use proem_text::Source;
 
 use super::ScanOptions;
 use super::acceptances::{ACCEPTED_BYTES, ACCEPTED_FILE, AcceptedFindings};
-use super::agent_files::is_read_by_agents;
-use super::examine::{CutChoice, FileScan, LineScope, scan_document};
+use super::agent_files::{is_agent_text, is_read_by_agents};
+use super::agent_folder::{AgentFileText, AgentFolder};
+use super::examine::{FileScan, LineScope, scan_document};
 use crate::error::Error;
 use crate::guarding::GuardSetup;
 use crate::message::{Note, NoteKind};
@@ -120,6 +122,15 @@ pub enum FileSelection {
     AddedSince(String),
 }
 
+/// The part of the selection that is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FolderScope {
+    /// All of them.
+    AllFiles,
+    /// Those that a coding agent loads or runs, with what they would make it do.
+    AgentFiles,
+}
+
 /// A folder whose files are looked at one by one.
 #[derive(Debug)]
 pub struct Folder<'f> {
@@ -129,6 +140,7 @@ pub struct Folder<'f> {
     prefix: PathBuf,
     ignored: IgnorePatterns,
     change: Option<FolderChange>,
+    agents: Option<AgentFolder>,
 }
 
 /// The additions of a change.
@@ -194,7 +206,7 @@ impl<'f> Folder<'f> {
     /// # Errors
     ///
     /// If it can't be listed, or there is no such revision.
-    pub fn list(path: &'f Path, selection: &FileSelection) -> Result<Self, Error> {
+    pub fn list(path: &'f Path, selection: &FileSelection, scope: FolderScope) -> Result<Self, Error> {
         let environment = Environment::inherited();
         let listing = match selection {
             FileSelection::Everything => list_everything_below(path)?,
@@ -223,12 +235,26 @@ impl<'f> Folder<'f> {
             },
         };
         let prefix = around.map(|around| around.prefix).unwrap_or_default();
-        let mut folder = Self { path, listing, prefix, ignored: IgnorePatterns::parse(&ignored), change };
-        if let Some(change) = &folder.change {
-            let prefix = &folder.prefix;
-            folder.listing.entries.retain(|entry| change.added.has_file(&prefix.join(&entry.path)));
-        }
+        let ignored = IgnorePatterns::parse(&ignored);
+        let agents = (scope == FolderScope::AgentFiles).then(|| AgentFolder::survey(path, &listing.entries));
+        let mut folder = Self { path, listing, prefix, ignored, change, agents };
+        folder.keep_wanted();
         Ok(folder)
+    }
+
+    /// Keeps the entries that the scope names and the change touches. A change of a program touches the settings that
+    /// run it.
+    fn keep_wanted(&mut self) {
+        let (agents, change, prefix) = (&self.agents, &self.change, &self.prefix);
+        self.listing.entries.retain(|entry| {
+            let is_in_scope = agents.as_ref().is_none_or(|agents| agents.is_loaded(&entry.path));
+            let is_changed = |change: &FolderChange| {
+                let is_file_changed = |path: &Path| change.added.has_file(&prefix.join(path));
+                let referred = agents.iter().flat_map(|agents| agents.referred_by(&entry.path));
+                is_file_changed(&entry.path) || referred.into_iter().any(|path| is_file_changed(&path))
+            };
+            is_in_scope && change.as_ref().is_none_or(is_changed)
+        });
     }
 
     /// Keeps the entries below one of these paths, given like the folder's own.
@@ -293,11 +319,13 @@ impl<'f> Folder<'f> {
     fn look(&self, entry: &FolderEntry, guarding: &GuardSetup, options: &ScanOptions) -> FolderScanEvent {
         let whole = self.prefix.join(&entry.path);
         // A repository must not hide from its reviewers what it gives to their agents.
-        if self.ignored.matches(whole.as_os_str().as_bytes()) && !is_read_by_agents(&whole) {
+        let is_for_agents = self.agents.is_some() || is_read_by_agents(&whole);
+        if self.ignored.matches(whole.as_os_str().as_bytes()) && !is_for_agents {
             return FolderScanEvent::LeftOut(SkipReason::Ignored);
         }
         let looked = match entry.kind {
             EntryKind::File => self.read(&entry.path, options),
+            // A link of agents' files leads to a file that is looked at itself, or out of the folder.
             EntryKind::Link => PathReading::LeftOut(SkipReason::Link),
             EntryKind::Submodule => PathReading::LeftOut(SkipReason::Submodule),
             EntryKind::Special => PathReading::LeftOut(SkipReason::Special),
@@ -305,13 +333,16 @@ impl<'f> Folder<'f> {
         match looked {
             PathReading::At(document) => {
                 let (name, source) = (self.name(entry), options.source.as_ref());
-                let mut file = scan_document(guarding, name, document, source, CutChoice::NotWanted);
+                let field =
+                    document.fields.first().filter(|field| self.agents.is_some() && field.name.is_empty()).cloned();
+                let bar = guarding.policy.bar(source.map_or_else(|| document.kind.source(), Source::as_str), "");
+                let mut file = scan_document(guarding, name, document, source, options.detail);
+                if let Some(agents) = &self.agents {
+                    let text = AgentFileText { field: field.as_ref(), bar, detail: options.detail };
+                    agents.judge(&entry.path, &text, &mut file);
+                }
                 if let Some(change) = &self.change {
-                    // A field that is in the file in another form has no lines there, so all of it counts.
-                    file.retain_findings(|found| {
-                        found.spot.within == LineScope::Field
-                            || change.added.has_line(&whole, found.spot.line, found.last_line())
-                    });
+                    self.keep_added(change, &entry.path, &mut file);
                 }
                 FolderScanEvent::File(file)
             }
@@ -320,18 +351,40 @@ impl<'f> Folder<'f> {
         }
     }
 
+    /// Keeps the findings of the lines that a change adds, and those of commands whose programs it changes.
+    fn keep_added(&self, change: &FolderChange, path: &Path, file: &mut FileScan) {
+        let whole = self.prefix.join(path);
+        let is_touched = |referred: &PathBuf| change.added.has_file(&self.prefix.join(referred));
+        let runs_changed = self.agents.as_ref().is_some_and(|agents| agents.referred_by(path).iter().any(is_touched));
+        file.retain_findings(|found| {
+            // A field that is in the file in another form has no lines there, so all of it counts.
+            found.spot.within == LineScope::Field
+                || change.added.has_line(&whole, found.spot.line, found.last_line())
+                || (runs_changed && found.finding.kind == FindingKind::AutoRun)
+        });
+    }
+
     /// A note for the user about the set of files. `shown` is the folder's name, escaped.
     #[must_use]
     pub fn note(&self, shown: &str) -> Option<Note> {
-        // Of a change, the files are those that it touches.
-        let count = if self.change.is_some() { usize::MAX } else { self.listing.entries.len() };
+        // Of a change, the files are those that it touches. A folder may have none for agents.
+        let count =
+            if self.change.is_some() || self.agents.is_some() { usize::MAX } else { self.listing.entries.len() };
         listing_note(shown, count, self.listing.origin).map(|words| Note::new(NoteKind::Git, words))
     }
 
     /// Reads a file of the folder.
     fn read(&self, relative: &Path, options: &ScanOptions) -> PathReading {
-        let bytes = match read_beneath(self.path, relative, options.folder_file_bytes) {
+        // A program loads its settings whatever they are padded with, so that nothing of an agent's is skipped.
+        let is_for_agents = self.agents.is_some() && is_agent_text(relative);
+        let cap = if is_for_agents { options.file_bytes } else { options.folder_file_bytes };
+        let mut tail = UnreadTail::Nothing;
+        let bytes = match read_beneath(self.path, relative, cap) {
             Ok(Some(FileContent::Whole(bytes))) => bytes,
+            Ok(Some(FileContent::Cut(bytes))) if is_for_agents => {
+                tail = UnreadTail::Unknown;
+                bytes
+            }
             Ok(Some(FileContent::Cut(_))) => return PathReading::LeftOut(SkipReason::TooLarge),
             Ok(None) => return PathReading::LeftOut(SkipReason::Missing),
             // The path was a file when it was listed.
@@ -342,8 +395,8 @@ impl<'f> Folder<'f> {
         let (kind, source) = (options.kind, options.source.clone());
         let surroundings = FileSurroundings::Project;
         let ask = DocumentOptions { name: Some(relative), kind, surroundings, source, ..DocumentOptions::default() };
-        let mut document = extract(&bytes, UnreadTail::Nothing, &ask);
-        let is_text = |gap: &DocumentGap| gap.reason != GapReason::NotText;
+        let mut document = extract(&bytes, tail, &ask);
+        let is_text = |gap: &DocumentGap| is_for_agents || gap.reason != GapReason::NotText;
         if document.fields.is_empty() && !document.gaps.iter().all(is_text) {
             let is_archive = relative
                 .extension()

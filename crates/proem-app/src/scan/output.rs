@@ -1,12 +1,15 @@
 //! A scan as JSON.
 
+mod reasons;
+
 use proem_guard::show;
 use proem_guard::{Cut, ReadingStep, Verdict};
-use proem_text::json;
+use proem_text::{Span, json};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
 
+use self::reasons::ReasonsOut;
 use super::examine::{ExaminedField, FileScan, LineScope, PlacedFinding, Spot};
 use super::folder::SkipReason;
 use crate::error::Error;
@@ -90,6 +93,12 @@ pub struct FindingOut {
     /// The text there, exactly.
     #[schemars(with = "String")]
     text: Json,
+    /// With `--agent-files`: what would happen if an agent took the file as it is, and when.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    consequence: Option<String>,
+    /// With `--explain`: why it was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasons: Option<ReasonsOut>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -107,7 +116,7 @@ struct PlaceOut {
 
 /// A half-open range of byte offsets.
 #[derive(Debug, Serialize, JsonSchema)]
-struct SpanOut {
+pub(super) struct SpanOut {
     /// The first byte.
     start: usize,
     /// The byte after the last.
@@ -256,7 +265,7 @@ impl FieldOut {
             score: round_to_six(field.score),
             findings: field.findings.iter().map(FindingOut::new).collect(),
             unread: field.unread.iter().map(|(spot, reason)| UnreadOut::new(spot, reason.to_string())).collect(),
-            cut: field.cut.as_ref().map(CutOut::new),
+            cut: field.cut().map(CutOut::new),
         }
     }
 }
@@ -274,6 +283,8 @@ impl FindingOut {
             severity: finding.severity.as_str(),
             score: round_to_six(f64::from(finding.score)),
             text: show::exact_json(&found.text),
+            consequence: found.account.consequence.clone(),
+            reasons: found.account.reasons.as_ref().map(ReasonsOut::new),
         }
     }
 }
@@ -284,9 +295,15 @@ impl UnreadOut {
     }
 }
 
+impl SpanOut {
+    pub(super) const fn new(span: Span) -> Self {
+        Self { start: span.start, end: span.end }
+    }
+}
+
 impl PlaceOut {
     const fn new(spot: &Spot) -> Self {
-        let span = SpanOut { start: spot.span.start, end: spot.span.end };
+        let span = SpanOut::new(spot.span);
         let within = match spot.within {
             LineScope::File => "file",
             LineScope::Field => "field",

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use proem_engine::effect::key::SignalRevision;
 use proem_engine::run::FallbackReason;
-use proem_runtime::records::{ResumeIdentity, replay};
+use proem_runtime::records::{ReplayMeans, ResumeIdentity, replay};
 use proem_store::query::{RunDetail, RunScope, RunState, RunsWanted};
 use proem_store::record::Replayable;
 use proem_triage::pipeline::PipelineEnd;
@@ -105,7 +105,7 @@ impl TriageDesk<'_> {
         }
         let end: RefCell<Option<PipelineEnd>> = RefCell::default();
         let (mut machine, models) = (run.machine(), run.access().models());
-        let replayed = replay(&self.desk.store, detail, &models, &mut machine, |done| {
+        let replayed = replay(&self.desk.store, detail, ReplayMeans::of_models(&models), &mut machine, |done| {
             let told = done.detail.as_ref().and_then(|detail| detail.downcast_ref::<PipelineEnd>());
             end.replace(told.cloned());
             done.outcome.clone()

@@ -8,7 +8,7 @@ use proem_app::guarding::GuardSetup;
 use proem_app::message::NoteKind;
 use proem_app::run::options::{Carriage, RunOptions};
 use proem_app::run::setting::RunSetting;
-use proem_app::scan::examine::{CutChoice, scan_document};
+use proem_app::scan::examine::{ScanDepth, scan_document};
 use proem_guard::Verdict;
 use proem_runtime::readers::{DocumentOptions, FileSurroundings, UnreadTail, extract};
 
@@ -57,7 +57,7 @@ fn a_question_takes_a_file_as_a_scan_of_its_folder_does() {
         if document.fields.len() != 1 {
             continue;
         }
-        let scan = scan_document(&guarding, String::new(), document, None, CutChoice::NotWanted);
+        let scan = scan_document(&guarding, String::new(), document, None, ScanDepth::FindingsOnly);
         let mut question = Question::new("What is it?".to_owned(), None).unwrap();
         question.files = read_attachments(std::slice::from_ref(&path)).unwrap();
         let request = setting.request(&question.inputs()).unwrap();

@@ -1,37 +1,22 @@
 //! Signals that take too long to be read.
 
-use std::fs;
 use std::time::Duration;
 
-use proem_app::project::OpenProject;
 use proem_app::triage::TriageDesk;
-use proem_app::triage::charter::CHARTER;
 use proem_app::triage::normalise::NormaliseOptions;
-use proem_app::trust::TrustStore;
 use proem_app::{records, when};
 use proem_store::StoreAccess;
 use proem_store::record::EscalationState;
 use serde_json::json;
 
 use crate::Home;
-
-const CHARTER_TEXT: &str = "id = \"0192f0c1-7a2b-4c3d-8e4f-5a6b7c8d9e0f\"\nname = \"Checkout\"\nkey = \"TES\"\n\
-                            level = \"artefact\"\nowner = \"Olivia\"\ntime_zone = \"UTC\"\n";
-
-fn triaged_project(home: &Home) -> OpenProject {
-    assert!(std::process::Command::new("git").arg("init").arg("-q").arg(&home.work).status().unwrap().success());
-    let file = home.work.join(CHARTER);
-    fs::create_dir_all(file.parent().unwrap()).unwrap();
-    fs::write(&file, CHARTER_TEXT).unwrap();
-    let trusted = [(CHARTER.to_owned(), CHARTER_TEXT.as_bytes().to_vec())];
-    TrustStore::new(home.places.state.clone()).trust(&home.project().key, &trusted).unwrap();
-    home.project()
-}
+use crate::triage_signals::charter_text;
 
 #[test]
 fn a_signal_that_takes_too_long_is_set_aside_asked_about_and_not_read_again() {
     let home = Home::with("");
-    let project = triaged_project(&home);
+    home.triage().vouch_for(&charter_text("artefact"));
+    let project = home.project();
     let signal = json!({
         "timestamp": 1_795_500_000_000_u64,
         "webhookEvent": "jira:issue_updated", "issue_event_type_name": "issue_generic",

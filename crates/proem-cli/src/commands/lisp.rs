@@ -66,14 +66,16 @@ Exit code 1: there are problems.";
 const AGENT_EXAMPLES: &str = "\
 Examples:
   proem lisp agent orders.agent.toml --input orders.json
-  proem lisp agent orders --set day=monday --json       # the agent `orders` of this project or of yours
+  proem lisp agent orders --set day=monday --json      # an agent of this project or of yours
+  proem lisp agent totals --file csv=orders.csv        # the input `csv` is the file's text
+  proem lisp agent orders --set day=monday --preview   # what the model would be asked
   proem lisp agent notes.agent.toml --memory notes.memory
-  proem lisp agent orders.agent.toml --max-cost 0.05
   proem lisp agent check orders.agent.toml
 
-A model writes a program in each turn; it sees what programs print, and of untrusted data types only, unless `shows` of
-the agent's file permits more. Prints the value that a program returns. Exit code 1: a program called `fail`. 2: the
-file or an input is wrong. 3: there is no answer.";
+A model writes a program in each turn. It sees what programs print, and of untrusted data
+types only, unless `shows` of the agent's file permits more. Prints the value that a program
+returns. Exit code 1: a program called `fail`. 2: the file or an input is wrong. 3: there is
+no answer.";
 
 const DOC_EXAMPLES: &str = "\
 Examples:

@@ -212,7 +212,7 @@ fn whole_or_one(argument: &str) -> Result<GivenFile, String> {
     })
 }
 
-fn name_and_file(argument: &str) -> Result<(String, PathBuf), String> {
+pub(super) fn name_and_file(argument: &str) -> Result<(String, PathBuf), String> {
     let (name, path) = argument.split_once('=').ok_or("write NAME=FILE")?;
     if path.is_empty() { Err("write NAME=FILE".to_owned()) } else { Ok((name.to_owned(), path.into())) }
 }

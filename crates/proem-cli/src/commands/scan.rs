@@ -7,6 +7,7 @@ pub(crate) mod args;
 mod calibrate;
 mod folder;
 mod listing;
+mod page;
 mod report;
 mod rows;
 
@@ -15,7 +16,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use proem_app::scan::ScanOptions;
-use proem_app::scan::examine::{CutChoice, FileScan, scan_document};
+use proem_app::scan::examine::{FileScan, scan_document};
 use proem_app::scan::output::ScanOutput;
 use proem_guard::{Verdict, show};
 use proem_runtime::readers::{Document, ReadError};
@@ -48,8 +49,7 @@ pub(super) fn run_scan(args: &ScanArgs) -> Result<ExitCode, CommandFailure> {
         let name = report_file_name(path);
         match read_document(path, &options) {
             Ok(document) => {
-                let cutting = if args.cut { CutChoice::Wanted } else { CutChoice::NotWanted };
-                let file = scan_document(&guarding, name, document, options.source.as_ref(), cutting);
+                let file = scan_document(&guarding, name, document, options.source.as_ref(), options.detail);
                 total.verdicts.push(file.verdict);
                 progress.clear();
                 show_file(&file, args)?;
@@ -87,7 +87,7 @@ fn show_file(file: &FileScan, args: &ScanArgs) -> Result<(), CommandFailure> {
         ui::aside(&listing::file_listing(file, listing::MarkStyle::Carets));
     }
     for (number, field) in file.fields.iter().enumerate() {
-        if let Some(text) = field.cut.as_ref().and_then(|cut| cut.text.as_ref()) {
+        if let Some(text) = field.cut().and_then(|cut| cut.text.as_ref()) {
             // A text alone is printed exactly. Of several, each has its name above it.
             let text = match file.fields.len() {
                 1 => listing::cut_text(text),

@@ -54,7 +54,7 @@ fn an_answer_without_a_wrapper_is_asked_for_in_an_object_and_given_bare() {
     // The record holds what was answered, and a replay comes to the same.
     let shown = fixture.proem(&["runs", "show", "last", "--json"]).stdout().to_owned();
     assert!(!shown.contains("{\\\"value\\\":\\\"ham\\\"}") || shown.contains("\"ham\""), "{shown}");
-    fixture.proem(&["runs", "replay", "last"]).answer();
+    fixture.replay_last();
 }
 
 #[test]

@@ -60,8 +60,7 @@ fn the_persons_words_are_instructions_and_everything_else_is_material() {
     assert!(earlier.contains("what does it print?"), "{user}");
     assert!(question.contains("and in Ruby?") && !earlier.contains("and in Ruby?"), "{user}");
 
-    let replayed = fixture.proem(&["runs", "replay", "last"]);
-    assert_eq!(replayed.code(), 0, "{}", replayed.transcript());
+    fixture.replay_last();
 }
 
 #[test]

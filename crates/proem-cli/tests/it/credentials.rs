@@ -63,10 +63,12 @@ fn what_a_provider_echoes_of_a_loaded_secret_is_printed_and_kept_nowhere() {
             assert_ne!(failed.code(), 0, "{form}");
             is_silent(form, &failed);
         }
-        for args in
-            [&["runs", "list", "--json"][..], &["runs", "show", "last~3", "--full"], &["runs", "show", "--json"]]
-        {
+        for args in [&["runs", "show", "last~3", "--full"][..], &["runs", "show", "--json"]] {
             is_silent(form, &fixture.proem(args));
+        }
+        if form == "raw" {
+            // A list shows no text of an answer.
+            is_silent(form, &fixture.proem(&["runs", "list", "--json"]));
         }
         assert!(!is_kept(&fixture, &text), "{form}");
     }

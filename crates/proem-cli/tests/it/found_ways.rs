@@ -78,11 +78,6 @@ fn request_ways(server: &ScriptedServer) -> Vec<String> {
 const HIGH: &str = r#"{"severity": "high"}"#;
 const FOUND: [&str; 3] = ["json_schema", "tools", "json_object"];
 
-fn replays(fixture: &Fixture) {
-    let replayed = fixture.proem(&["runs", "replay", "last"]);
-    assert_eq!(replayed.code(), 0, "{}", replayed.transcript());
-}
-
 fn told_once(run: &Run) {
     let told = run.stderr().matches("`object` is used from here on, which is remembered").count();
     assert_eq!(told, 1, "{}", run.stderr());
@@ -96,12 +91,12 @@ fn a_run_goes_on_in_the_next_way_and_its_record_shows_each() {
     assert_eq!((run.code(), run.json()["severity"].as_str()), (0, Some("high")), "{}", run.stderr());
     told_once(&run);
     assert_eq!(request_ways(&server), FOUND);
-    replays(&fixture);
+    fixture.replay_last();
     assert_eq!(sql(&fixture, "SELECT outcome FROM runs"), ["answered"], "one run");
     let again = fixture.proem(&["run", "reviews/sorting", "--set", "title=It crashes"]);
     assert_eq!((again.code(), request_ways(&server).len()), (0, 4), "the way is remembered");
     assert!(!again.stderr().contains("remembered"), "{}", again.stderr());
-    replays(&fixture);
+    fixture.replay_last();
 }
 
 #[test]
@@ -116,7 +111,7 @@ fn a_batch_finds_the_way_once_for_all_its_lines() {
     told_once(&run);
     let ways = request_ways(&server);
     assert_eq!((&ways[..3], ways.len()), (&FOUND.map(str::to_owned)[..], 7), "{ways:?}");
-    replays(&fixture);
+    fixture.replay_last();
 }
 
 #[test]
@@ -152,7 +147,7 @@ fn a_batch_shrinks_for_the_window_within_the_run() {
     assert_eq!(run.stdout().matches("\"outcome\":\"answered\"").count(), 3, "{}", run.stdout());
     assert!(run.stderr().contains("the server's context window has 2048 tokens, which is remembered"));
     assert_eq!(request_ways(&server).len(), 4, "one refusal for three lines");
-    replays(&fixture);
+    fixture.replay_last();
 }
 
 #[test]
@@ -184,7 +179,7 @@ fn an_investigation_goes_on_in_the_next_way() {
     told_once(&run);
     // The second request of the same run takes the way that the first one found.
     assert_eq!(request_ways(&server), ["json_schema", "tools", "json_object", "json_object"]);
-    replays(&fixture);
+    fixture.replay_last();
 }
 
 #[test]
@@ -199,12 +194,12 @@ fn an_investigation_shrinks_for_the_window_within_the_run() {
     let run = fixture.proem(&["risk", "HEAD", "--json"]);
     let tokens: Vec<Json> = server.requests().iter().map(|r| r.json().unwrap()["max_tokens"].clone()).collect();
     assert_ne!(run.json()["mode"], "DEGRADED", "{tokens:?} {}", run.transcript());
-    replays(&fixture);
+    fixture.replay_last();
 }
 
 #[test]
 fn triage_goes_on_in_the_next_way() {
-    let Some((fixture, texts)) = triaged::one_local_comment() else { return };
+    let (fixture, texts) = triaged::one_local_comment();
     let server = server(objects_only, texts);
     let address = server.address();
     fixture.configure(
@@ -220,7 +215,7 @@ fn triage_goes_on_in_the_next_way() {
     let ways = request_ways(&server);
     // Each of the two models is refused twice, and then nothing more.
     assert_eq!(ways.iter().filter(|way| *way != "json_object").count(), 4, "{ways:?}");
-    replays(&fixture);
+    fixture.replay_last();
 }
 
 #[test]
@@ -240,7 +235,7 @@ fn a_server_that_ignores_the_schema_is_not_believed_again() {
     assert_eq!(request_ways(&server)[2..], ["tools", "json_object"]);
     assert_eq!(ask().code(), 0);
     assert_eq!(request_ways(&server).len(), 5);
-    replays(&fixture);
+    fixture.replay_last();
 }
 
 #[test]
@@ -293,7 +288,7 @@ fn a_server_that_never_stops_writing_words_is_left_early() {
     let first = ask(&["--attempts", "3", "--json"]);
     assert_eq!((first.code(), &first.json()["value"]), (0, &json!({ "severity": "high" })), "{}", first.stderr());
     assert_eq!(request_ways(&server), FOUND);
-    replays(&fixture);
+    fixture.replay_last();
 }
 
 #[test]

@@ -70,7 +70,9 @@ fn a_tool_that_asks_a_model_is_a_call_of_a_tool_and_a_call_of_a_model() {
     assert_eq!(json["tools"][1]["calls"], json!([1]));
     assert!(json.to_string().contains("\"costDollars\"") || json["calls"][0]["attempts"][0].is_object(), "{json}");
     let replayed = fixture.proem(&["runs", "replay", "last"]);
-    assert!(replayed.answer().contains("2 calls rebuilt") && replayed.answer().contains("all as recorded"));
+    // Both calls of tools, and the request within each.
+    let answer = replayed.answer();
+    assert!(answer.contains("4 calls rebuilt") && answer.contains("all as recorded"), "{}", replayed.transcript());
     assert_eq!(server.requests().len(), 2, "a replay asks nothing");
     let stats = fixture.proem(&["stats"]);
     assert!(stats.answer().contains("classify"), "{}", stats.answer());

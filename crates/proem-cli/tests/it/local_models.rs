@@ -65,8 +65,7 @@ fn a_small_window_leaves_room_for_the_question() {
         let run = ask(&fixture, args);
         assert_eq!((run.code(), run.stdout()), (0, "Red.\n"), "{settings}: {}", run.stderr());
         assert_eq!(answer_tokens(&server), [expected], "{settings} {args:?}");
-        let replayed = fixture.proem(&["runs", "replay", "last"]);
-        assert_eq!(replayed.code(), 0, "{settings}: {}", replayed.transcript());
+        fixture.replay_last();
     }
 }
 
@@ -95,7 +94,7 @@ fn a_window_that_the_server_names_is_remembered_and_asked_within() {
     assert_eq!((run.code(), run.stdout()), (0, "Red.\n"), "{}", run.stderr());
     assert!(run.stderr().contains("the server's context window has 2048 tokens, which is remembered"));
     assert_eq!(answer_tokens(&server), [8_192, 512]);
-    assert_eq!(fixture.proem(&["runs", "replay", "last"]).code(), 0);
+    fixture.replay_last();
     // The next question knows it, and so does what is only printed.
     assert_eq!(ask(&fixture, &[]).code(), 0);
     assert_eq!(answer_tokens(&server), [8_192, 512, 512]);

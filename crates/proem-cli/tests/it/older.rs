@@ -16,6 +16,7 @@ use rusqlite::Connection;
 use serde_json::{Value as Json, json};
 
 use crate::fixture::{BEAT, Fixture, Run};
+use crate::learning::failure_count;
 use crate::records::sql;
 use crate::risk::scene::shop;
 use crate::risk::{metric, synthesis};
@@ -239,7 +240,7 @@ fn older_failures_are_counted_and_teach_nothing_since_they_name_no_part_of_a_con
         let json = fixture.proem(&["adapt", prompt, "--json"]).json();
         json["learned"]["results"].as_array().map_or(0, Vec::len)
     };
-    let failures = || fixture.proem(&["failures", "list", "--json"]).json().as_array().unwrap().len();
+    let failures = || failure_count(&fixture);
     let counts = || (learned("reviews/free"), learned("reviews/strict"), learned("risk/decision"), failures());
     // Two connections were cut. One answer was against its contract. A bad decision was followed by a good one.
     assert_eq!((form().as_str(), counts()), ("3", (0, 0, 0, 2)));

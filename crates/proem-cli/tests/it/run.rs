@@ -739,9 +739,7 @@ fn a_schema_keeps_its_order_in_every_request() {
             // A model is sent what the author wrote. The maxima that are missing bound what is accepted.
             assert!(prompt.ends_with("b.prompt") || !text.contains("maxLength"), "{model}: {text}");
         }
-        let kept = fixture.proem(&["runs", "show", "last", "--body"]);
-        assert_eq!(kept.stdout().trim_end(), sent, "{prompt} {model}");
-        let replayed = fixture.proem(&["runs", "replay", "last"]);
-        assert_eq!(replayed.code(), 0, "{}", replayed.transcript());
+        assert_eq!(fixture.last_body(), sent, "{prompt} {model}");
+        fixture.replay_last();
     }
 }

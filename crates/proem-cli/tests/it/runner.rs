@@ -287,6 +287,9 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["scan", ".", "--sarif"], Json),
         (&["scan", ".", "--markdown"], Report),
         (&["scan", ".", "--all"], Report),
+        (&["scan", ".", "--explain"], Report),
+        (&["scan", ".", "--html", "scan.html"], Report),
+        (&["scan", "--agent-files"], Report),
         (&["scan", "--diff", "HEAD"], Report),
         (&["scan", ".", "xEVILx.rs", "--json"], Json),
         (&["scan", "--calibrate", "rows.jsonl"], Report),
@@ -317,6 +320,7 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["lisp", "agent", "::error::xEVILx", "--json"], Json),
         (&["lisp", "agent", "AGENTS.md", "--set", "::error::xEVILx=1"], Report),
         (&["lisp", "agent", "AGENTS.md", "--input", "::error::xEVILx"], Report),
+        (&["lisp", "agent", "AGENTS.md", "--file", "a=::error::xEVILx"], Report),
         (&["lisp", "agent", "AGENTS.md", "--memory", "::error::xEVILx"], Report),
         (&["lisp", "agent", "AGENTS.md", "--model", "::error::xEVILx"], Report),
         (&["lisp", "agent", "AGENTS.md", "--provider", "::error::xEVILx"], Report),
@@ -632,24 +636,26 @@ fn every_command_is_in_the_table_in_every_form() {
     assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
 
-/// A project's own configuration is read, and spoken of, before anybody trusts it.
+/// A project's own configuration is read, and spoken of, before anybody trusts it. Each order meets each text and each
+/// command, and each text each command.
 #[test]
 fn no_order_of_a_configuration_reaches_a_runner() {
+    const COMMANDS: [&[&str]; 4] =
+        [&["doctor"], &["doctor", "--config"], &["assemble", "x", "--json"], &["trust", "list"]];
     let fixture = Fixture::folder().committed();
-    for order in ORDERS {
+    for (number, order) in ORDERS.into_iter().enumerate() {
         let quoted = serde_json::to_string(order).unwrap();
-        for text in [
+        let texts = [
             format!("{quoted} = 1\n"),
             format!("model = {quoted}\n[assemble]\ntools = [{quoted}]\n"),
             format!("[providers.{quoted}]\nbase_url = {quoted}\n"),
             format!("[x\n{order}\n"),
-        ] {
-            fixture.write("proem.toml", &text);
-            for args in [&["doctor"][..], &["doctor", "--config"], &["assemble", "x", "--json"], &["trust", "list"]] {
-                let run = fixture.proem(args);
-                let found = [obeyed(run.stderr()), obeyed(run.stdout()), foreign_lines(run.stderr())].concat();
-                assert!(found.is_empty(), "{text}{args:?}: {}", found.join("\n"));
-            }
+        ];
+        for (text, args) in texts.iter().zip(COMMANDS.iter().cycle().skip(number)) {
+            fixture.write("proem.toml", text);
+            let run = fixture.proem(args);
+            let found = [obeyed(run.stderr()), obeyed(run.stdout()), foreign_lines(run.stderr())].concat();
+            assert!(found.is_empty(), "{text}{args:?}: {}", found.join("\n"));
         }
     }
 }

@@ -1,7 +1,4 @@
 //! A maintainer scans a project in CI: a change's lines, accepted findings, and reports for other programs.
-#![expect(clippy::unwrap_used, reason = "a test may stop at what it didn't expect")]
-
-use std::fs;
 
 use serde_json::Value;
 

@@ -23,20 +23,6 @@ fn with_tools() -> Fixture {
 }
 
 #[test]
-fn one_embedding_call_for_a_new_task_and_none_for_a_known_one() {
-    let fixture = with_tools();
-    let calls = |task: &str| {
-        let run = fixture.proem(&["assemble", task, "--json"]);
-        (run.json()["metrics"]["embeddingCalls"].clone(), run.json()["degraded"].clone())
-    };
-    assert_eq!(calls(TASK), (json!(1), json!(false)));
-    assert_eq!(calls(TASK), (json!(0), json!(false)));
-    assert_eq!(calls(&format!("  {TASK}\n")), (json!(0), json!(false)), "the same task, normalised");
-    assert_eq!(calls("tell me the weather in Lisbon"), (json!(1), json!(false)));
-    assert_eq!(calls(TASK), (json!(0), json!(false)));
-}
-
-#[test]
 fn a_broken_cache_costs_a_call_and_nothing_else() {
     let fixture = with_tools();
     let first = fixture.proem(&["assemble", TASK]);
@@ -108,72 +94,4 @@ fn a_broken_configuration_loses_no_other_server() {
     let run = fixture.proem(&["assemble", TASK, "--json"]);
     assert_eq!((run.code(), &run.json()["tools"][0]), (0, &json!("github__create_issue")));
     assert!(run.stderr().contains("broken.json") && run.stderr().contains(".vscode/mcp.json"), "{}", run.stderr());
-}
-
-#[test]
-fn meaning_chooses_the_mode_where_nothing_else_does_unless_it_may_not() {
-    let fixture = Fixture::folder().committed();
-    let mode = |fixture: &Fixture, task: &str| {
-        let json = fixture.proem(&["assemble", task, "--json"]).json();
-        let reason = json["modeReason"].as_str().unwrap().to_owned();
-        (json["mode"].clone(), reason, json["metrics"]["embeddingCalls"].clone())
-    };
-    let asked = "How does the retry logic of the downloader work?";
-    assert_eq!(mode(&fixture, asked), (json!("plan"), "the task asks a question (en)".to_owned(), json!(1)));
-    let open = "session token expiry";
-    let (_, reason, calls) = mode(&fixture, open);
-    assert!(reason.starts_with("examples of plan are nearest in meaning"), "{reason}");
-    assert_eq!(calls, json!(1), "one vector serves everything");
-    fixture.configure("config.toml", "[assemble]\nsemantic_mode = false\n");
-    let nothing = "nothing in the task asks for a change".to_owned();
-    assert_eq!(mode(&fixture, open), (json!("plan"), nothing, json!(0)));
-}
-
-/// A project with thirteen memories, none of which but one has to do with any of the tasks below.
-fn with_memories() -> Fixture {
-    let fixture = Fixture::folder().committed();
-    let memories = [
-        "Deploys to production happen on Tuesdays only; Fridays are frozen.",
-        "The parser is fuzzed weekly; run it with a seed.",
-        "We use pnpm, not npm.",
-        "Coupons can be combined since the March campaign, but only one percentage coupon per order.",
-        "Prices are stored in cents as integers.",
-        "The login page uses short-lived JWTs; refresh tokens live in Redis.",
-        "Anna reviews everything under billing/.",
-        "Integration tests need Docker and take six minutes.",
-        "The Polish translation is maintained by an agency; do not edit pl.json by hand.",
-        "Customer support writes to #support-internal on Slack.",
-        "Migrations must be reversible and run twice in CI.",
-        "The search index is rebuilt at night.",
-        "Use rebase, never merge commits.",
-    ];
-    let lines: Vec<String> = memories.iter().map(|text| json!({ "text": text, "kind": "note" }).to_string()).collect();
-    fixture.write(".proem/private/memory.jsonl", lines.join("\n") + "\n");
-    fixture
-}
-
-#[test]
-fn unrelated_memories_stay_out() {
-    let fixture = with_memories();
-    for (task, expected) in [
-        ("Why do coupons stack?", "Coupons"),
-        ("¿Por qué se duplican los cupones?", "Coupons"),
-        ("deploy 2.14 to production", "Deploys"),
-        ("make the parser faster", "The parser"),
-        ("Schreib Tests für den Warenkorb", "Integration tests"),
-        ("rename CartLine to LineItem", ""),
-        ("the header overlaps the menu on mobile", ""),
-        ("Refactor the export module", ""),
-        ("fix the typo in the footer", ""),
-        ("with this one, make it so that they should never be there", ""),
-    ] {
-        let json = fixture.proem(&["assemble", task, "--json"]).json();
-        let memories: Vec<&str> =
-            json["context"]["memories"].as_array().unwrap().iter().filter_map(|m| m.as_str()).collect();
-        let is_right = match expected {
-            "" => memories.is_empty(),
-            start => memories.len() == 1 && memories[0].starts_with(start),
-        };
-        assert!(is_right, "{task}: {memories:?}");
-    }
 }

@@ -129,38 +129,6 @@ fn the_users_own_files() {
     }
 }
 
-/// The places where git opens files, and the setting that leads there, if one does.
-const GITS: [(&str, Option<&str>); 28] = [
-    (".gitattributes", None),
-    (".gitignore", None),
-    (".mailmap", None),
-    (".git/info/attributes", None),
-    (".git/info/exclude", None),
-    (".git/info/grafts", None),
-    (".git/objects/info/alternates", None),
-    (".git/objects/pack/pack-0.idx", None),
-    (".git/shallow", None),
-    (".git/packed-refs", None),
-    (".git/index", None),
-    (".git/HEAD", None),
-    (".git/config", None),
-    (".git/commondir", None),
-    ("odd", Some("core.attributesFile")),
-    ("odd", Some("core.excludesFile")),
-    ("odd", Some("mailmap.file")),
-    (".gitmodules", None),
-    (".git/config.worktree", None),
-    (".git/refs/heads/topic/deep", None),
-    (".git/worktrees/other/HEAD", None),
-    (".git/rebase-merge/head-name", None),
-    ("odd", Some("include.path")),
-    ("odd", Some("includeIf.onbranch:nowhere.path")),
-    ("odd", Some("diff.orderFile")),
-    ("odd", Some("blame.ignoreRevsFile")),
-    ("odd", Some("commit.template")),
-    ("odd", Some("gpg.ssh.allowedSignersFile")),
-];
-
 /// So long that a git which waits is not ended by it within a test.
 const PATIENT: &str = "[git]\nquestion_seconds = 600\nhistory_seconds = 600\n";
 
@@ -179,19 +147,15 @@ const STARTING: [&[&str]; 11] = [
     &["init"],
 ];
 
+/// Each place at which git opens files is tried by a test of the use case that opens a project.
 #[test]
-fn what_git_opens_is_refused_before_git_starts() {
+fn every_command_refuses_what_git_would_wait_for_before_git_starts() {
     for (make, kind) in KINDS {
-        for (place, setting) in GITS {
-            let fixture = Fixture::folder().committed();
-            fixture.configure("config.toml", PATIENT);
-            fixture.write("README.md", "changed\n");
-            if let Some(setting) = setting {
-                fixture.git(&["config", setting, fixture.repo.join(place).to_str().unwrap()]);
-            }
-            make(&fixture.repo.join(place));
-            STARTING.iter().for_each(|args| refused(&fixture, args, kind));
-        }
+        let fixture = Fixture::folder().committed();
+        fixture.configure("config.toml", PATIENT);
+        fixture.write("README.md", "changed\n");
+        make(&fixture.repo.join(".gitattributes"));
+        STARTING.iter().for_each(|args| refused(&fixture, args, kind));
     }
 }
 
@@ -205,44 +169,36 @@ fn includes_of_includes_are_looked_at() {
         fixture.write(".git/one", "[include]\n\tpath = \\\n\"more/two\" ; a comment\n");
         fixture.write(".git/more/two", "[CORE]\r\n\texcludesFile = ~/odd\r\n");
         make(&fixture.base.join("home/odd"));
-        STARTING.iter().for_each(|args| refused(&fixture, args, kind));
+        refused(&fixture, &["risk"], kind);
         let fixture = Fixture::folder().committed();
         fixture.configure("config.toml", PATIENT);
         fs::write(fixture.base.join("home/.gitconfig"), "[includeIf \"gitdir:/a]b/\"] path = odd\n").unwrap();
         make(&fixture.base.join("home/odd"));
-        STARTING.iter().for_each(|args| refused(&fixture, args, kind));
+        refused(&fixture, &["risk"], kind);
     }
 }
 
-/// A regular file for us can be a pipe for git: both have a standard output, and another one each.
+/// A regular file for us can be a pipe for git: both have a standard output, and another one each. Each setting and each name
+/// of a descriptor is tried by a test of the use case.
 #[test]
 fn descriptors_are_no_files_of_git() {
-    for setting in ["include.path", "core.excludesFile", "core.attributesFile"] {
-        for descriptor in ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/dev/stderr", "link"] {
-            let fixture = Fixture::folder().committed();
-            fixture.configure("config.toml", PATIENT);
-            let mut named = Path::new(descriptor).to_path_buf();
-            if descriptor == "link" {
-                named = fixture.repo.join(".git/link");
-                symlink("/dev/stdout", &named).unwrap();
-            }
-            fixture.git(&["config", setting, named.to_str().unwrap()]);
-            let mut command = fixture.command(env!("CARGO_BIN_EXE_proem"));
-            let out = |name: &str| fs::File::create(fixture.base.join(name)).unwrap();
-            command.args(["risk", "--worktree"]).stdin(Stdio::null()).stdout(out("out")).stderr(out("err"));
-            let mut child = command.spawn().unwrap();
-            let id = child.id().to_string();
-            let (sender, receiver) = mpsc::channel();
-            std::thread::spawn(move || sender.send(child.wait()));
-            let ended = receiver.recv_timeout(LONGEST);
-            if ended.is_err() {
-                _ = Command::new("kill").args(["-9", &id]).status();
-            }
-            let said = fs::read_to_string(fixture.base.join("err")).unwrap();
-            assert!(ended.is_ok_and(|code| !code.unwrap().success()), "{setting} {descriptor}: {said}");
-            assert!(said.contains("is a device"), "{setting} {descriptor}: {said}");
-        }
+    let fixture = Fixture::folder().committed();
+    fixture.configure("config.toml", PATIENT);
+    fixture.git(&["config", "include.path", "/dev/stdout"]);
+    let mut command = fixture.command(env!("CARGO_BIN_EXE_proem"));
+    let out = |name: &str| fs::File::create(fixture.base.join(name)).unwrap();
+    command.args(["risk", "--worktree"]).stdin(Stdio::null()).stdout(out("out")).stderr(out("err"));
+    let mut child = command.spawn().unwrap();
+    let id = child.id().to_string();
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || sender.send(child.wait()));
+    let ended = receiver.recv_timeout(LONGEST);
+    if ended.is_err() {
+        _ = Command::new("kill").args(["-9", &id]).status();
     }
+    let said = fs::read_to_string(fixture.base.join("err")).unwrap();
+    assert!(ended.is_ok_and(|code| !code.unwrap().success()), "{said}");
+    assert!(said.contains("is a device"), "{said}");
 }
 
 #[test]

@@ -5,15 +5,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use proem_app::effects::propose::parse_action;
+use proem_engine::policy::Ruling;
 use proem_guard::credential;
 use proem_llm::scripted::Reply;
+use proem_store::record::EscalationState;
 use serde_json::{Value as Json, json};
 
 use crate::approvals::scene::answered;
 use crate::effects::scene::Office;
 use crate::fixture::Fixture;
 use crate::run::{fixture, start};
-use crate::triaged::{charter, comment, created, flag_change};
+use crate::triage_signals::{charter_text, comment, created, flag_change};
 
 /// A part of the token that its disguises leave as it is, or take apart as a whole.
 const PART: &str = "a1B2c3D4e5F6";
@@ -132,28 +135,26 @@ fn signals(more: &str) -> Vec<(String, Vec<u8>)> {
 fn signals_a_charter_and_a_persons_words_leave_no_credential() {
     let fixture = Fixture::folder().unborn();
     let token = token();
-    let poisoned = charter("artefact").replace("Olivia Reyes", &format!("Olivia {token}"));
-    fixture.write(".proem/triage/project.toml", format!("# {token}\n{poisoned}"));
-    let Some((said, code)) = answered(&fixture, &["trust", ".proem/triage/project.toml"], "y") else { return };
-    assert_eq!(code, 0, "{said}");
+    let poisoned = charter_text("artefact").replace("Olivia Reyes", &format!("Olivia {token}"));
+    fixture.vouch_for_charter(&format!("# {token}\n{poisoned}"));
     for (round, form) in forms().into_iter().enumerate() {
         for (name, bytes) in signals(&form) {
             let name = format!("{round}-{name}");
             fixture.write(&name, bytes);
-            let run = fixture.proem(&["triage", "run", &name, "--json"]);
-            assert!(run.code() <= 1, "{name}: {}", run.transcript());
+            fixture.triage().take_files(&[&name]);
         }
     }
     let reason = format!("because of {token}");
     let risk = ["title=Late audit", &format!("description=Booked {token}"), "severity=high", "mitigation=Ask"];
     let set: Vec<&str> = risk.iter().flat_map(|field| ["--set", field]).collect();
     let edit = [&["artefacts", "edit", "risk"][..], &set, &["--reason", &reason]].concat();
-    let (said, code) = answered(&fixture, &edit, "y").unwrap();
+    let Some((said, code)) = answered(&fixture, &edit, "y") else { return };
     assert_eq!(code, 0, "{said}");
-    let questions = fixture.proem(&["escalations", "list", "--json"]).json();
-    let question = questions.as_array().unwrap().first().expect("a signal asks a person something").clone();
-    let (id, option) = (question["id"].as_str().unwrap(), question["options"][0]["id"].as_str().unwrap_or("A"));
-    let (said, code) = answered(&fixture, &["escalations", "decide", id, option, "--because", &reason], "y").unwrap();
+    let questions = fixture.triage().questions(Some(EscalationState::Open));
+    let question = questions.first().expect("a signal asks a person something");
+    let option = question.options.first().map_or("A", |option| option.id.as_str());
+    let decide = ["escalations", "decide", &question.id.0, option, "--because", &reason];
+    let (said, code) = answered(&fixture, &decide, "y").unwrap();
     assert_eq!(code, 0, "{said}");
     none_is_kept(&fixture, &["The bank is late. [redacted:github-token]", "because of [redacted:github-token]"]);
     // A store written without it is read as ever.
@@ -168,6 +169,7 @@ fn signals_a_charter_and_a_persons_words_leave_no_credential() {
 #[test]
 fn an_action_leaves_no_credential_and_none_goes_out() {
     let Some(office) = Office::open() else { return };
+    let id = office.propose_note();
     for form in forms() {
         for field in ["subject", "body", "target", "cause"] {
             let mut note = office.note();
@@ -176,15 +178,17 @@ fn an_action_leaves_no_credential_and_none_goes_out() {
                 "cause" => note["causes"][0]["id"] = form.clone().into(),
                 field => note["fields"][field] = format!("Use {form} for it.").into(),
             }
-            let run = office.propose(&note);
-            assert!(field == "cause" || run.code() != 0, "{field} {form}: {}", run.transcript());
+            let note = parse_action(note.to_string().as_bytes()).unwrap();
+            let proposal = office.fixture.at_desk(async |desk| Ok(desk.propose(&note).await));
+            let is_taken = proposal.as_ref().is_ok_and(|taken| !matches!(taken.decision.ruling, Ruling::Refusal(_)));
+            assert!(field == "cause" || !is_taken, "{field} {form}: {proposal:?}");
         }
-        let id = office.propose_note();
         let edit = office.fixture.proem(&["queue", "edit", &id, "--set", &format!("body=Use {form}.")]);
         assert_ne!(edit.code(), 0, "{form}: {}", edit.transcript());
-        let left = office.decide(&["queue", "cancel", &id, "--because", &format!("it has {form}")], "y\n").unwrap();
-        assert_eq!(left.code, Some(0), "{form}: {}", left.shown);
     }
+    let because = format!("it has {}", forms().join(" | "));
+    let left = office.decide(&["queue", "cancel", &id, "--because", &because], "y\n").unwrap();
+    assert_eq!(left.code, Some(0), "{}", left.shown);
     office.sweep();
     assert!(office.in_outbox().is_empty());
     none_is_kept(&office.fixture, &["it has [redacted:github-token]"]);
@@ -196,17 +200,27 @@ fn a_run_leaves_no_credential() {
         let answer = || Reply::value(json!({ "severity": "low", "reason": &form }));
         let wrong = Reply::value(json!({ "severity": &form, (form.clone()): [&form] }));
         let refused = Reply::raw(401, json!({ "error": { "message": format!("bad key {form}") } }).to_string());
-        let server = start(vec![answer(), wrong, refused, answer()]);
+        let server = start(vec![answer(), wrong, refused]);
         let fixture = fixture(&server, "attempts = 1\n");
         let set = format!("title=Why is {form} refused?");
         for _ in 0..3 {
             fixture.proem(&["run", "reviews/strict", "--set", &set]);
         }
-        fixture.proem(&["ask", &format!("Why is {form} refused?"), "--system", &form]);
-        fixture.write("AGENTS.md", format!("Call the server with {form}.\n"));
-        fixture.proem(&["assemble", &format!("replace {form}")]).answer();
-        fixture.proem(&["runs", "feedback", "last~1", "bad", "--note", &format!("it holds {form}")]);
-        fixture.proem(&["run", "reviews/strict", "--set", &format!("{form}={form}")]);
         none_is_kept(&fixture, &["Why is [redacted:github-token]"]);
     }
+}
+
+#[test]
+fn questions_tasks_and_ratings_leave_no_credential() {
+    // The first one is the token itself.
+    let all = forms().join(" | ");
+    let server = start(vec![Reply::value(json!({ "severity": "low", "reason": "so" })), Reply::text(all.clone())]);
+    let fixture = fixture(&server, "attempts = 1\n");
+    fixture.proem(&["run", "reviews/strict", "--set", "title=a"]).answer();
+    fixture.proem(&["ask", &format!("Why is {all} refused?"), "--system", &all]);
+    fixture.write("AGENTS.md", format!("Call the server with {all}.\n"));
+    fixture.proem(&["assemble", &format!("replace {all}")]).answer();
+    fixture.proem(&["runs", "feedback", "last~1", "bad", "--note", &format!("it holds {all}")]);
+    fixture.proem(&["run", "reviews/strict", "--set", &format!("{all}={all}")]);
+    none_is_kept(&fixture, &["Why is [redacted:github-token]"]);
 }

@@ -15,7 +15,10 @@ use crate::report::ShrunkReport;
 use crate::section::{Climber, Ladder, Layer, Rung, SectionGroup, SectionPriority};
 
 /// How often a choice is made again because sections don't quite add up.
-const MAX_ROUNDS: usize = 8;
+const MAX_ROUNDS: usize = 16;
+/// The rounds that take only as much room away as was missing. A few tokens may not be enough to change the choice, so
+/// the later ones take twice as much each time.
+const ADDING_ROUNDS: usize = 8;
 
 /// The choice, with its account.
 #[derive(Debug)]
@@ -195,7 +198,8 @@ fn squeeze(
             0 => break,
             // With the caps as they are even the last rungs are too much: no slack makes that better.
             _ if fit.outcome == Feasibility::TooLarge && slack == 0 => break,
-            over => slack = slack.saturating_add(over),
+            over if round < ADDING_ROUNDS => slack = slack.saturating_add(over),
+            over => slack = slack.saturating_mul(2).max(over),
         }
     }
     Ok(bound.unwrap_or_default())

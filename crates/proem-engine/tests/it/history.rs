@@ -102,6 +102,35 @@ fn turns_stand_where_the_marker_does_with_their_labels() {
 }
 
 #[test]
+fn earlier_turns_are_a_stable_prefix_unless_something_before_them_changes() {
+    let turns = |number: usize| {
+        let turn = |index: usize| json!([{ "role": "user", "content": format!("say {index}") }, { "role": "model", "content": "done" }]);
+        Json::Array((0..number).flat_map(|index| turn(index).as_array().cloned().unwrap_or_default()).collect())
+    };
+    let prefix = |prompt: &Prompt, number: usize| -> String {
+        let (assembly, _) = run(prompt, outside(&turns(number)), DeclaredTrust::Holds).unwrap();
+        assembly.prefix().iter().map(|section| section.text.as_str()).collect()
+    };
+    let prompt = strict_prompt("");
+    let (one, two) = (prefix(&prompt, 1), prefix(&prompt, 2));
+    assert!(two.starts_with(&one) && two.len() > one.len(), "{one}\n{two}");
+    assert!(two.contains("say 1") && !two.contains("why?"), "{two}");
+    // A section that changes with each call is before the turns, so they are at another place each time.
+    let changing = prompt_of(
+        "---\ninput:\n  schema: { q: string, now: string }\nproem:\n  version: 1.0.0\n  layout: exact\n  sections:\n    \
+         - { name: role, trust: constitution }\n    - { name: now, trust: untrusted, cache: never, keep: required }\n    \
+         - { name: q, trust: untrusted, cache: never, keep: required }\n---\n{{role \"system\"}}{{section \"role\"}}\n\
+         Be brief.\n{{role \"user\"}}{{section \"now\"}}\n{{now}}\n{{history}}\n{{role \"user\"}}{{section \"q\"}}\n{{q}}\n",
+    );
+    let key = InstallationKey::new([1; 32]);
+    let text = |name: &str, value: &str| (name.to_owned(), outside(&json!(value)));
+    let inputs = Inputs::from([text("q", "why?"), text("now", "noon"), ("history".to_owned(), outside(&turns(1)))]);
+    let counts = &mut CachingCounter::new(&OpenAi::O200k);
+    let (assembly, _) = assemble_request(&changing.unwrap(), &inputs, counts, &AssemblyOptions::new(&key)).unwrap();
+    assert_eq!(assembly.boundaries, [0], "{:?}", lines(&assembly));
+}
+
+#[test]
 fn a_history_that_the_file_declares_trusted_is_sent_to_the_letter() {
     let prompt = strict_prompt("  inputs: { history: { trust: trusted } }\n");
     let history = LabelTree::from_trusted(&json!([

@@ -265,8 +265,8 @@ const BESIDE: usize = 240;
 /// Whether a finding is a reason to believe the learned scorer. Orders and roles are what files for agents are made of,
 /// and headings what documents are; likeness to an attack is no other method.
 fn is_reason(kind: FindingKind, rule: &str) -> bool {
-    let is_common =
-        matches!(kind, FindingKind::Order | FindingKind::Heading | FindingKind::Similar | FindingKind::Learned);
+    let is_order = matches!(kind, FindingKind::Order | FindingKind::StandingOrder);
+    let is_common = is_order || matches!(kind, FindingKind::Heading | FindingKind::Similar | FindingKind::Learned);
     !is_common && !is_role(rule) && !is_password(rule)
 }
 

@@ -1,10 +1,16 @@
-//! Orders to whoever reads them, which manuals give on every page and a note of facts gives never.
+//! Orders to whoever reads them, which manuals give on every page and a note of facts gives never. Among them those
+//! that outlive a task: to drop a control, to act unasked, to keep quiet. Only a memory is kept out for one.
 
 use super::{phrases::RuleFamily, rules::DetectionRule};
 use crate::{finding::FindingKind, lexicon::Lexicon};
 
 pub(super) fn order_scanner(rules: &[DetectionRule], lexicon: &Lexicon) -> RuleFamily {
     RuleFamily::new("order", FindingKind::Order, rules, lexicon)
+}
+
+/// Looks for orders that would hold in every later task.
+pub(super) fn standing_order_scanner(rules: &[DetectionRule], lexicon: &Lexicon) -> RuleFamily {
+    RuleFamily::new("standing", FindingKind::StandingOrder, rules, lexicon)
 }
 
 #[cfg(test)]

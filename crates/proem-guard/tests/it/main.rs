@@ -9,6 +9,7 @@ mod indirect;
 mod label_tree;
 mod label_tree_laws;
 mod laws;
+mod memories;
 mod scan;
 mod scanners;
 mod views;

@@ -15,6 +15,7 @@ use proem_risk::change::Change;
 use proem_risk::history::ObjectId;
 use proem_risk::level::{Level, LevelRules, Thresholds};
 use proem_risk::metric::MetricName;
+use proem_risk::signal::SignalName;
 use proem_runtime::Environment;
 use proem_runtime::change::{ChangeLimits, ResolvedChange, Spec, read_change, resolve_change};
 use proem_runtime::git::{GitProgram, Repository, discover_repository_around};
@@ -63,6 +64,9 @@ struct CommitLevels {
     added: f64,
     lines: f64,
     is_bug: bool,
+    /// The place of its score, and the signals of its findings, by the default rules.
+    percentile: Option<f64>,
+    found: BTreeSet<SignalName>,
 }
 
 pub(crate) fn run_eval_levels(args: &EvalLevels) -> Result<String, String> {
@@ -131,7 +135,7 @@ fn open_assessor(
 fn judge_change(assessor: &Assessor, change: &Change, is_bug: bool) -> Result<CommitLevels, proem_runtime::Error> {
     let look = assessor.look(change)?;
     let mut levels = [Level::Unknown; RULES.len()];
-    let (mut added, mut removed) = (0.0, 0.0);
+    let (mut added, mut removed, mut percentile, mut found) = (0.0, 0.0, None, BTreeSet::new());
     for (level, (_, rules)) in levels.iter_mut().zip(RULES) {
         let assessment = look.assess_by(rules, Depth::TierTwo)?;
         let of = |name: MetricName| assessment.metrics.iter().find(|one| one.name == name).and_then(|one| one.value);
@@ -139,8 +143,10 @@ fn judge_change(assessor: &Assessor, change: &Change, is_bug: bool) -> Result<Co
         added = of(MetricName::LinesAdded).unwrap_or(0.0);
         removed = of(MetricName::LinesDeleted).unwrap_or(0.0);
         *level = assessment.level;
+        percentile = assessment.score.rank.filter(|_| assessment.found.quiet.is_empty()).map(|rank| rank.percentile);
+        found = assessment.found.findings.iter().map(|finding| finding.signal).collect();
     }
-    Ok(CommitLevels { levels, added, lines: added + removed, is_bug })
+    Ok(CommitLevels { levels, added, lines: added + removed, is_bug, percentile, found })
 }
 
 const fn level_as_number(level: Level) -> f64 {
@@ -212,6 +218,36 @@ fn levels_table(name: &str, revision: &str, args: &EvalLevels, assessed: &[Commi
             out.push_str(&label_counts(&row, assessed));
         }
         out.push('\n');
+    }
+    if args.labelled {
+        out.push_str(&places_table(assessed));
+    }
+    out
+}
+
+/// The bands of percentiles of the second table.
+const BANDS: [(f64, f64); 5] = [(0.0, 80.0), (80.0, 90.0), (90.0, 95.0), (95.0, 99.0), (99.0, 101.0)];
+
+/// How many commits of each band needed a fix: all, those with a finding that says where to look, and those without.
+fn places_table(assessed: &[CommitLevels]) -> String {
+    let mut out = String::from("\n| rank | needed a fix | with a finding | without one |\n|---|---:|---:|---:|\n");
+    let share = |wanted: &dyn Fn(&CommitLevels) -> bool| {
+        let all: Vec<&CommitLevels> = assessed.iter().filter(|one| wanted(one)).collect();
+        format!("{} of {}", all.iter().filter(|one| one.is_bug).count(), all.len())
+    };
+    for (from, to) in BANDS {
+        let is_in = |one: &CommitLevels| one.percentile.is_some_and(|percentile| (from..to).contains(&percentile));
+        let all = share(&is_in);
+        let with = share(&|one| is_in(one) && !one.found.is_empty());
+        let without = share(&|one| is_in(one) && one.found.is_empty());
+        _ = writeln!(out, "| {from:.0} to {:.0} | {all} | {with} | {without} |", to.min(100.0));
+    }
+    out.push_str("\n| finding | needed a fix |\n|---|---:|\n");
+    for signal in SignalName::ALL {
+        let has_one = |one: &CommitLevels| one.found.contains(&signal);
+        if assessed.iter().any(has_one) {
+            _ = writeln!(out, "| `{}` | {} |", signal.as_str(), share(&has_one));
+        }
     }
     out
 }

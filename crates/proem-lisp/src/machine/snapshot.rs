@@ -102,7 +102,11 @@ impl fmt::Display for StateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLarge(most) => {
-                write!(f, "the program's state needs more than {most} bytes; let it hold less when it calls tools")
+                write!(
+                    f,
+                    "the program's state needs more than {most} bytes with its input; let it hold less when it calls \
+                     tools, or let a tool read the data"
+                )
             }
             Self::Ended => f.write_str("the program has ended, so there is no state to go on with"),
             Self::NoState => f.write_str("these bytes are no stored program"),

@@ -131,7 +131,7 @@ pub enum HostRefusal {
         host: String,
     },
     /// An address that the host may not have.
-    #[error("`{host}` is {kind}; if it is meant, name it as a private host in your configuration")]
+    #[error("`{host}` is {kind}; if it is meant, declare it as private")]
     Address {
         /// The host, which is a name or an address of a private network.
         host: String,

@@ -5,11 +5,12 @@
 //! reached anybody.
 
 use core::time::Duration;
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use reqwest::Method;
 use reqwest::header::HeaderValue;
+use reqwest::{Client, Method};
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
@@ -130,26 +131,41 @@ pub enum HostStage {
 ///
 /// [`HostFailure`].
 pub async fn send_once(request: HostRequest<'_>, limits: &HostLimits) -> Result<HostAnswer, HostFailure> {
-    send_with_names(request, limits, look_up_by_system).await
+    send_with(request, limits, system_client).await
 }
 
-/// As [`send_once`], with names that somebody else looks up.
-async fn send_with_names(
+/// The clients so far, by the addresses that they reach and their time to connect. Each has read the certificates of the
+/// system, which takes longer than most requests to a server nearby. None of them keeps a connection.
+static CLIENTS: Mutex<BTreeMap<(HostScope, Duration), Client>> = Mutex::new(BTreeMap::new());
+
+/// A client whose names the system looks up.
+fn system_client(scope: HostScope, connect: Duration) -> reqwest::Result<Client> {
+    let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(client) = clients.get(&(scope, connect)) {
+        return Ok(client.clone());
+    }
+    let client = new_client(scope, connect, look_up_by_system)?;
+    clients.insert((scope, connect), client.clone());
+    Ok(client)
+}
+
+fn new_client(scope: HostScope, connect: Duration, look_up: LookUp) -> reqwest::Result<Client> {
+    let names = Arc::new(ScopedResolver { scope, look_up });
+    builder(connect).no_proxy().http1_only().pool_max_idle_per_host(0).dns_resolver(names).build()
+}
+
+/// As [`send_once`], with a client of the caller's.
+async fn send_with(
     request: HostRequest<'_>,
     limits: &HostLimits,
-    look_up: LookUp,
+    client: impl FnOnce(HostScope, Duration) -> reqwest::Result<Client>,
 ) -> Result<HostAnswer, HostFailure> {
     let unsent = |message: String| HostFailure { stage: HostStage::Unsent, message };
     let url = check_url(request.url, request.scope).map_err(|refusal| unsent(refusal.to_string()))?;
     let host = shown_host(&url);
     let credential =
         request.credential.map(|credential| authorization(&url, credential)).transpose().map_err(unsent)?;
-    let client = builder(limits.connect)
-        .no_proxy()
-        .http1_only()
-        .pool_max_idle_per_host(0)
-        .dns_resolver(Arc::new(ScopedResolver { scope: request.scope, look_up }))
-        .build()
+    let client = client(request.scope, limits.connect)
         .map_err(|_| unsent("the system's certificates can't be read; install them (`ca-certificates`)".to_owned()))?;
     let method = match request.method {
         HostMethod::Get => Method::GET,
@@ -274,7 +290,8 @@ mod tests {
         let url = format!("http://changes.example:{port}/x");
         let (method, headers, body) = (HostMethod::Get, [], bytes::Bytes::new());
         let request = HostRequest { method, url: &url, scope, headers: &headers, credential: None, body };
-        let answer = send_with_names(request, &HostLimits::default(), look_up).await?;
+        let answer =
+            send_with(request, &HostLimits::default(), |scope, connect| new_client(scope, connect, look_up)).await?;
         Ok(String::from_utf8(answer.body).unwrap())
     }
 
@@ -289,7 +306,7 @@ mod tests {
         for look_up in [this_machine as LookUp, private_behind_public] {
             let refused = ask(port, HostScope::Public, look_up).await.unwrap_err();
             assert_eq!(refused.stage, HostStage::Unsent, "{refused:?}");
-            assert!(refused.message.contains("private host in your configuration"), "{refused:?}");
+            assert!(refused.message.contains("declare it as private"), "{refused:?}");
         }
     }
 }

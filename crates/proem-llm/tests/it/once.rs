@@ -103,10 +103,7 @@ async fn a_name_is_judged_by_the_address_that_it_has() {
     let port = listener.local_addr().unwrap().port();
     let failure = send(&format!("http://localhost:{port}/"), HostScope::Public, None).await.unwrap_err();
     assert_eq!(failure.stage, HostStage::Unsent);
-    assert_eq!(
-        failure.message,
-        "`localhost` is an address of this machine; if it is meant, name it as a private host in your configuration"
-    );
+    assert_eq!(failure.message, "`localhost` is an address of this machine; if it is meant, declare it as private");
     listener.set_nonblocking(true).unwrap();
     assert_eq!(listener.accept().unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
 }

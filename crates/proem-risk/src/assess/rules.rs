@@ -75,6 +75,13 @@ fn decides(file: &FileAssessment) -> bool {
     decides_level(file.class.role) || file.class.sensitive.is_some()
 }
 
+/// The percentile among the newest changes below which a place is not outstanding.
+const STANDS_OUT: f64 = 80.0;
+
+/// The percentile from which a place alone is worth a word: one change in two hundred. A choice, since a reviewer learns no
+/// more from it.
+const EXCEPTIONAL: f64 = 99.5;
+
 /// Sets the level and the reasons of a file.
 pub(super) fn settle_file(file: &mut FileAssessment, by: LevelBasis) {
     let names = with_signal(file, Signal::High);
@@ -135,28 +142,54 @@ fn level_with_reasons(assessment: &Assessment) -> (Level, Vec<LevelReason>) {
 /// From how many signals that earned it on a change is HIGH.
 const EARNED_HIGH: usize = 3;
 
-/// The level that findings raise a ranked change to: MEDIUM by one signal that has earned it or by what others import,
-/// HIGH by three such signals, or by two of a change that is not LOW without them.
+/// The level that findings raise a ranked change to: MEDIUM by one that has earned it, by what others import or by code
+/// from another source. HIGH by three signals that have earned it, or by two of a change that is not LOW without them.
+/// A signal that only names a busy place raises nothing alone: it says nothing of this change.
 fn raised_by_findings(assessment: &Assessment, level: Level) -> (Level, Vec<LevelReason>) {
     if LevelBasis::of(assessment) != LevelBasis::Kind {
         return (level, Vec::new());
     }
+    let findings = &assessment.found.findings;
     let signals: Vec<SignalName> = assessment.found.earned.iter().map(|row| row.signal).collect();
-    let breaks = assessment.found.findings.iter().find(|finding| finding.signal == SignalName::BrokenImporters);
+    let is_specific = |signal: &SignalName| {
+        *signal != SignalName::FixedOften && findings.iter().any(|finding| finding.signal == *signal)
+    };
+    let has_specific = signals.iter().any(is_specific);
+    let breaks = findings.iter().find(|finding| finding.signal == SignalName::BrokenImporters);
+    let source = findings.iter().find(|finding| finding.signal == SignalName::OtherSource);
     let strong = signals.len().saturating_add(usize::from(level >= Level::Medium));
-    let raised = match (signals.as_slice(), breaks) {
-        ([_, _, ..], _) if strong >= EARNED_HIGH => Level::High,
-        ([_, ..], _) | (_, Some(_)) => Level::Medium,
-        ([], None) => level,
+    let raised = match signals.as_slice() {
+        [_, _, ..] if strong >= EARNED_HIGH => Level::High,
+        _ if has_specific || breaks.is_some() || source.is_some() => Level::Medium,
+        _ => level,
     };
     let breaks = breaks.map(|finding| LevelReason::BreaksImporters { file: finding.file });
+    let source = source.map(|finding| LevelReason::OtherSource { file: finding.file });
     let earned = (!signals.is_empty()).then_some(LevelReason::Earned { signals });
-    (raised, earned.into_iter().chain(breaks).collect())
+    (raised, earned.into_iter().chain(source).chain(breaks).collect())
+}
+
+/// The level by the score's place, and why it is not the one of that place. A place says that a change is large. It
+/// raises one that stands out among the newest changes too, and of which a finding says where to look.
+fn level_by_place(assessment: &Assessment) -> (Option<Level>, Option<LevelReason>) {
+    let level = Level::of(assessment.score.signal).filter(|_| assessment.rules != LevelRules::Seed);
+    let (Some(rank), Some(recent)) = (assessment.score.rank, assessment.score.recent) else { return (level, None) };
+    if level <= Some(Level::Low) || assessment.rules != LevelRules::Rank {
+        return (level, None);
+    }
+    if recent.percentile < STANDS_OUT {
+        return (Some(Level::Low), Some(LevelReason::RankOfMany { recent: recent.percentile }));
+    }
+    match assessment.found.findings.as_slice() {
+        [_, ..] => (level, None),
+        [] if rank.percentile.min(recent.percentile) >= EXCEPTIONAL => (Some(Level::Medium), None),
+        [] => (Some(Level::Low), Some(LevelReason::RankAlone { percentile: rank.percentile })),
+    }
 }
 
 /// The level by the rank, sensitive files and, without a rank, the worst file.
 fn level_of_rank_and_files(assessment: &Assessment) -> (Level, Vec<LevelReason>) {
-    let by_score = Level::of(assessment.score.signal).filter(|_| assessment.rules != LevelRules::Seed);
+    let (by_score, why_lower) = level_by_place(assessment);
     let is_known = |file: &&FileAssessment| decides(file) && file.level != Level::Unknown;
     // The files are in order, so the first is the worst.
     let worst = assessment.files.iter().find(is_known);
@@ -167,7 +200,7 @@ fn level_of_rank_and_files(assessment: &Assessment) -> (Level, Vec<LevelReason>)
             LevelRules::Seed | LevelRules::RankOrSeed => (Level::Medium, alloc::vec![LevelReason::AllUnknown]),
         };
     };
-    let mut reasons = Vec::new();
+    let mut reasons: Vec<LevelReason> = why_lower.filter(|_| level == Level::Low).into_iter().collect();
     if let Some(rank) = assessment.score.rank.filter(|_| by_score == Some(level)) {
         reasons.push(LevelReason::Score { percentile: rank.percentile });
     }

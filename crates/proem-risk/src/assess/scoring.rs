@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::ChangeScore;
+use super::{ChangeScore, RECENT};
 use crate::metric::{ConfidenceInterval, Fraction, Metric, PercentileRank, Signal};
 use crate::metrics::{AssessmentFacts, kamei};
 use crate::score::{ChangeFeatures, RiskModel, Scale};
@@ -12,13 +12,16 @@ pub(super) fn score_change(facts: &AssessmentFacts<'_>, model: &RiskModel) -> (C
     let features = kamei::features_of_change(facts.past, facts.change);
     let metrics = kamei::kamei_metrics(facts, &features);
     if features.nf.is_none() {
-        let score = ChangeScore { scored: None, rank: None, between: None, signal: Signal::Unknown };
+        let score = ChangeScore { scored: None, rank: None, recent: None, between: None, signal: Signal::Unknown };
         return (score, metrics);
     }
     let sample: Vec<ChangeFeatures> = facts.sample.commits.iter().map(|sampled| sampled.features).collect();
     let scale = Scale::of(&sample);
     let scored = model.score(&features, &scale);
     let mut others: Vec<f64> = sample.iter().map(|features| model.log_odds(features, &scale)).collect();
+    let mut newest = others.get(others.len().saturating_sub(RECENT)..).unwrap_or_default().to_vec();
+    newest.sort_by(f64::total_cmp);
+    let recent = PercentileRank::among(&newest, scored.log_odds);
     others.sort_by(f64::total_cmp);
     let below = others.partition_point(|other| *other < scored.log_odds);
     let rank = PercentileRank::among(&others, scored.log_odds);
@@ -31,5 +34,5 @@ pub(super) fn score_change(facts: &AssessmentFacts<'_>, model: &RiskModel) -> (C
         Some(rank) if scored.given_size.is_some() => facts.thresholds.score_signal(rank.percentile, rank.among),
         _ => Signal::Unknown,
     };
-    (ChangeScore { scored: Some(scored), rank, between, signal }, metrics)
+    (ChangeScore { scored: Some(scored), rank, recent, between, signal }, metrics)
 }

@@ -8,7 +8,7 @@ use super::{Advice, Raw, Search, command_word, counted_noun, patch_of};
 use crate::change::{ChangedFile, FileStatus};
 use crate::metric::{Sentence, SentencePart};
 use crate::metrics::decides_level;
-use crate::patch::{Operation, OperationSite, operation_sites};
+use crate::patch::{ChangedPin, Operation, OperationSite, PinChange, changed_pins, operation_sites};
 use crate::path::FileRole;
 use crate::signal::SignalName;
 
@@ -20,6 +20,8 @@ pub(super) fn operation_findings(search: Search<'_>) -> Vec<Raw> {
             found.extend(weaker_tests(search, scene, &sites));
         } else if decides_level(scene.role) {
             found.extend(sites.iter().filter_map(|site| operation(search, (scene, file), site)));
+            let pins = patch_of(search.facts.change, &file.path).map(changed_pins).unwrap_or_default();
+            found.extend(pins.iter().map(|pin| other_source(search, (scene, file), pin)));
         }
     }
     found
@@ -28,13 +30,24 @@ pub(super) fn operation_findings(search: Search<'_>) -> Vec<Raw> {
 fn operation(search: Search<'_>, (scene, file): (&SceneFile<'_>, &ChangedFile), site: &OperationSite) -> Option<Raw> {
     let (signal, what) = match site.operation {
         Operation::Concurrency => (SignalName::Concurrency, "changes locks or threads"),
+        Operation::Permissions if file.status == FileStatus::Deleted => {
+            (SignalName::Permissions, "is deleted with the permissions that it had")
+        }
         Operation::Permissions => (SignalName::Permissions, "changes permissions"),
         Operation::StoredData => (SignalName::StoredData, "changes stored data or its schema"),
-        Operation::ErrorPath if file.status != FileStatus::Deleted => (SignalName::ErrorPath, "handles fewer errors"),
-        Operation::ErrorPath | Operation::Assertions | Operation::SkippedTest | Operation::AddedTest => return None,
+        Operation::ErrorPath if search.scene.handles_fewer_errors(scene) => {
+            (SignalName::ErrorPath, "handles fewer errors")
+        }
+        Operation::ErrorPath
+        | Operation::Assertions
+        | Operation::SkippedTest
+        | Operation::AddedTest
+        | Operation::OtherSource => return None,
     };
     let path = search.path(scene.index);
-    let lost = if site.lost > 0 { format!(", {} fewer", site.lost) } else { alloc::string::String::new() };
+    // Of those that the file loses, the ones that no other file of the change gets.
+    let lost = site.lost.min(search.scene.lost_error_paths());
+    let lost = if lost > 0 { format!(", {lost} fewer") } else { alloc::string::String::new() };
     let evidence = Sentence::default().then(SentencePart::Path(path.clone())).and(format!(
         " {what} at line {} (`{}`{lost})",
         site.line,
@@ -48,6 +61,29 @@ fn operation(search: Search<'_>, (scene, file): (&SceneFile<'_>, &ChangedFile), 
         command: show_command(search, file),
     };
     Some(Raw { line: Some(site.line), count: 1, advice: Some(advice), ..Raw::new(signal, scene.index, evidence) })
+}
+
+fn other_source(search: Search<'_>, (scene, file): (&SceneFile<'_>, &ChangedFile), pin: &ChangedPin) -> Raw {
+    let path = search.path(scene.index);
+    let what = match pin.change {
+        PinChange::Source => "takes code from another source",
+        PinChange::Digest => "takes other bytes under the same version",
+        PinChange::Unpinned => "no longer takes code by its digest",
+    };
+    let evidence = Sentence::default()
+        .then(SentencePart::Path(path))
+        .and(format!(" {what} at line {}: ", pin.line))
+        .then(SentencePart::Message(pin.before.clone()))
+        .and(" becomes ")
+        .then(SentencePart::Message(pin.after.clone()));
+    let advice = Advice {
+        sentence: Sentence::ours("check who publishes ")
+            .then(SentencePart::Message(pin.after.clone()))
+            .and(" and why it replaces what was there"),
+        command: show_command(search, file),
+    };
+    let raw = Raw::new(SignalName::OtherSource, scene.index, evidence);
+    Raw { line: Some(pin.line), count: 1, advice: Some(advice), ..raw }
 }
 
 /// The command that shows the change of a file.

@@ -10,7 +10,7 @@ use crate::change::FileStatus;
 use crate::history::{CommitIndex, FileId, Mends, Past, PersonId};
 use crate::metric::Fraction;
 use crate::metrics::{WIDE, decides_level};
-use crate::patch::{LinePrints, Operation};
+use crate::patch::{LinePrints, Operation, UnchangedLine};
 use crate::path::FileRole;
 use crate::signal::{KnownFiles, LineMemory, LineOrigin, PatchedFile, SignalName};
 
@@ -120,11 +120,12 @@ impl Scene<'_> {
                 any(is_constant, SignalName::HighCoChange),
                 any(self.missing_tests(file).is_some(), SignalName::WithoutTests),
                 any(self.nobody_knows(file).is_some(), SignalName::Strangers),
-                any(self.was_fixed_often(file), SignalName::FixedOften),
-                any(file.does(Operation::ErrorPath) && file.status != FileStatus::Deleted, SignalName::ErrorPath),
+                any(self.frequent_fixes(file).is_some(), SignalName::FixedOften),
+                any(self.handles_fewer_errors(file), SignalName::ErrorPath),
                 any(file.does(Operation::Concurrency), SignalName::Concurrency),
                 any(file.does(Operation::Permissions), SignalName::Permissions),
                 any(file.does(Operation::StoredData), SignalName::StoredData),
+                any(file.does(Operation::OtherSource), SignalName::OtherSource),
             ];
             signals.extend(found.into_iter().flatten());
         }
@@ -236,19 +237,39 @@ impl Scene<'_> {
     }
 
     /// Whether a file is a test in code that skips a test, or checks less or is gone while all tests of the change
-    /// together check less: what moves to another file is not lost.
+    /// together check less: what moves to another file is not lost, nor is what a rewriting of the same length puts
+    /// otherwise.
     pub(crate) fn weakens_tests(&self, file: &SceneFile<'_>) -> bool {
-        let tests = self.files.iter().filter(|file| file.role == FileRole::Test);
-        let is_less = tests.fold(0, |sum: i32, file| sum.saturating_add(file.prints.checks)) < 0;
-        let is_lost = is_less && file.prints.checks < 0;
+        let is_less = self.balance(|role| role == FileRole::Test, |prints| prints.checks) < 0;
+        let is_shorter = file.prints.added.len() < file.prints.removed.len();
+        let is_lost = is_less && is_shorter && file.prints.checks < 0;
         file.role == FileRole::Test && (is_lost || file.does(Operation::SkippedTest))
     }
 
-    fn was_fixed_often(&self, changed: &SceneFile<'_>) -> bool {
+    /// Whether a file handles fewer errors, and so does the whole change: what moves to another file is not lost.
+    pub(crate) fn handles_fewer_errors(&self, file: &SceneFile<'_>) -> bool {
+        let is_left = file.status != FileStatus::Deleted && file.prints.errors < 0;
+        is_left && self.lost_error_paths() > 0
+    }
+
+    /// How many lines that handle an error the whole change loses.
+    pub(crate) fn lost_error_paths(&self) -> u32 {
+        self.balance(decides_level, |prints| prints.errors).min(0).unsigned_abs()
+    }
+
+    /// Lines added less those taken away, over the files of some roles.
+    fn balance(&self, is_counted: impl Fn(FileRole) -> bool, of: impl Fn(&LinePrints) -> i32) -> i32 {
+        let files = self.files.iter().filter(|file| is_counted(file.role));
+        files.fold(0, |sum, file| sum.saturating_add(of(file.prints)))
+    }
+
+    /// The fixes of a file in the year before, newest first, if they are many.
+    pub(crate) fn frequent_fixes(&self, changed: &SceneFile<'_>) -> Option<Vec<CommitIndex>> {
         let from = self.at.saturating_sub(AWAY.saturating_mul(DAY));
-        let fixes = changed.file.into_iter().flat_map(|file| self.past.touching(file));
-        let recent = fixes.take_while(|(_, commit)| commit.at >= from);
-        recent.filter(|(_, commit)| commit.mends != Mends::Nothing).take(OFTEN).count() == OFTEN
+        let commits = changed.file.into_iter().flat_map(|file| self.past.touching(file));
+        let recent = commits.take_while(|(_, commit)| commit.at >= from);
+        let fixes = recent.filter(|(_, commit)| commit.mends != Mends::Nothing).map(|(index, _)| index);
+        Some(fixes.collect()).filter(|fixes: &Vec<CommitIndex>| fixes.len() >= OFTEN)
     }
 }
 
@@ -263,6 +284,20 @@ pub(crate) fn fixed_lines(changed: &SceneFile<'_>, memory: &LineMemory) -> Optio
     let file = changed.file.filter(|_| changed.role == FileRole::Code)?;
     let authors = changed.prints.removed.iter().filter_map(|print| Some((*print, memory.author(file, *print)?)));
     most_lines(authors.filter(|(_, origin)| origin.mends != Mends::Nothing))
+}
+
+/// The lines around a file's changes that a fix or revert of the last year wrote, of the commit that wrote most of them.
+pub(crate) fn lines_beside_fix(
+    scene: &Scene<'_>,
+    changed: &SceneFile<'_>,
+    around: &[UnchangedLine],
+    memory: &LineMemory,
+) -> Option<EarlierLines> {
+    let file = changed.file.filter(|_| changed.role == FileRole::Code)?;
+    let from = scene.at.saturating_sub(AWAY.saturating_mul(DAY));
+    let is_young = |origin: &LineOrigin| scene.past.history().commit(origin.commit).is_some_and(|one| one.at >= from);
+    let authors = around.iter().filter_map(|kept| Some((kept.print, memory.author(file, kept.print)?)));
+    most_lines(authors.filter(|(_, origin)| origin.mends != Mends::Nothing && is_young(origin)))
 }
 
 /// The lines that a revert took away and that are back.

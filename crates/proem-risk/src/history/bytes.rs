@@ -11,7 +11,7 @@ use crate::path::RepoPath;
 use crate::{Error, ErrorKind};
 
 /// The mark of this form. Another form has another last digit.
-const MARK: &[u8; 8] = b"proemh02";
+const MARK: &[u8; 8] = b"proemh03";
 
 /// The mark of a missing path.
 const NONE: u32 = u32::MAX;

@@ -323,7 +323,7 @@ proptest! {
     #[test]
     fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         prop_assert!(History::from_bytes(&bytes, &Mailmap::default()).is_err());
-        let mut reader = Vec::from(*b"proemh02");
+        let mut reader = Vec::from(*b"proemh03");
         reader.extend(bytes);
         prop_assert!(History::from_bytes(&reader, &Mailmap::default()).is_err());
     }

@@ -15,6 +15,7 @@ use super::words::{count_words, saturating_u32};
 use super::{DETAILS, Survey};
 use crate::history::{CommitIndex, ObjectId};
 use crate::incident::{Incident, IncidentQuery};
+use crate::level::percent_words;
 use crate::metric::{Metric, MetricName, PercentileRank, Sentence, SentencePart};
 use crate::sample::draw_commits;
 
@@ -131,8 +132,8 @@ pub(super) fn similarity(survey: &Survey<'_>, file: u32) -> Metric {
 
 fn incident_sentence(survey: &Survey<'_>, incident: &Incident, rank: PercentileRank) -> Sentence {
     let compared = format!(
-        ": nearer than {:.0} % of {} are to any",
-        rank.percentile,
+        ": nearer than {} % of {} are to any",
+        percent_words(rank.percentile),
         count_words(rank.among, "past commit", "past commits")
     );
     Sentence::ours("the nearest incident is ")

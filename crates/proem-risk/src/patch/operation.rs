@@ -27,6 +27,8 @@ pub enum Operation {
     SkippedTest,
     /// They add a test, as languages do whose tests are in the code's own files.
     AddedTest,
+    /// They take code from elsewhere ([`super::changed_pins`]).
+    OtherSource,
 }
 
 /// A place where a change does one of them.
@@ -52,6 +54,24 @@ enum Counting {
     /// Gone, beyond those that are added in the same file.
     Lost,
 }
+
+/// Words of a condition, on the line of a skip or the one before.
+const CONDITIONS: &[&str] = &["if ", "if(", "unless ", "else", "switch ", "case ", "catch", "except ", "rescue"];
+
+/// The beginnings of tests in test files.
+const TESTS: &[&str] = &[
+    "#[test]",
+    "#[tokio::test",
+    "rgtest!",
+    "def test_",
+    "func Test",
+    "it(",
+    "test(",
+    "@Test",
+    "fun test",
+    "function test",
+    "test \"",
+];
 
 /// Words of lines that check something in a test.
 const CHECKS: &[&str] = &["assert", "expect(", "should", "require.", "XCTAssert", "t.Error", "t.Fatal"];
@@ -169,7 +189,7 @@ const OPERATIONS: [(Operation, Counting, &[&str]); 7] = [
             "test.skip",
             "describe.skip",
             "xit(",
-            "markTestSkipped",
+            "markTestSkipped(",
             "XCTSkip",
         ],
     ),
@@ -188,6 +208,7 @@ impl Operation {
             Self::Assertions => 16,
             Self::SkippedTest => 32,
             Self::AddedTest => 64,
+            Self::OtherSource => 128,
         }
     }
 }
@@ -199,14 +220,20 @@ pub fn operation_sites(patch: &FilePatch) -> Vec<OperationSite> {
 }
 
 fn site(patch: &FilePatch, operation: Operation, counting: Counting, words: &[&'static str]) -> Option<OperationSite> {
-    let added = operation_words(patch, words, |hunk| (&hunk.added, hunk.new_start));
+    let mut added = operation_words(patch, words, |hunk| (&hunk.added, hunk.new_start));
+    if operation == Operation::SkippedTest {
+        added.retain(|(line, _)| !skips_elsewhere(patch, *line));
+    }
     let removed = operation_words(patch, words, |hunk| (&hunk.removed, hunk.old_start));
     let lost = u32::try_from(removed.len().saturating_sub(added.len())).unwrap_or(u32::MAX);
+    // Of several words the one that is rarer than before.
+    let count = |side: &[(u32, &str)], word: &str| side.iter().filter(|(_, other)| *other == word).count();
+    let mut rarer = removed.iter().filter(|(_, word)| count(&removed, word) > count(&added, word));
     // A line that only moved, or changed around the word, has it on both sides.
     let first = match counting {
         Counting::Either if added.len() != removed.len() => added.first().or_else(|| removed.first()),
         Counting::Added if added.len() > removed.len() => added.first(),
-        Counting::Lost if lost > 0 => removed.first(),
+        Counting::Lost if lost > 0 => rarer.next(),
         _ => None,
     };
     first.map(|&(line, word)| OperationSite {
@@ -217,10 +244,23 @@ fn site(patch: &FilePatch, operation: Operation, counting: Counting, words: &[&'
     })
 }
 
-/// Lines that check something: those added less those taken away.
-pub(super) fn check_balance(patch: &FilePatch) -> i32 {
+/// Whether an added line skips a test only under a condition, or one that the same hunk adds: neither checks less than
+/// before.
+fn skips_elsewhere(patch: &FilePatch, line: u32) -> bool {
+    let holds = |hunk: &&Hunk| (hunk.new_start..).zip(&hunk.added).any(|(number, _)| number == line);
+    let Some(hunk) = patch.hunks.iter().find(holds) else { return false };
+    let has_one = |text: &[u8], words: &[&str]| words.iter().any(|word| has_word(text, word.as_bytes()));
+    let is_new_test = hunk.added.iter().any(|text| has_one(text, TESTS));
+    let numbered = (hunk.new_start..).zip(&hunk.added);
+    let beside = numbered.filter(|(number, _)| *number == line || number.saturating_add(1) == line);
+    is_new_test || beside.into_iter().any(|(_, text)| has_one(text, CONDITIONS))
+}
+
+/// Lines with a word of an operation: those added less those taken away.
+pub(super) fn word_balance(patch: &FilePatch, operation: Operation) -> i32 {
+    let words = OPERATIONS.iter().find(|(other, ..)| *other == operation).map_or(CHECKS, |(.., words)| *words);
     let count = |side: fn(&Hunk) -> (&Vec<Vec<u8>>, u32)| {
-        i32::try_from(operation_words(patch, CHECKS, side).len()).unwrap_or(i32::MAX)
+        i32::try_from(operation_words(patch, words, side).len()).unwrap_or(i32::MAX)
     };
     count(|hunk| (&hunk.added, hunk.new_start)).saturating_sub(count(|hunk| (&hunk.removed, hunk.old_start)))
 }
@@ -240,11 +280,17 @@ fn operation_words<'w>(
         .collect()
 }
 
-/// Whether a line has a word that doesn't continue a longer one: `block_size` has no `lock_`.
+/// Whether a line has a word that doesn't continue a longer one, and a number that doesn't go on: `block_size` has no
+/// `lock_`, and `return -1L` no `return -1`.
 fn has_word(line: &[u8], word: &[u8]) -> bool {
     let starts_inside = |at: usize| {
         let before = at.checked_sub(1).and_then(|before| line.get(before));
         word.first().is_some_and(u8::is_ascii_alphanumeric) && before.is_some_and(u8::is_ascii_alphanumeric)
     };
-    line.windows(word.len().max(1)).enumerate().any(|(at, part)| part == word && !starts_inside(at))
+    let goes_on = |at: usize| {
+        let behind = line.get(at.saturating_add(word.len()));
+        word.last().is_some_and(u8::is_ascii_digit) && behind.is_some_and(u8::is_ascii_alphanumeric)
+    };
+    let mut parts = line.windows(word.len().max(1)).enumerate();
+    parts.any(|(at, part)| part == word && !starts_inside(at) && !goes_on(at))
 }

@@ -20,7 +20,7 @@ fn files(patch: &str, cut: usize) -> Vec<FilePatch> {
 fn patch(path: &str, removed: &[&str], added: &[&str]) -> FilePatch {
     let lines = |lines: &[&str]| lines.iter().map(|line| line.as_bytes().to_vec()).collect();
     let hunk = Hunk { old_start: 5, removed: lines(removed), new_start: 7, added: lines(added) };
-    FilePatch { path: RepoPath::new(path), hunks: alloc::vec![hunk], is_cut: false }
+    FilePatch { path: RepoPath::new(path), hunks: alloc::vec![hunk], ..FilePatch::default() }
 }
 
 const PATCH: &str = "diff --git a/a.rs b/a.rs\nindex 1..2 100644\n--- a/a.rs\n+++ b/a.rs\n@@ -1,2 +1 @@ fn one()\n-let old = 12;\n\
@@ -38,6 +38,47 @@ fn a_patch_is_read_in_any_pieces() {
             .collect();
         assert_eq!(shown, "a.rs -2 +1; gone.rs -1 +0; ", "{cut}");
     }
+}
+
+/// The hunks of a patch as `-line,removed +line,added`, and the numbers of the lines kept around them.
+fn shape(patch: &str) -> (String, Vec<u32>) {
+    let read = files(patch, 0);
+    let hunks = read.iter().flat_map(|file| &file.hunks);
+    let hunk =
+        |hunk: &Hunk| format!("-{},{} +{},{}; ", hunk.old_start, hunk.removed.len(), hunk.new_start, hunk.added.len());
+    (hunks.map(hunk).collect(), read.iter().flat_map(|file| &file.around).map(|kept| kept.line).collect())
+}
+
+#[test]
+fn a_patch_with_context_has_the_hunks_of_one_without() {
+    let head = "diff --git a/a b/a\n--- a/a\n+++ b/a\n";
+    let plain = format!("{head}@@ -3 +3 @@\n-c\n+C\n@@ -5,0 +6,2 @@\n+x\n+y\n@@ -8,2 +9,0 @@\n-h\n-i\n");
+    let kept = "compute_total(of_all, things);";
+    let context = format!(
+        "{head}@@ -1,10 +1,10 @@ fn one()\n {kept}\n b\n-c\n+C\n {kept}\n\n+x\n+y\n {kept} \n g\n-h\n-i\n {kept}\n"
+    );
+    let expected = "-3,1 +3,1; -5,0 +6,2; -8,2 +9,0; ";
+    assert_eq!(shape(&plain), (expected.into(), alloc::vec![]));
+    assert_eq!(shape(&context), (expected.into(), alloc::vec![1, 4, 8, 10]));
+}
+
+#[test]
+fn lines_beside_code_that_is_only_added_or_beside_a_comment_say_nothing() {
+    let head = "diff --git a/a.php b/a.php\n--- a/a.php\n+++ b/a.php\n";
+    let kept = "return compute_total(of_all, things);";
+    assert_eq!(shape(&format!("{head}@@ -1,1 +1,2 @@\n {kept}\n+more();\n")).1, [0_u32; 0]);
+    assert_eq!(shape(&format!("{head}@@ -1,2 +1,2 @@\n {kept}\n-     * @param a\n+     * @param b\n")).1, [0_u32; 0]);
+    assert_eq!(shape(&format!("{head}@@ -1,2 +1,2 @@\n {kept}\n-more();\n+less();\n")).1, [1]);
+}
+
+#[test]
+fn a_kept_line_that_looks_like_a_head_begins_nothing() {
+    let patch = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1,4 +1,4 @@\n @@ -9,9 +9,9 @@\n diff --git a/x b/x\n-old\n+new\n \
+        +++ of_some(other, things_of_it);\n";
+    assert_eq!(shape(patch), ("-3,1 +3,1; ".into(), alloc::vec![4]));
+    // A hunk that promises more lines than it has ends with its file.
+    let short = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1,9 +1,9 @@\n-old\n+new\n";
+    assert_eq!(shape(short).0, "-1,1 +1,1; ");
 }
 
 #[test]
@@ -79,8 +120,30 @@ fn prints_are_those_of_telling_lines_whatever_their_space() {
     assert_eq!(one.prints(), LinePrints::default(), "the line only moved, a brace and a comment tell nothing");
     let prose = patch("a.py", &["Call a prompt function, passing the full prompt on"], &[]);
     assert_eq!(prose.prints(), LinePrints::default(), "prose of a docstring");
+    for line in ["The value of a prompt (or its default), as text.", "Call the hook when it is set (see above)"] {
+        assert_eq!(patch("a.py", &[line], &[]).prints(), LinePrints::default(), "{line}");
+    }
+    for line in [
+        "static unsigned long long total(int start)",
+        "if not self.is_open and name in known and value not in seen[0]:",
+        "public static final synchronized Map<String> make()",
+        "raise ValueError('this is not a good value at all')",
+    ] {
+        assert_eq!(patch("a.py", &[line], &[]).prints().removed.len(), 1, "{line}");
+    }
     let two = patch("a.c", &[], &["if (total > limit_of(account)) reject();"]);
     assert_eq!(two.prints().added.len(), 1);
+}
+
+#[test]
+fn a_line_that_a_formatter_breaks_is_not_gone() {
+    let old = "else -> throw ProtocolException(\"expected a time at $reader\")";
+    let new = ["else -> {", "throw ProtocolException(\"expected a time at $reader\")", "}"];
+    assert_eq!(patch("a.kt", &[old], &new).prints().removed, [0_u64; 0]);
+    let other = ["else -> {", "throw ProtocolException(\"expected no time at $reader\")", "}"];
+    assert_eq!(patch("a.kt", &[old], &other).prints().removed.len(), 1);
+    let negated = patch("a.c", &["if (is_open(account)) reject();"], &["if (!is_open(account)) reject();"]);
+    assert_eq!(negated.prints().removed.len(), 1);
 }
 
 #[test]
@@ -137,8 +200,15 @@ fn operations_are_told_by_words_of_code() {
     check(&[], &["// takes the mutex"], &[]);
     check(&["if err != nil {", "return err"], &["x()"], &[Operation::ErrorPath]);
     check(&["if err != nil {"], &["if err != nil && retry {"], &[]);
+    check(&["return -1L", "one()"], &["return 0L"], &[]);
     check(&["assert_eq!(one, two);"], &[], &[Operation::Assertions]);
     check(&[], &[concat!("#[", "ignore]")], &[Operation::SkippedTest]);
     check(&[], &["@pytest.mark.skipif(WIN, reason=why)"], &[]);
+    check(&["run()"], &["if testing.Short() {", "t.Skip(\"slow\")", "}"], &[]);
+    check(&["run()"], &["t.Skip(\"broken\")"], &[Operation::SkippedTest]);
+    check(&[], &["if os.name == 'nt': pytest.skip('no fork')"], &[]);
+    check(&[], &["public function testX()", "{", "$this->markTestSkipped('x');"], &[]);
+    check(&["run()"], &["$this->markTestSkippedWhenUsingSync();"], &[]);
+    check(&[], &["@pytest.mark.skip(reason=why)", "def test_of_something_new():"], &[Operation::AddedTest]);
     check(&[], &["cursor.execute(\"DROP TABLE users\")"], &[Operation::StoredData]);
 }

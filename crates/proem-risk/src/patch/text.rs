@@ -5,14 +5,85 @@ use alloc::vec::Vec;
 /// The fewest letters and digits of a line that is recognised: `return false;` stands in every file.
 const TELLING: usize = 14;
 
-/// Whether a line is telling: long enough to be recognised, with a sign of code, and no comment or import. The prose of
-/// a docstring has no such sign.
+/// Whether a line is telling: long enough to be recognised, with a sign of code, and no comment or import. Prose of a
+/// docstring is neither.
 pub(crate) fn is_telling_line(line: &[u8]) -> bool {
     let text = line.trim_ascii();
     let solid = text.iter().filter(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()).count();
     let imports: [&[u8]; 6] = [b"import ", b"from ", b"use ", b"#include", b"using ", b"require("];
     let has_sign = text.iter().any(|byte| b"=(){}[];".contains(byte));
-    solid >= TELLING && has_sign && !has_comment_mark(text) && !imports.iter().any(|start| text.starts_with(start))
+    solid >= TELLING
+        && has_sign
+        && !is_prose(text)
+        && !has_comment_mark(text)
+        && !imports.iter().any(|start| text.starts_with(start))
+}
+
+/// The plain words in a row from which a line is prose.
+const PROSE: usize = 4;
+
+/// Words that stand beside others in code.
+const KEYWORDS: [&[u8]; 42] = [
+    b"if",
+    b"not",
+    b"and",
+    b"or",
+    b"in",
+    b"is",
+    b"for",
+    b"else",
+    b"elif",
+    b"return",
+    b"while",
+    b"static",
+    b"const",
+    b"unsigned",
+    b"signed",
+    b"long",
+    b"int",
+    b"char",
+    b"short",
+    b"void",
+    b"struct",
+    b"enum",
+    b"union",
+    b"inline",
+    b"public",
+    b"private",
+    b"protected",
+    b"internal",
+    b"final",
+    b"abstract",
+    b"override",
+    b"async",
+    b"await",
+    b"new",
+    b"function",
+    b"class",
+    b"let",
+    b"var",
+    b"mut",
+    b"pub",
+    b"typedef",
+    b"extern",
+];
+
+/// Whether a line is a sentence, as of a docstring: some plain words in a row before the first sign of code. A line with
+/// a bracket in it, such as "the result (see below)", would be code otherwise.
+fn is_prose(text: &[u8]) -> bool {
+    let head = text.split(|byte| b"={}[];\"'`".contains(byte)).next().unwrap_or_default();
+    let words = head.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let is_plain = |word: &[u8]| {
+        let word = word.strip_suffix(b",").or_else(|| word.strip_suffix(b".")).unwrap_or(word);
+        !word.is_empty()
+            && word.iter().all(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii())
+            && !KEYWORDS.contains(&word)
+    };
+    let mut row = 0_usize;
+    words.into_iter().any(|word| {
+        row = if is_plain(word) { row.saturating_add(1) } else { 0 };
+        row >= PROSE
+    })
 }
 
 /// The print of a line: 64 bits of FNV-1a (Fowler, Noll and Vo 1991) over its text without space at its ends. Runs of

@@ -77,12 +77,19 @@ fn sensitive_match(role: FileRole, path: &RepoPath, matches: &Matches<'_>) -> Op
     match role {
         FileRole::Test | FileRole::Documentation | FileRole::Generated | FileRole::Lock => None,
         FileRole::Asset => matches.sensitive(),
+        // A table or a record is named after its subject: `stripe.json` holds examples, and `login.json` translations.
+        FileRole::Configuration if is_data(matches.language()) => matches.sensitive(),
         FileRole::Code | FileRole::Configuration | FileRole::Vendored => {
             let by_words = matches.sensitive_by_words(path);
             // Security goes before production.
             [matches.sensitive(), by_words].into_iter().flatten().min()
         }
     }
+}
+
+/// Whether files in a language hold data, and set up nothing by their name.
+fn is_data(language: Option<&str>) -> bool {
+    matches!(language, Some("JSON" | "CSV" | "SVG" | "Diff"))
 }
 
 #[cfg(test)]
@@ -243,6 +250,10 @@ mod tests {
             ".env",
             "vendor/golang.org/x/crypto/ssh/keys.go",
             "CODEOWNERS",
+            "config/credentials.json",
+            "client_secret_42.json",
+            "auth.json",
+            "config/stripe.yml",
         ] {
             assert_eq!(class(path.as_bytes(), "").sensitive, Some(Sensitive::Security), "{path}");
         }
@@ -262,6 +273,9 @@ mod tests {
             "docs/auth.md",
             "auth/package-lock.json",
             "icons/login.png",
+            "api/examples/stripe.json",
+            "locales/de/login.json",
+            "data/passwords.csv",
             "src/loginov.c",
             "api/auth.pb.go",
             "src/payee.rs",

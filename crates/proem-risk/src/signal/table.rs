@@ -71,7 +71,7 @@ pub enum RowSource {
     Here,
     /// The clones of the shipped figures, because too few commits had the signal here.
     Clones,
-    /// Nowhere: it needs the files of each past commit.
+    /// Nowhere: it needs more of each past commit than its changed lines.
     Unmeasured,
 }
 

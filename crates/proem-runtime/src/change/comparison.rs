@@ -126,7 +126,9 @@ impl Comparison {
     pub(super) fn patch(&self, session: &Session<'_>, take: &mut dyn FnMut(&[u8]) -> bool) -> Result<(), Error> {
         let mut args = ["--src-prefix=a/", "--dst-prefix=b/", "--no-indent-heuristic"].map(str::to_owned).to_vec();
         // A patch is cut at line feeds, and without `-z` git quotes a path that has one.
-        args.extend(self.args("--unified=0").into_iter().filter(|arg| arg != "-z"));
+        args.extend(
+            self.args(&format!("--unified={}", proem_risk::patch::AROUND)).into_iter().filter(|arg| arg != "-z"),
+        );
         let mut is_enough = false;
         let result = session.stream(&[self.command()], &refs(&args), Vec::new(), &mut |piece| {
             is_enough = !take(piece);

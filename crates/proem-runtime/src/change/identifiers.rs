@@ -1,11 +1,9 @@
-//! Collects the names that appear in changed lines, and the pipelines of which only versions change.
+//! Collects the names that appear in changed lines.
 
 use std::collections::BTreeSet;
 
 use proem_risk::path::{FileRole, PathClass, RepoPath};
 use proem_text::search_words;
-
-use super::pins::Pins;
 
 /// The shortest name that says something, in characters.
 const SHORTEST: usize = 3;
@@ -24,7 +22,6 @@ pub(super) struct PatchIdentifiers<'r> {
     /// Lines of the current hunk that are still to come: removed and added.
     hunk: (usize, usize),
     wanted: bool,
-    pins: Pins,
     is_wanted: Box<dyn Fn(&RepoPath) -> bool + 'r>,
 }
 
@@ -44,7 +41,6 @@ impl<'r> PatchIdentifiers<'r> {
             rest: Vec::new(),
             hunk: (0, 0),
             wanted: true,
-            pins: Pins::default(),
             is_wanted: Box::new(is_wanted),
         }
     }
@@ -71,11 +67,9 @@ impl<'r> PatchIdentifiers<'r> {
         self.left == 0 || self.found.len() >= self.most
     }
 
-    /// The names, and the pipelines of which only versions change. None if not every line was looked at.
-    pub(super) fn into_found(self) -> (Vec<String>, BTreeSet<RepoPath>) {
-        let is_full = self.is_full();
-        let pinned = self.pins.only_versions().filter(|_| !is_full).collect();
-        (self.found, pinned)
+    /// The names.
+    pub(super) fn into_names(self) -> Vec<String> {
+        self.found
     }
 
     fn line(&mut self, line: &[u8]) {
@@ -83,13 +77,15 @@ impl<'r> PatchIdentifiers<'r> {
         match (line, self.hunk) {
             ([b'-', text @ ..], (removed @ 1.., added)) => {
                 self.hunk = (removed.saturating_sub(1), added);
-                self.pins.line(text, -1);
                 self.text(text);
             }
             ([b'+', text @ ..], (removed, added @ 1..)) => {
                 self.hunk = (removed, added.saturating_sub(1));
-                self.pins.line(text, 1);
                 self.text(text);
+            }
+            // Some programs leave out the space of an empty line.
+            ([b' ', ..] | [], (before @ 1.., after @ 1..)) => {
+                self.hunk = (before.saturating_sub(1), after.saturating_sub(1));
             }
             ([b'@', b'@', ..], _) => self.hunk = hunk(line).unwrap_or_default(),
             ([b'-', b'-', b'-', b' ', name @ ..] | [b'+', b'+', b'+', b' ', name @ ..], _) if name != b"/dev/null" => {
@@ -97,9 +93,7 @@ impl<'r> PatchIdentifiers<'r> {
                 let name = name.strip_prefix(b"\"").unwrap_or(name);
                 let name = name.get(2..).unwrap_or_default();
                 let name = name.strip_suffix(b"\t").or_else(|| name.strip_suffix(b"\"")).unwrap_or(name);
-                let path = RepoPath::new(name);
-                self.wanted = (self.is_wanted)(&path);
-                self.pins.file(path);
+                self.wanted = (self.is_wanted)(&RepoPath::new(name));
             }
             _ => {}
         }
@@ -141,7 +135,7 @@ mod tests {
     fn names(pieces: &[&[u8]], bytes: usize, most: usize) -> Vec<String> {
         let mut names = PatchIdentifiers::new(bytes, most, |path| !path.as_bytes().ends_with(b".lock"));
         let _ = pieces.iter().all(|piece| names.take(piece));
-        names.into_found().0
+        names.into_names()
     }
 
     #[test]

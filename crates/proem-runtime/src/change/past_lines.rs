@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// The form of what is kept.
-const FORM: &[u8] = b"proem drawn 3\n";
+const FORM: &[u8] = b"proem drawn 4\n";
 
 /// How much of what is kept is a checksum, in bytes.
 const SUM: usize = 32;
@@ -195,6 +195,7 @@ fn push_sized_text(out: &mut Vec<u8>, bytes: &[u8]) {
 fn push_prints(out: &mut Vec<u8>, prints: &LinePrints) {
     push_number(out, usize::from(prints.operations));
     out.extend_from_slice(&prints.checks.to_le_bytes());
+    out.extend_from_slice(&prints.errors.to_le_bytes());
     push_number(out, usize::from(prints.is_quiet));
     for side in [&prints.added, &prints.removed] {
         push_number(out, side.len());
@@ -230,9 +231,10 @@ impl<'b> ByteCursor<'b> {
     fn prints(&mut self) -> Option<LinePrints> {
         let operations = u16::try_from(self.number()?).ok()?;
         let checks = self.number()?.cast_signed();
+        let errors = self.number()?.cast_signed();
         let is_quiet = self.number()? == 1;
         let (added, removed) = (self.side()?, self.side()?);
-        Some(LinePrints { added, removed, operations, checks, is_quiet })
+        Some(LinePrints { added, removed, operations, checks, errors, is_quiet })
     }
 
     fn side(&mut self) -> Option<Vec<u64>> {

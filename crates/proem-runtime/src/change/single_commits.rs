@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use proem_risk::change::{Change, ChangeKind, ChangedFile, FileKind, FileStatus, LineCounts};
 use proem_risk::history::ObjectId;
-use proem_risk::patch::{PatchItem, PatchReader};
+use proem_risk::patch::{AROUND, PatchItem, PatchReader};
 use proem_risk::path::{PathRules, RepoPath};
 
 use super::base_facts::{BaseFacts, BaseFactsMemory};
@@ -88,9 +88,6 @@ struct FileLines {
     /// The patch in git's form. Nothing of one that alone has more than is looked at.
     patch: Option<Vec<u8>>,
 }
-
-/// How many lines around a change are part of its patch.
-const AROUND: usize = 0;
 
 impl CommitFacts {
     fn read(session: &Session<'_>, ids: &[ObjectId], longest: usize) -> Result<Self, Error> {

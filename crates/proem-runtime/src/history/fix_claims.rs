@@ -38,8 +38,9 @@ const CLOSING: [&str; 9] = ["close", "closed", "closes", "fix", "fixed", "fixes"
 const TRAILERS: [&str; 8] =
     ["bug", "bug-id", "closes-bug", "fixed", "fixes", "fixes-bug", "partial-bug", "related-bug"];
 
-/// Words of a first line that say what was mended is no behaviour: documentation, lint, versions, changelogs.
-const CHORES: [&str; 27] = [
+/// Words of a first line that say what was mended is no behaviour: documentation, lint, types for a checker, versions,
+/// changelogs.
+const CHORES: [&str; 30] = [
     "changelog",
     "changelogs",
     "clippy",
@@ -59,11 +60,14 @@ const CHORES: [&str; 27] = [
     "linting",
     "lints",
     "misspelling",
+    "mypy",
     "pylint",
+    "pyright",
     "readme",
     "rustdoc",
     "rustfmt",
     "spelling",
+    "typing",
     "typo",
     "typos",
     "whitespace",
@@ -99,7 +103,9 @@ pub(super) fn mends(message: &str) -> Mends {
     if subject.starts_with("Reapply \"") || subject.starts_with("Revert \"Revert \"") {
         return Mends::Nothing;
     }
-    if subject.starts_with("Revert \"") || message.contains("This reverts commit ") {
+    // Git's own sentence begins the body. Further down it is of a commit that was squashed into this one.
+    let body = lines.clone().find(|line| !line.is_empty());
+    if subject.starts_with("Revert \"") || body.is_some_and(|line| line.starts_with("This reverts commit ")) {
         return Mends::Revert;
     }
     let words = subject_words(subject);
@@ -130,7 +136,19 @@ fn subject_words(subject: &str) -> Vec<&str> {
             words.extend(piece.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()));
         }
     }
-    words
+    without_regression_tests(&words)
+}
+
+/// The words without those of "regression test": it keeps something from failing, and mends nothing. A subject that ends
+/// with "regression" was wrapped before the test.
+fn without_regression_tests<'w>(words: &[&'w str]) -> Vec<&'w str> {
+    let tests = ["test", "tests", "testing", "suite"];
+    let is_one = |at: usize| {
+        let next = words.get(at.saturating_add(1));
+        let is_test = next.is_none_or(|next| is_one_of(&tests, next));
+        is_test && words.get(at).is_some_and(|word| is_one_of(&["regression"], word))
+    };
+    words.iter().enumerate().filter(|(at, _)| !is_one(*at)).map(|(_, word)| *word).collect()
 }
 
 /// Whether what was mended is documentation, lint, a version or a changelog.
@@ -190,6 +208,13 @@ mod tests {
     fn messages() {
         for (message, expected) in [
             ("Fix the parser", Mends::Fix),
+            ("Modal pane regression test.", Mends::Nothing),
+            ("Undo the cache\n\nThis reverts commit 0c61bb4e2fb3.", Mends::Revert),
+            ("Add all (#12)\n\n* Add\n\n* Revert \"test\"\n\nThis reverts commit 0c61bb4e2fb3.", Mends::Nothing),
+            ("Add regression tests for a crash", Mends::Fix),
+            ("Fix a regression in the parser", Mends::Fix),
+            ("Add a raw output for debugging and regression", Mends::Nothing),
+            ("Fix typing issues.", Mends::Nothing),
             ("fix(parser): accept tabs", Mends::Fix),
             ("parser: fixes a crash", Mends::Fix),
             ("Bugfix", Mends::Fix),

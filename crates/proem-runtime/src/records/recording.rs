@@ -61,8 +61,12 @@ struct PendingRecords {
     parts: BTreeSet<String>,
     /// How many bytes of states were sealed.
     state_bytes: usize,
+    /// How many of them there may be.
+    most_state_bytes: usize,
     /// Calls that are written.
     called: BTreeSet<EffectId>,
+    /// Effects with results from an earlier process, which are intended no more.
+    known: BTreeSet<EffectId>,
     /// Whether the last step asked for one effect, whose settlement can wait for what follows at once.
     alone: bool,
     /// The outcome of the last attempt, to be written with the next lines.
@@ -101,7 +105,9 @@ impl<'k> Recording<'k> {
                 snapshot: None,
                 parts: BTreeSet::new(),
                 state_bytes: 0,
+                most_state_bytes: MAX_STATE_BYTES,
                 called: BTreeSet::new(),
+                known: BTreeSet::new(),
                 alone: false,
                 settles: None,
                 accounts: BTreeMap::new(),
@@ -117,6 +123,13 @@ impl<'k> Recording<'k> {
     #[must_use]
     pub fn called_by(self, caller: Option<&RunCaller>) -> Self {
         self.held().begins.iter_mut().for_each(|begins| begins.caller = caller.cloned());
+        self
+    }
+
+    /// The same with another limit of what all of its states may take together, in bytes as they are sealed.
+    #[must_use]
+    pub fn limiting_states(self, most: usize) -> Self {
+        self.held().most_state_bytes = most;
         self
     }
 
@@ -295,19 +308,20 @@ impl<'k> Recording<'k> {
     fn count_state(&self, bytes: usize) -> Result<(), proem_engine::Error> {
         let mut held = self.held();
         held.state_bytes = held.state_bytes.saturating_add(bytes);
-        if held.state_bytes <= MAX_STATE_BYTES {
+        if held.state_bytes <= held.most_state_bytes {
             return Ok(());
         }
         let message = format!(
             "the states of this run take more than {} MiB, which is all that a run may save; let it hold less when it \
              calls tools, or split it",
-            MAX_STATE_BYTES >> 20
+            held.most_state_bytes >> 20
         );
         Err(proem_engine::Error::new(ErrorKind::StateLimit, message))
     }
 }
 
-/// The most bytes that all states of a run take together as they are sealed. One that doesn't change is counted once.
+/// The most bytes that all states of a run take together as they are sealed, so that a program that calls tools without
+/// end fills no disk. A part that doesn't change is counted once.
 const MAX_STATE_BYTES: usize = 512 << 20;
 
 /// A state that can't be written down.
@@ -371,7 +385,10 @@ impl Journal for Recording<'_> {
             self.held().snapshot = snapshot;
         }
         if effects.iter().any(|(_, effect)| matches!(effect, Effect::Tool { .. })) {
-            // The run's earlier steps are written at once, so that each intent of a call is small.
+            // The answer that these calls are part of is settled before them.
+            self.put_down(step).await;
+            // Calls without effects are made at once, so their intents are written here. The first intent of any other
+            // brings the run's earlier steps along.
             let written = self.intend_free_tools(effects).await;
             return written.map_err(|error| unwritable(&error));
         }
@@ -408,6 +425,7 @@ impl Journal for Recording<'_> {
         match self.kept.store.pause(pause).await {
             Ok(()) => {
                 self.written(step);
+                self.held().settles = None;
                 self.held().parts = parts;
             }
             // A run that goes on in this process needs no state to go on from.
@@ -435,18 +453,19 @@ impl Recording<'_> {
                 let pause = Pause { run, begins, steps, settles, snapshot, questions };
                 self.kept.store.pause(pause).await.map(|()| self.written(step))
             }
-            None => self.kept.store.settle(*settlement).await.map(|()| self.held().settles = None),
+            None => self.kept.store.settle(*settlement).await,
         };
-        if let Err(error) = outcome {
-            self.remember(&error.to_string());
+        match outcome {
+            Ok(()) => self.held().settles = None,
+            Err(error) => self.remember(&error.to_string()),
         }
     }
 
-    /// Lets go of what is written: the run's line, and events before `step`.
+    /// Lets go of what is written: the run's line, and events before `step`. What became of the last attempt stays: not
+    /// every transaction writes that.
     fn written(&self, step: u32) {
         let mut held = self.held();
         held.begins = None;
-        held.settles = None;
         // Events may have come while the transaction was written. They and a newer state wait for the next one.
         held.steps.retain(|kept| kept.step >= step);
         if let Some(stored) = held.snapshot.take_if(|snapshot| snapshot.step <= step) {

@@ -3,6 +3,8 @@
 //! Invariants: nothing is performed and no gate is passed. The machine sees the recorded events and nothing else. The
 //! first difference ends the replay.
 
+mod questions;
+
 use std::collections::BTreeMap;
 
 use proem_engine::cache::plan_request;
@@ -23,6 +25,7 @@ use serde_json::Value as Json;
 
 use super::recording::replayed_end;
 use crate::Error;
+use crate::tools::ToolQuestions;
 
 /// How many bytes are shown before and after the first one that differs.
 const AROUND: usize = 40;
@@ -60,11 +63,28 @@ pub struct ReplayReport {
     pub outcome: Option<Outcome>,
 }
 
+/// What the requests of a replay are made with.
+#[derive(Debug, Clone, Copy)]
+pub struct ReplayMeans<'r> {
+    /// The recorded models, the run's own first.
+    pub models: &'r [&'r Model],
+    /// The recorded questions of its tools to models. Without them, their requests are not made.
+    pub questions: Option<ToolQuestions<'r>>,
+}
+
+impl<'r> ReplayMeans<'r> {
+    /// For a run whose tools ask no model.
+    #[must_use]
+    pub const fn of_models(models: &'r [&'r Model]) -> Self {
+        Self { models, questions: None }
+    }
+}
+
 /// Feeds a run's recorded events to its machine, and compares every request and the end with the record, byte for byte.
 /// A run that has not ended is replayed as far as it came. A fork with what its parents did before.
 ///
-/// `machine` is made today from the recorded inputs, prompts, profile and settings, and has taken no event. `models`
-/// are the recorded ones, the run's own first. `as_kept` says what a record has of the machine's outcome.
+/// `machine` is made today from the recorded inputs, prompts, profile and settings, and has taken no event. `as_kept`
+/// says what a record has of the machine's outcome.
 ///
 /// # Errors
 ///
@@ -73,7 +93,7 @@ pub struct ReplayReport {
 pub async fn replay<M: Machine>(
     store: &Store,
     detail: &RunDetail,
-    models: &[&Model],
+    means: ReplayMeans<'_>,
     machine: &mut M,
     as_kept: impl Fn(&M::Outcome) -> Outcome,
 ) -> Result<ReplayReport, Error> {
@@ -101,9 +121,14 @@ pub async fn replay<M: Machine>(
                     match effect {
                         Effect::Call { request } => {
                             let replaying = ReplayedCall { effect: id, request: &request, next };
-                            record.compare(&mut replayed, &replaying, models)?;
+                            record.compare(&mut replayed, &replaying, means.models)?;
                         }
-                        Effect::Tool { call } => record.compare_tool(&mut replayed, id, &call, next),
+                        Effect::Tool { call } => {
+                            record.compare_tool(&mut replayed, id, &call, next);
+                            if let (None, Some(asking)) = (&replayed.difference, means.questions) {
+                                record.compare_question(&mut replayed, asking, (id, &call), next)?;
+                            }
+                        }
                         _ => {}
                     }
                 }
@@ -220,6 +245,8 @@ impl RunRecord {
         for call in calls.values() {
             hashes.extend(call.sections.iter().map(|section| section.text.clone()));
             hashes_in_pieces(&call.pieces, &mut hashes);
+            // The answers to a run's own requests are in its events.
+            hashes.extend(call.result.clone().filter(|_| call.effect.caller().is_some()));
         }
         hashes.extend(tools.values().map(|call| call.arguments.clone()));
         hashes.sort();

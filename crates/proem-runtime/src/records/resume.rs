@@ -89,6 +89,7 @@ impl ResumableRun {
     {
         let DriveContext { world, bounds, recording } = context;
         let world = self.remembering(world);
+        recording.note_known(self.known.keys().copied());
         let asked = &self.state.questions;
         let from = if asked.is_empty() {
             self.onward(Vec::new())

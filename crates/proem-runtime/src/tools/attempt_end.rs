@@ -22,13 +22,19 @@ pub(super) enum AttemptEnd {
     OfAgent(ToolOutcome),
 }
 
+/// The text that a tool wrote, if it is UTF-8.
+pub(super) fn utf8_result(bytes: Vec<u8>) -> Result<String, String> {
+    String::from_utf8(bytes)
+        .map_err(|error| format!("its result is not UTF-8 from byte {} on", error.utf8_error().valid_up_to()))
+}
+
 /// The result that a tool wrote, if it is JSON in UTF-8.
 pub(super) fn json_result(bytes: Vec<u8>) -> Result<String, String> {
-    let text = String::from_utf8(bytes)
-        .map_err(|error| format!("its result is not UTF-8 from byte {} on", error.utf8_error().valid_up_to()))?;
-    let text = text.trim();
+    let text = utf8_result(bytes)?;
+    // A mark of the byte order may be there and means nothing (RFC 8259, 8.1).
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text).trim();
     if text.is_empty() {
-        return Err("it wrote nothing, and its result is JSON; `null` is nothing".to_owned());
+        return Err("it wrote nothing; a tool without a result writes `null`".to_owned());
     }
     match serde_json::from_str::<serde::de::IgnoredAny>(text) {
         Ok(_) => Ok(text.to_owned()),

@@ -7,12 +7,13 @@ use std::collections::BTreeMap;
 use std::process::Command;
 use std::time::Duration;
 
-use proem_agents::lisp::{ArgumentPiece, ToolDefinition, argument_pieces};
+use proem_agents::lisp::{ArgumentPiece, CommandOutput, ToolDefinition, argument_pieces};
 use proem_engine::run::ToolUse;
+use proem_text::json;
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
-use super::attempt_end::{AttemptEnd, MAX_RESULT, json_result};
+use super::attempt_end::{AttemptEnd, MAX_RESULT, json_result, utf8_result};
 use super::set::ReadyCommand;
 use crate::process::{Deadline, Extent, GroupBounds, GroupFailure, run_group};
 
@@ -64,14 +65,32 @@ pub(super) async fn call_command(
         Err(error) => return AttemptEnd::Doubtful(format!("it can't be waited for: {error}")),
     };
     if output.extent == Extent::Cut {
-        return AttemptEnd::Doubtful(format!("it wrote more than {MAX_RESULT} bytes and was killed"));
+        return AttemptEnd::Doubtful(format!("it wrote more than {} MiB and was killed", MAX_RESULT >> 20));
     }
     match output.code {
         // Its word is that it failed, whatever it has written.
         Some(code) if code != 0 => AttemptEnd::Refused(format!("it ended with exit code {code}")),
         None => AttemptEnd::Doubtful("a signal ended it".to_owned()),
-        Some(_) => json_result(output.stdout).map_or_else(AttemptEnd::Doubtful, AttemptEnd::Answered),
+        Some(_) => {
+            let result = printed_result(output.stdout, tool.output);
+            result.map_or_else(AttemptEnd::Doubtful, AttemptEnd::Answered)
+        }
     }
+}
+
+/// The result that a program printed, as the text of JSON.
+fn printed_result(bytes: Vec<u8>, output: CommandOutput) -> Result<String, String> {
+    if output == CommandOutput::Json {
+        return json_result(bytes)
+            .map_err(|why| format!("{why}; for a program that prints text, write `output = \"text\"` or `\"lines\"`"));
+    }
+    let text = utf8_result(bytes)?;
+    let text = text.strip_suffix('\n').unwrap_or(&text);
+    let result = match output {
+        CommandOutput::Lines => text.lines().map(Json::from).collect(),
+        CommandOutput::Json | CommandOutput::Text => Json::from(text.strip_suffix('\r').unwrap_or(text)),
+    };
+    Ok(json::compact(&result))
 }
 
 /// The arguments with the parameters' values in their places. One whose parameter has no value is left out.
@@ -109,7 +128,9 @@ fn fill_argument(
         };
         let may_be_option = definition.parameters.get(name).is_some_and(|terms| terms.may_be_option);
         if value.starts_with('-') && !may_be_option {
-            return Err(format!("`{name}` begins with `-` and would be an option; it is not passed on"));
+            return Err(format!(
+                "`{name}` begins with `-` and would be an option; `parameters.{name}.may_be_option = true` would permit it"
+            ));
         }
         if value.contains('\0') {
             return Err(format!("`{name}` has a NUL, which no word of a command has"));

@@ -44,6 +44,13 @@ fn in_words(refusal: RequestRefusal) -> String {
         RequestRefusal::Value(name) => {
             format!("`{name}` can't be part of the address: it is empty, `.` or `..`, or has a control character")
         }
+        RequestRefusal::SlotPlace(part) => {
+            format!("the {part} of its address has a slot; only path segments and values of the query may have one")
+        }
+        RequestRefusal::Written(address) => format!("its address would be asked as `{address}`; write it like this"),
+        RequestRefusal::Header(name) => {
+            format!("it may not set the header `{name}`; leave it out, and name a `credential` if it needs one")
+        }
         refusal => refusal.to_string(),
     }
 }
@@ -134,7 +141,7 @@ fn meaning(answer: HostAnswer, pointer: Option<&str>) -> AttemptEnd {
 
 fn result(body: Vec<u8>, pointer: Option<&str>) -> Result<String, String> {
     if body.len() > MAX_RESULT {
-        return Err(format!("its result has more than {MAX_RESULT} bytes"));
+        return Err(format!("its result has more than {} MiB", MAX_RESULT >> 20));
     }
     if body.is_empty() {
         return Ok("null".to_owned());

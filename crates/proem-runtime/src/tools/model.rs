@@ -22,12 +22,21 @@ use super::attempt_end::AttemptEnd;
 use crate::driver::{CallPerformer, DriveEnd, DriveStart, Journal, PauseReason, RunBounds, go_on};
 use crate::records::Recording;
 
+/// The questions of a run's tools, and what their requests are made with.
+#[derive(Debug, Clone, Copy)]
+pub struct ToolQuestions<'m> {
+    /// By the names of their tools.
+    pub questions: &'m BTreeMap<String, ModelQuestion>,
+    /// The installation's key.
+    pub key: &'m InstallationKey,
+    /// The guard for what they are asked with.
+    pub screening: Screening<'m>,
+}
+
 /// The means by which the tools of a run ask models.
 #[derive(Debug)]
 pub struct ToolModels<'m> {
-    questions: &'m BTreeMap<String, ModelQuestion>,
-    key: &'m InstallationKey,
-    screening: Screening<'m>,
+    asking: ToolQuestions<'m>,
     calls: CallPerformer<'m>,
     asked: Mutex<AskedModels>,
 }
@@ -42,14 +51,10 @@ pub struct AskedModels {
 }
 
 impl<'m> ToolModels<'m> {
-    /// Questions by the names of their tools. `calls` has the gate of the run.
+    /// `calls` has the gate of the run.
     #[must_use]
-    pub fn new(
-        questions: &'m BTreeMap<String, ModelQuestion>,
-        (key, screening): (&'m InstallationKey, Screening<'m>),
-        calls: CallPerformer<'m>,
-    ) -> Self {
-        Self { questions, key, screening, calls, asked: Mutex::default() }
+    pub fn new(asking: ToolQuestions<'m>, calls: CallPerformer<'m>) -> Self {
+        Self { asking, calls, asked: Mutex::default() }
     }
 
     /// The questions so far.
@@ -73,16 +78,16 @@ pub(super) async fn ask_model(
 ) -> AttemptEnd {
     let none = || AttemptEnd::Lacking(ToolLack::Model, "no model can be asked here".to_owned());
     let Some(models) = models else { return none() };
-    let Some(question) = models.questions.get(&call.tool) else { return none() };
-    let prepared = match question.prepare(&call.arguments, models.key, models.screening) {
+    let ToolQuestions { questions, key, screening } = models.asking;
+    let Some(question) = questions.get(&call.tool) else { return none() };
+    let prepared = match question.prepare(&call.arguments, key, screening) {
         Ok(prepared) => prepared,
         Err(error) => return AttemptEnd::Refused(show::terminal_str(&error.to_string()).into_string()),
     };
     models.note(|asked| asked.noted.extend(prepared.noted.iter().map(|note| note.in_words())));
     let account = serde_json::to_value(&prepared.report).unwrap_or_default();
     let journal = QuestionJournal { recording, account };
-    let mut exchange =
-        Exchange::new(question.terms(models.key), prepared.request).numbered_from(effect.first_within().0);
+    let mut exchange = Exchange::new(question.terms(key), prepared.request).numbered_from(effect.first_within().0);
     let time = Some(Duration::from_secs(definition.timeout_seconds.into()));
     let bounds = RunBounds { stop: stop.clone(), time };
     let start = DriveStart::Event(EventKind::Started);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use proem_agents::lisp::{AgentDefinition, CommandTool, HttpTool, ToolDefinition, ToolKind};
+use proem_agents::lisp::{AgentDefinition, CommandOutput, CommandTool, HttpTool, ToolDefinition, ToolKind};
 use proem_llm::secret::{Secret, SecretFinder};
 
 use super::http::check_http;
@@ -57,6 +57,7 @@ pub(super) struct ReadyCommand {
     pub(super) folder: PathBuf,
     pub(super) environment: Vec<(String, OsString)>,
     pub(super) secrets: Vec<(String, Secret)>,
+    pub(super) output: CommandOutput,
 }
 
 /// A server with its credential.
@@ -140,5 +141,6 @@ fn ready_command(command: &CommandTool, place: &ToolPlace<'_>) -> Result<ReadyCo
         folder,
         environment: command.environment.iter().filter_map(variable).collect(),
         secrets: secrets.collect::<Result<_, String>>()?,
+        output: command.output,
     })
 }

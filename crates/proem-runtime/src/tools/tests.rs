@@ -76,8 +76,14 @@ async fn a_command_gets_its_arguments_as_words_that_no_shell_reads() {
         ("${HOME}$(id)`id`", r#"answered ["${HOME}$(id)`id`"]"#),
         ("../../etc/passwd", r#"answered ["../../etc/passwd"]"#),
         ("; touch /tmp/x", r#"answered ["; touch /tmp/x"]"#),
-        ("-rf", "refused `x` begins with `-` and would be an option; it is not passed on"),
-        ("--output=/etc/passwd", "refused `x` begins with `-` and would be an option; it is not passed on"),
+        (
+            "-rf",
+            "refused `x` begins with `-` and would be an option; `parameters.x.may_be_option = true` would permit it",
+        ),
+        (
+            "--output=/etc/passwd",
+            "refused `x` begins with `-` and would be an option; `parameters.x.may_be_option = true` would permit it",
+        ),
         ("a\u{0}b", "refused `x` has a NUL, which no word of a command has"),
     ] {
         assert_eq!(try_once(&set, "echo", &json!({ "x": value })).await, expected, "{value:?}");
@@ -101,6 +107,7 @@ async fn a_command_that_misbehaves_ends_in_its_time_and_says_why() {
         ("failed", "echo '{\"ok\": true}'; exit 1", "refused it ended with exit code 1"),
         ("killed", "kill -9 $$", "doubtful a signal ended it"),
         ("left", "(sleep 100 &) ; echo 1", "answered 1"),
+        ("mark", "printf '\\357\\273\\277{}'", "answered {}"),
     ];
     let rests: Vec<String> = cases.iter().map(|(_, text, _)| script(text)).collect();
     let tools: Vec<(&str, &str, &str)> =
@@ -111,6 +118,31 @@ async fn a_command_that_misbehaves_ends_in_its_time_and_says_why() {
         let found = try_once(&set, name, &json!({})).await;
         assert!(found.starts_with(expected), "{name}: {found}");
         assert!(began.elapsed() < Duration::from_secs(30), "{name}: {:?}", began.elapsed());
+    }
+}
+
+#[tokio::test]
+async fn a_command_that_prints_text_gives_a_text_or_its_lines() {
+    let printing =
+        |output: &str, text: &str| script(text).replace("command = {", &format!("command = {{ output = \"{output}\","));
+    let cases = [
+        ("text", "printf 'a \"b\"\\n\\nc\\n'", ":string", r#"answered "a \"b\"\n\nc""#),
+        ("text", "true", ":any", r#"answered """#),
+        ("text", "printf '{}'", ":string", r#"answered "{}""#),
+        ("lines", "printf 'a\\r\\n\\nb\\n'", "[:string]", r#"answered ["a","","b"]"#),
+        ("lines", "true", "[:string]", "answered []"),
+        ("lines", "printf '\\377'", "[:string]", "doubtful its result is not UTF-8 from byte 0 on"),
+        (
+            "json",
+            "echo text",
+            ":any",
+            "doubtful its result is not JSON alone: line 1, column 2; for a program that prints text, write `output = \"text\"` or `\"lines\"`",
+        ),
+    ];
+    for (output, text, result, expected) in cases {
+        let signature = format!("(x :string?) -> {result}");
+        let set = set(&agent(&[("show", &signature, &printing(output, text))]), &[], &[]).unwrap();
+        assert_eq!(try_once(&set, "show", &json!({})).await, expected, "{output} {text}");
     }
 }
 
@@ -146,13 +178,13 @@ fn a_program_that_is_not_there_and_an_address_that_cannot_be_asked_are_named() {
     ];
     let problems = set(&agent(&tools), &[], &[]).unwrap_err();
     let expected = [
-        ("brace", "has the header `A`"),
+        ("brace", "the value of the header `A` has a line break, a brace"),
         ("gone", "there is no program `no-such-program`"),
-        ("host", "the host or port of the template's address has a slot"),
-        ("line", "has the header `A`"),
+        ("host", "the host or port of its address has a slot"),
+        ("line", "the value of the header `A` has a line break"),
         ("plain", "`ftp:` is not asked"),
-        ("port", "the host or port of the template's address has a slot"),
-        ("secret", "has the header `Authorization`"),
+        ("port", "the host or port of its address has a slot"),
+        ("secret", "it may not set the header `Authorization`"),
         ("whither", "there is no folder `missing`"),
     ];
     assert_eq!(problems.len(), expected.len(), "{problems:?}");

@@ -5,8 +5,9 @@
 use proem_engine::run::{EffectId, Time, ToolLabels, ToolPower};
 
 use super::samples::{Backend, LawSamples, query_number};
-use crate::record::{HashedContent, NewToolCall, ToolCallState, ToolEnd, ToolIntent};
+use crate::record::{HashedContent, NewToolCall, ToolCallState, ToolEnd, ToolIntent, ToolRefusal};
 use crate::{Error, Purge, Store};
+use proem_engine::profile::Quality;
 
 fn intent(run: u64, effect: u32, power: ToolPower) -> ToolIntent {
     let call = NewToolCall {
@@ -33,6 +34,12 @@ fn end(run: u64, effect: u32, result: &str) -> ToolEnd {
         took_ms: 12,
         attempts: 1,
     }
+}
+
+/// A call that is not made, with its reason.
+fn refusal(run: u64, effect: u32, power: ToolPower) -> ToolRefusal {
+    let end = ToolEnd { state: ToolCallState::Denied, took_ms: 0, attempts: 0, ..end(run, effect, "\"no\"") };
+    ToolRefusal { intent: intent(run, effect, power), end }
 }
 
 /// Opens a store in which the call was intended.
@@ -109,4 +116,51 @@ pub async fn a_tool_call_keeps_its_outcome(backend: &impl Backend) {
     assert_eq!(query_number(backend, "SELECT count(*) FROM tool_calls").await, 0);
     assert_eq!(query_number(backend, "SELECT count(*) FROM contents").await, 0);
     next.close().await;
+}
+
+/// A refused call is in the records at once, with its run, its arguments and its reason. It is not made later, and
+/// whether its process dies makes no difference.
+///
+/// # Panics
+///
+/// If not.
+pub async fn a_refused_tool_call_is_kept_and_never_made(backend: &impl Backend) {
+    let store = backend.open().await;
+    let powers = [(0, ToolPower::Effectful), (1, ToolPower::Idempotent), (2, ToolPower::Free)];
+    for (effect, power) in powers {
+        assert!(store.refuse_tool(refusal(1, effect, power)).await.is_ok(), "{power:?}");
+        let later = store.intend_tools(intent(1, effect, power)).await;
+        assert!(matches!(later, Err(Error::Conflict(_))), "{power:?}: {later:?}");
+    }
+    store.abandon().await;
+    let next = backend.open().await;
+    let detail = next.run(&LawSamples.id(1)).await;
+    let Ok(detail) = detail else { panic!("{detail:?}") };
+    let kept: Vec<_> = detail.tools.iter().map(|call| (call.state, call.attempts, call.result.clone())).collect();
+    let denied = (ToolCallState::Denied, 0, Some(HashedContent::new("\"no\"").hash));
+    assert_eq!(kept, vec![denied; 3]);
+    next.close().await;
+}
+
+/// A refusal changes nothing about a call that was begun or has an end, and none is written into an ended run.
+///
+/// # Panics
+///
+/// If it does.
+pub async fn a_refusal_takes_no_tool_call_back(backend: &impl Backend) {
+    let store = intended(backend, intent(1, 0, ToolPower::Effectful)).await;
+    assert!(store.intend_tools(intent(1, 1, ToolPower::Free)).await.is_ok());
+    assert!(store.end_tool(end(1, 1, "1")).await.is_ok());
+    for (effect, power) in [(0, ToolPower::Effectful), (1, ToolPower::Free)] {
+        let refused = store.refuse_tool(refusal(1, effect, power)).await;
+        assert!(matches!(refused, Err(Error::Conflict(_))), "{effect}: {refused:?}");
+    }
+    let states = "SELECT count(*) FROM tool_calls WHERE (effect = 0 AND state = 'pending') OR (effect = 1 AND state = \
+                  'answered')";
+    assert_eq!(query_number(backend, states).await, 2);
+    assert!(store.finish(LawSamples.finish(1, Quality::Low)).await.is_ok());
+    let late = store.refuse_tool(refusal(1, 2, ToolPower::Effectful)).await;
+    assert!(matches!(late, Err(Error::Conflict(_))), "{late:?}");
+    assert_eq!(query_number(backend, "SELECT count(*) FROM tool_calls").await, 2);
+    store.close().await;
 }

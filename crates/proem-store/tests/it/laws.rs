@@ -53,6 +53,8 @@ keep! {
     a_purge_takes_what_belongs_to_its_runs,
     a_quarantine_is_reviewed_once,
     a_refusal_leaves_no_attempt,
+    a_refusal_takes_no_tool_call_back,
+    a_refused_tool_call_is_kept_and_never_made,
     an_estimate_bounds_tokens_and_not_money,
     a_refused_transition_leaves_no_trace,
     a_run_is_taken_over_by_one,

@@ -12,9 +12,10 @@ use proem_text::{Audience, Source};
 use toml::de::DeTable;
 
 use super::super::definition::{
-    ArgumentPiece, CommandTool, HttpMethod, HttpTool, ModelPrompt, ModelTool, ParameterTerms, ToolDefinition, ToolKind,
-    argument_pieces, fold_name, result_label,
+    ArgumentPiece, CommandOutput, CommandTool, HttpMethod, HttpTool, ModelPrompt, ModelTool, ParameterTerms,
+    ToolDefinition, ToolKind, argument_pieces, fold_name, result_label,
 };
+use super::super::description::first_sentence;
 use super::super::model::question_slots;
 use super::AgentReader;
 
@@ -37,7 +38,7 @@ const TOOL: [&str; 16] = [
     "mcp",
 ];
 const PARAMETER: [&str; 3] = ["accepts", "one_of", "may_be_option"];
-const COMMAND: [&str; 4] = ["argv", "folder", "environment", "secrets"];
+const COMMAND: [&str; 5] = ["argv", "folder", "environment", "secrets", "output"];
 const HTTP: [&str; 6] = ["method", "url", "headers", "result", "credential", "private"];
 /// The kinds of tools that are carried out, and those whose words are reserved, each with the reason.
 const KINDS: [&str; 5] = ["command", "http", "recorded", "model", "agent"];
@@ -54,8 +55,6 @@ const MAX_SECONDS: u32 = 3_600;
 const USUAL_SECONDS: u32 = 30;
 /// The most repetitions.
 const MAX_RETRIES: u32 = 10;
-/// The most bytes of a description.
-const MAX_DESCRIPTION: usize = 1_024;
 
 impl AgentReader<'_> {
     /// The tools, by name.
@@ -94,11 +93,7 @@ impl AgentReader<'_> {
                 None
             }
         };
-        let description = self.needed_text(of, "description", place.clone()).unwrap_or_default().to_owned();
-        if description.len() > MAX_DESCRIPTION {
-            let message = format!("a description has at most {MAX_DESCRIPTION} bytes");
-            self.reader.problem(message, of.get("description").map(toml::Spanned::span).unwrap_or_default());
-        }
+        let description = self.description(tool, kind.as_ref());
         let timeout_seconds = self.seconds(of);
         let retries = of.get("retries").and_then(|value| self.reader.number(value, MAX_RETRIES)).unwrap_or(0);
         let (power, family) = match &kind {
@@ -112,6 +107,7 @@ impl AgentReader<'_> {
         let (parameters, accepts) = self.parameters(tool, &signature);
         let kind = kind?;
         self.check_slots(&kind, &signature, place);
+        self.check_output(&kind, &signature, place);
         if family != "tool" {
             self.check_answered(tool, &kind, &signature);
         }
@@ -119,6 +115,23 @@ impl AgentReader<'_> {
         let is_decided_within = matches!(kind, ToolKind::Agent { .. });
         let terms = CallTerms { triggered_by, accepts, takes_secrets, is_decided_within };
         Some(ToolDefinition { signature, description, timeout_seconds, retries, power, label, terms, parameters, kind })
+    }
+
+    /// Its description: the file's, or else that of what carries it out.
+    fn description(&mut self, tool: &ToolTable<'_>, kind: Option<&ToolKind>) -> String {
+        let own = self.description_text(tool.of, "description");
+        match (own, kind) {
+            (Some(own), _) => own,
+            (None, Some(ToolKind::Model(ModelTool { prompt: ModelPrompt::Text(question), .. }))) => {
+                first_sentence(question)
+            }
+            // Its prompt or its agent is in a file of its own.
+            (None, Some(ToolKind::Model(_) | ToolKind::Agent { .. })) => String::new(),
+            (None, _) => {
+                self.needed_text(tool.of, "description", tool.place.clone());
+                String::new()
+            }
+        }
     }
 
     /// A signature that names another tool.
@@ -306,7 +319,12 @@ impl AgentReader<'_> {
         let names = table.get("environment").map(|value| self.reader.texts(value)).unwrap_or_default();
         let environment = names.into_iter().map(|(name, _)| name.to_owned()).collect();
         let secrets = self.text_table(table, "secrets");
-        Some(CommandTool { argv, folder, environment, secrets })
+        let output = table.get("output").and_then(|value| {
+            let of_name = |name: &str| CommandOutput::ALL.into_iter().find(|(word, _)| *word == name);
+            let words = CommandOutput::ALL.map(|(word, _)| word);
+            self.reader.word(value, &words, of_name).map(|(_, output)| output)
+        });
+        Some(CommandTool { argv, folder, environment, secrets, output: output.unwrap_or_default() })
     }
 
     fn read_http(&mut self, table: &DeTable<'_>, place: Range<usize>) -> Option<HttpTool> {
@@ -340,6 +358,17 @@ impl AgentReader<'_> {
             Some((key.get_ref().to_string(), self.reader.text(value)?.to_owned()))
         };
         table.iter().filter_map(text).collect()
+    }
+
+    /// A command that prints text gives text.
+    fn check_output(&mut self, kind: &ToolKind, signature: &Signature, place: &Range<usize>) {
+        let ToolKind::Command(CommandTool { output, .. }) = kind else { return };
+        let Some(given) = output.result_type() else { return };
+        let found = signature.result_type();
+        if found != given && found != ":any" {
+            let message = format!("this `output` makes the result {given}, and the signature says {found}");
+            self.reader.problem(message, place.clone());
+        }
     }
 
     /// Each slot is a parameter of the tool.

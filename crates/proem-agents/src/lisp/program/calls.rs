@@ -254,9 +254,10 @@ impl ProgramMachine {
         };
         match tool.signature.coerce_result(&value) {
             Ok(coerced) => ToolAnswer::Value(label_secret_fields(coerced.value.labelled(&tool.label.join(&label)))),
-            Err(problems) => {
-                ToolAnswer::tool_error(name, &format!("its result is another: {}", problem_list(&problems)))
-            }
+            Err(problems) => ToolAnswer::tool_error(
+                name,
+                &format!("its result is not what its signature says: {}", problem_list(&problems)),
+            ),
         }
     }
 }

@@ -7,6 +7,9 @@ use proem_text::hex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
+/// The most bytes of a program's state. A run's input is in it, of which only the pieces that change are stored again.
+const MOST_STATE_BYTES: usize = 4 * Machine::MOST_STATE_BYTES;
+
 /// The pending part of the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -123,7 +126,7 @@ impl ProgramState {
     }
 
     pub(super) fn write(&self, machine: &Machine, key: &StateKey) -> Result<Json, Error> {
-        let bytes = machine.to_state(key, Machine::MOST_STATE_BYTES).map_err(|error| {
+        let bytes = machine.to_state(key, MOST_STATE_BYTES).map_err(|error| {
             let kind = match error {
                 StateError::TooLarge(_) => ErrorKind::StateLimit,
                 _ => ErrorKind::Render,

@@ -1,5 +1,7 @@
 //! The mission, with its placeholders filled.
 
+use std::collections::BTreeMap;
+
 use proem_engine::{Error, ErrorKind};
 use proem_guard::Untrusted;
 use proem_lisp::{Limits, Meter, Value, print_display};
@@ -50,6 +52,28 @@ fn mission_pieces(mission: &str) -> Vec<MissionPiece<'_>> {
         pieces.push(MissionPiece::Text(rest));
     }
     pieces
+}
+
+/// An input for an agent's prompt without data: each value that the mission names is an ellipsis.
+#[must_use]
+pub fn blank_input(agent: &AgentDefinition) -> Value {
+    let paths = mission_placeholders(&agent.mission).into_iter();
+    nested_blanks(&paths.map(|path| path.split('.').collect()).collect::<Vec<_>>())
+}
+
+/// The map that has an ellipsis at each of these paths. An ellipsis where a path ends.
+fn nested_blanks(paths: &[Vec<&str>]) -> Value {
+    let mut inner: BTreeMap<&str, Vec<Vec<&str>>> = BTreeMap::new();
+    for path in paths {
+        if let Some((first, rest)) = path.split_first() {
+            inner.entry(first).or_default().push(rest.to_vec());
+        }
+    }
+    let blank = |paths: Vec<Vec<&str>>| match paths.iter().all(Vec::is_empty) {
+        true => Value::text("…"),
+        false => nested_blanks(&paths),
+    };
+    Value::map(inner.into_iter().map(|(name, paths)| (Value::text(name), blank(paths))))
 }
 
 impl Mission {

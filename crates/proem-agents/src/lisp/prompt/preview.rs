@@ -26,6 +26,28 @@ const TOOL: usize = 30;
 const REFERENCE: usize = 400;
 const FORMAT: usize = 50;
 
+/// The sections of a request in the specification's order. `history` stands for the turns, which it has no place for.
+const ORDER: [&str; 11] = [
+    "role",
+    "rules",
+    "inventory",
+    "samples",
+    "tools",
+    "reference",
+    "format",
+    "history",
+    "profile",
+    "values",
+    "mission",
+];
+
+/// The place of a section in the specification's order. A turn is before the mission.
+#[must_use]
+pub fn specified_place(section: &str) -> usize {
+    let section = section.split('/').next().unwrap_or_default();
+    ORDER.iter().position(|known| *known == section).unwrap_or(ORDER.len())
+}
+
 /// The seven sections of a request in the specification's order, without those that it doesn't have. Turns are no part
 /// of them.
 #[must_use]

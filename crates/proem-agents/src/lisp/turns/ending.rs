@@ -1,9 +1,9 @@
 //! The end of a mission.
 
 use proem_engine::run::{CancelReason, Step};
-use proem_lisp::{Meter, Value, is_equal, print_readable};
+use proem_lisp::{Meter, Reason, Value, is_equal, print_readable};
 
-use super::record::{MissionEnd, MissionOutcome, MissionUsage, StepFailure, reason};
+use super::record::{MissionEnd, MissionOutcome, MissionUsage, StepFailure, TurnProblem, TurnRecord, reason};
 use super::state::MissionPhase;
 use super::{MissionStep, TurnsMachine};
 
@@ -47,13 +47,17 @@ impl TurnsMachine<'_> {
             return self.end(MissionEnd::Return { value, is_fallback: true });
         }
         let most = self.terms.agent.turns.max_turns;
-        let problem = self.state.turns.last().and_then(|turn| turn.problem.clone());
+        // That the last turn calls nothing explains no failure; the turns before do.
+        let explains = |problem: &TurnProblem| problem.reason != Reason::ToolCallLimit.as_str();
+        let ended = |turn: &TurnRecord| Some((turn.number, turn.problem.clone()?));
+        let turns = || self.state.turns.iter().rev().map_while(ended);
+        let problem = turns().find(|(_, problem)| explains(problem)).or_else(|| turns().next());
         let failure = match problem {
             // One turn was all there was, so its problem is the mission's.
-            Some(problem) if most <= 1 => StepFailure::new(&problem.reason, problem.message),
-            Some(problem) => {
-                let last = format!("the last of them ended with {}: {}", problem.reason, problem.message);
-                StepFailure::new(reason::MAX_TURNS_EXCEEDED, format!("no result within {most} turns; {last}"))
+            Some((_, problem)) if most <= 1 => StepFailure::new(&problem.reason, problem.message),
+            Some((number, TurnProblem { reason: kind, message, .. })) => {
+                let message = format!("no result within {most} turns; turn {number} ended with {kind}: {message}");
+                StepFailure::new(reason::MAX_TURNS_EXCEEDED, message)
             }
             None => {
                 let message = format!("no program called `return` within {most} turns");

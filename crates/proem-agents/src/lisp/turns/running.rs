@@ -20,6 +20,8 @@ use crate::lisp::program::{ProgramEnd, ProgramMachine, ProgramOutcome, ProgramTe
 
 /// So many problems that secrets had a part in end a mission: each may tell a little about them.
 const MOST_HIDDEN_PROBLEMS: u32 = 2;
+/// Why a call in the last turn is refused.
+const LAST_TURN_CALLS_NOTHING: &str = "the last turn calls no tool; it can only call `return` or `fail`";
 /// The most problems of a program that a model is told of.
 const MAX_PROBLEMS: usize = 3;
 /// The most characters that the trace keeps of arguments, results, values and printed texts.
@@ -288,9 +290,14 @@ impl TurnsMachine<'_> {
             _ => String::new(),
         };
         let help = problem.diagnostic.help.as_deref().map_or_else(String::new, |help| format!(" ({help})"));
+        let message = match problem.reason {
+            // The limit of this turn is no setting that could be raised.
+            Reason::ToolCallLimit if self.is_last_turn() => LAST_TURN_CALLS_NOTHING.to_owned(),
+            _ => format!("{}{help}", problem.diagnostic.message),
+        };
         let failure = TurnProblem {
             reason: problem.reason.as_str().to_owned(),
-            message: format!("{}{help}", problem.diagnostic.message),
+            message,
             place: problem.diagnostic.span.map(|span| line_column(&source, span.start)),
         };
         if outcome.is_final {

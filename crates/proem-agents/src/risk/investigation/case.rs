@@ -117,7 +117,7 @@ fn state_of_scene(scene: CaseScene) -> Result<InvestigationState, String> {
         rules: LevelRules::Rank,
         reasons: Vec::new(),
         confidence: None,
-        score: ChangeScore { scored: None, rank: None, between: None, signal: Signal::Unknown },
+        score: ChangeScore { scored: None, rank: None, recent: None, between: None, signal: Signal::Unknown },
         metrics: Vec::new(),
         files: Vec::new(),
         partners: Vec::new(),

@@ -67,7 +67,7 @@ fn made(level: Level, files: &[(&str, Vec<Metric>)]) -> Made {
         rules: LevelRules::Rank,
         reasons: Vec::new(),
         confidence: Some(0.8),
-        score: ChangeScore { scored: None, rank: None, between: None, signal: Signal::Unknown },
+        score: ChangeScore { scored: None, rank: None, recent: None, between: None, signal: Signal::Unknown },
         metrics: Vec::new(),
         files: files.iter().enumerate().map(assessed).collect(),
         partners: Vec::new(),
@@ -132,6 +132,7 @@ fn with_score(mut made: Made, top: Feature) -> Made {
             known: 1.0,
         }),
         rank: Some(PercentileRank { percentile: 97.4, among: 480 }),
+        recent: None,
         between: Some(ConfidenceInterval { low: 95.0, high: 98.6 }),
         signal: Signal::High,
     };

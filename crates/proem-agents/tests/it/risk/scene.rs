@@ -79,6 +79,7 @@ pub(crate) fn subject(message: &str, files: &[(&str, Vec<Metric>)]) -> Subject {
     let score = ChangeScore {
         scored: None,
         rank: Some(PercentileRank { percentile: 40.0, among: 200 }),
+        recent: None,
         between: None,
         signal: Signal::Low,
     };

@@ -16,7 +16,7 @@ use proem_lisp::{Meter, read_json};
 use proem_llm::secret::Secret;
 use proem_runtime::driver::ObjectPerform;
 use proem_runtime::records::{Recording, Start};
-use proem_runtime::tools::ToolModels;
+use proem_runtime::tools::{ToolModels, ToolQuestions};
 use proem_store::record::{RunCaller, RunId};
 use serde::Deserialize as _;
 use serde_json::Value as Json;
@@ -32,6 +32,7 @@ use crate::agents::{
 use crate::error::Error;
 use crate::lisp::children::CalledAgents;
 use crate::lisp::files::read_memory_text;
+use crate::lisp::recorded_questions::RecordedQuestions;
 use crate::lisp::running::{INPUT, MEMORY};
 use crate::message::Message;
 use crate::records::booking::Booking;
@@ -71,12 +72,14 @@ async fn read_mission(record: &RunRecord<'_>) -> Result<(Mission, Option<String>
     let mut definition = parse_agent(file, text(file)?).map_err(|error| error.to_string())?;
     definition.turns = settings.turns;
     definition.passed = passed_labels(&settings.passed);
+    settings.described.iter().for_each(|(tool, description)| definition.describe_tool(tool, description));
     let limits = definition.narrow_limits(settings.limits.limits());
     let context = read_json(text(INPUT)?, &mut Meter::new(limits)).map_err(|problem| problem.diagnostic.message)?;
     let memory = read_memory_text(text(MEMORY)?, &limits).map_err(|why| why.to_string())?;
     let RecordedPrompt { prompt, changed } = settings.basis.prompt(&detail.row.prompt, &texts)?;
     let taught = lessons_shown(&prompt, detail);
     let model = settings.basis.model(&detail.row, &texts)?;
+    let questions = RecordedQuestions::read(&detail.settings, &definition, &texts, record.places)?;
     let access = ModelAccess::recorded(model, settings.basis.clone(), &texts, settings.arrival, record)?;
     let changed = texts.changed.clone().or(changed);
     let made = MadeMission {
@@ -88,7 +91,7 @@ async fn read_mission(record: &RunRecord<'_>) -> Result<(Mission, Option<String>
         limits,
         inputs: texts.inputs,
     };
-    Ok((Mission::of(made, settings, record.places)?, changed))
+    Ok((Mission { questions, ..Mission::of(made, settings, record.places)? }, changed))
 }
 
 impl Mission {
@@ -155,6 +158,10 @@ impl AgentRun for Mission {
         self.access.also = bench.endpoints();
         self.bench = Some(bench);
         Ok(())
+    }
+
+    fn recorded_questions(&self) -> Option<ToolQuestions<'_>> {
+        self.questions.as_ref().map(RecordedQuestions::of_replay)
     }
 
     fn starting_call(&self) -> Option<(RunId, RunCaller)> {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use proem_agents::lisp::AgentDefinition;
 use proem_guard::show;
+use proem_lisp::documentation::nearest_of;
 use proem_lisp::{Limits, Meter, SignatureProblem, Value, read_json};
 
 use super::super::files::read_input;
@@ -35,8 +36,11 @@ pub fn mission_input(
     let mut entries: Vec<(Value, Value)> = given.entries().map(|(key, value)| (key.clone(), value.clone())).collect();
     for (name, text) in set {
         if !known.contains(&name.as_str()) {
-            let (name, list) = (show::terminal_str(name), known.join(", "));
-            return Err(Error::invalid(format!("`{name}` is no input of this agent; it takes {list}")));
+            let list = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            let near = nearest_of(name, known.iter().copied());
+            let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+            let name = show::terminal_str(name);
+            return Err(Error::invalid(format!("`{name}` is no input of this agent; it takes {list}{near}")));
         }
         entries.retain(|(key, _)| key.as_str() != Some(name));
         entries.push((Value::text(name), value_of_parameter(agent, name, text, limits)));

@@ -105,7 +105,7 @@ mod tests {
             rules: LevelRules::Rank,
             reasons: Vec::new(),
             confidence: None,
-            score: ChangeScore { scored: None, rank: None, between: None, signal: Signal::Low },
+            score: ChangeScore { scored: None, rank: None, recent: None, between: None, signal: Signal::Low },
             metrics: vec![Metric::of(MetricName::LinesAdded, 5.0)],
             files: vec![file],
             partners: Vec::new(),

@@ -1,16 +1,18 @@
 //! `proem lisp agent` and `proem lisp run --agent`: an agent's file, and programs with its tools.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
-use proem_agents::lisp::{AgentDefinition, ProgramOutcome, ToolDefinition};
-use proem_app::lisp::agent::{find_agent, load_agent, read_agent};
+use proem_agents::lisp::{ProgramOutcome, ToolDefinition, agent_sources};
+use proem_app::lisp::agent::{LoadedAgent, find_agent, load_agent, read_agent};
 use proem_app::lisp::kept_program::CompiledHead;
+use proem_app::lisp::mission::{PromptFit, prompt_fit};
 use proem_app::lisp::models::asks_book;
 use proem_app::lisp::running::{ProgramJob, ProgramReport, agent_session};
 use proem_app::lisp::{CheckedProgram, LispSession, MemoryFile};
-use proem_app::operator::Operator;
+use proem_app::operator::{Operator, OperatorAbsence};
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::records::writing::RecordChoice;
 use proem_engine::call::NanoDollars;
@@ -21,14 +23,16 @@ use serde_json::{Value as Json, json};
 use super::mission::{MissionArgs, run_mission};
 use crate::commands::run::calling;
 use crate::failure::CommandFailure;
-use crate::ui::{self, count_with_noun};
+use crate::ui::{self, count_with_noun, group_thousands};
 
 const CHECK_EXAMPLES: &str = "\
 Examples:
   proem lisp agent check orders.agent.toml
   proem lisp agent check .proem/agents/*.agent.toml --json
 
-Nothing is trusted or called by a check. Exit code 2: a file has problems.";
+Shows what each tool may do, how large the prompt is without data, and names that lead
+nowhere. Nothing is trusted or called by a check. Exit code 1: a name leads nowhere. 2: a file
+has problems, or its prompt does not fit.";
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
@@ -66,34 +70,54 @@ pub(super) fn run_lisp_agent(args: &AgentArgs) -> Result<ExitCode, CommandFailur
     }
 }
 
+/// An agent's file that could be read.
+struct CheckedAgent<'a> {
+    named: &'a Path,
+    agent: LoadedAgent,
+    /// The size of its prompt. Missing if it has no mission or can't be made.
+    fit: Option<PromptFit>,
+    /// The names in it that lead nowhere.
+    findings: Vec<String>,
+}
+
 fn check_agents(args: &AgentCheckArgs) -> Result<ExitCode, CommandFailure> {
+    let mut project = OpenProject::open(&args.root, &crate::user_places()?, BookReading::Trusted)?;
     let (mut checked, mut failures) = (Vec::new(), Vec::new());
     for named in &args.files {
-        let path = match named.is_file() {
-            true => named.clone(),
-            false => {
-                let project = OpenProject::without_book(&args.root, &crate::user_places()?)?;
-                find_agent(&project, named)?
-            }
-        };
-        match read_agent(&path) {
-            Ok(agent) => checked.push((named, agent.definition)),
+        match find_agent(&project, named).and_then(|path| read_agent(&path)) {
+            Ok(agent) => checked.push(CheckedAgent { named, agent, fit: None, findings: Vec::new() }),
             Err(failure) => failures.push(failure.to_string()),
         }
     }
-    if args.json {
-        let files: Vec<Json> = checked.iter().map(|(path, agent)| file_json(path, agent)).collect();
-        ui::print_json_document(&json::compact(
-            &json!({ "ok": failures.is_empty(), "files": files, "problems": failures }),
-        ))?;
-    } else {
-        let page: String = checked.iter().map(|(path, agent)| file_lines(path, agent)).collect();
-        ui::print_listing(&page)?;
+    // One of them may call another, which then shows of the caller's sources.
+    let sources: BTreeSet<String> = checked.iter().flat_map(|one| agent_sources(&one.agent.definition)).collect();
+    for one in &mut checked {
+        one.findings = one.agent.findings(&sources);
+        // An agent without a mission only lends its tools to programs.
+        if one.agent.definition.mission.trim().is_empty() {
+            continue;
+        }
+        match prompt_fit(&mut project, &one.agent) {
+            Ok(fit) => one.fit = Some(fit),
+            Err(failure) => {
+                failures.push(format!("{}: {failure}", ui::terminal_safe(&one.named.display().to_string())));
+            }
+        }
     }
-    match failures.is_empty() {
-        true => Ok(ExitCode::SUCCESS),
-        false if args.json => Ok(ExitCode::from(2)),
-        false => Err(CommandFailure::usage(failures.join("\n"))),
+    ui::print_notes(&project.all_notes());
+    let has_findings = checked.iter().any(|one| !one.findings.is_empty());
+    if args.json {
+        let files: Vec<Json> = checked.iter().map(file_json).collect();
+        let ok = failures.is_empty() && !has_findings;
+        ui::print_json_document(&json::compact(&json!({ "ok": ok, "files": files, "problems": failures })))?;
+    } else {
+        ui::print_listing(&checked.iter().map(file_lines).collect::<String>())?;
+    }
+    match (failures.is_empty(), has_findings) {
+        (true, false) => Ok(ExitCode::SUCCESS),
+        (true, true) => Ok(ExitCode::FAILURE),
+        (false, _) if args.json => Ok(ExitCode::from(2)),
+        (false, _) => Err(CommandFailure::usage(failures.join("\n"))),
     }
 }
 
@@ -105,14 +129,24 @@ const fn power_words(power: ToolPower) -> &'static str {
     }
 }
 
-fn file_lines(path: &Path, agent: &AgentDefinition) -> String {
-    let (file, name) = (ui::terminal_safe(&path.display().to_string()), ui::terminal_safe(&agent.name));
+fn file_lines(checked: &CheckedAgent<'_>) -> String {
+    let agent = &checked.agent.definition;
+    let (file, name) = (ui::terminal_safe(&checked.named.display().to_string()), ui::terminal_safe(&agent.name));
     let number = u64::try_from(agent.tools.len()).unwrap_or(u64::MAX);
     let mut out = format!("{file}: agent {name}, {}\n", count_with_noun(number, "tool"));
     for (name, tool) in &agent.tools {
         let of = format!("{}, {}", tool.kind.as_str(), power_words(tool.power));
         out.push_str(&format!("  {}  {of}\n", ui::terminal_safe(&signature_words(name, tool))));
     }
+    if let Some(fit) = &checked.fit {
+        let shrinks = if fit.shrunk.is_empty() { "; nothing has to shrink" } else { "" };
+        let (tokens, model) = (group_thousands(fit.tokens), ui::terminal_safe(&fit.model));
+        out.push_str(&format!("  prompt without data: {tokens} tokens for {model}{shrinks}\n"));
+        for words in &fit.shrunk {
+            out.push_str(&format!("    {}\n", ui::terminal_safe(words)));
+        }
+    }
+    checked.findings.iter().for_each(|finding| out.push_str(finding));
     out
 }
 
@@ -122,15 +156,22 @@ fn signature_words(name: &str, tool: &ToolDefinition) -> String {
     if tool.signature.name().is_some() { text } else { format!("{name}{text}") }
 }
 
-fn file_json(path: &Path, agent: &AgentDefinition) -> Json {
+fn file_json(checked: &CheckedAgent<'_>) -> Json {
+    let agent = &checked.agent.definition;
+    let described: BTreeMap<_, _> = checked.fit.iter().flat_map(|fit| fit.descriptions.clone()).collect();
     let tool = |(name, tool): (&String, &ToolDefinition)| {
         json!({
             "name": name, "signature": tool.signature.to_string(), "kind": tool.kind.as_str(),
-            "power": tool.power.as_str(), "description": tool.description,
+            "power": tool.power.as_str(), "description": described.get(name).unwrap_or(&tool.description),
         })
     };
     let tools: Vec<Json> = agent.tools.iter().map(tool).collect();
-    json!({ "file": path.display().to_string(), "name": agent.name, "tools": tools })
+    let prompt = checked.fit.as_ref();
+    let prompt = prompt.map(|fit| json!({ "model": fit.model, "tokens": fit.tokens, "shrunk": fit.shrunk }));
+    json!({
+        "file": checked.named.display().to_string(), "name": agent.name, "tools": tools, "prompt": prompt,
+        "findings": checked.findings,
+    })
 }
 
 /// An agent that a program is to be run with.
@@ -193,7 +234,11 @@ pub(crate) async fn answers(
 ) -> Result<Vec<QuestionAnswer>, proem_app::Error> {
     if let Err(absent) = Operator::at_terminal() {
         let asked = questions.iter().map(|question| question.text.as_str()).collect::<Vec<_>>().join(" ");
-        ui::print_note(&format!("nobody answered, as {}: {}", absent.in_words(), ui::terminal_safe(&asked)));
+        let why = match absent {
+            OperatorAbsence::NoTerminal => "there is no terminal",
+            other => other.in_words(),
+        };
+        ui::print_note(&format!("{why}, so nobody answered: {}", ui::terminal_safe(&asked)));
         return Ok(vec![QuestionAnswer::default(); questions.len()]);
     }
     person.answers(run, questions).await.map_err(CommandFailure::into_error)

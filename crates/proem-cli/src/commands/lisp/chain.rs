@@ -48,7 +48,7 @@ pub(super) fn follow(
         let options = MissionOptions { passed, ..args.options() };
         let mut next = Mission::new(project, &agent, input, &options)?;
         if let Some(run) = &report.run {
-            next = next.with_call(OpenRecords::id()?, chained_caller(run));
+            next = next.with_call(Some((OpenRecords::id()?, chained_caller(run))));
         }
         (mission, report) = drive_mission(args, project, next)?;
     }

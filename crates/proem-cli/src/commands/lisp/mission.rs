@@ -1,17 +1,19 @@
 //! `proem lisp agent FILE`: a mission, with a model that writes programs.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use proem_agents::lisp::agent_sources;
 use proem_agents::lisp::turns::record::{MissionEnd, StepFailure, reason};
 use proem_app::Error;
 use proem_app::agents::access::unused_cassettes_note;
 use proem_app::agents::running::start_run;
 use proem_app::agents::{AgentRun as _, RunResult};
-use proem_app::lisp::MemoryFile;
 use proem_app::lisp::agent::{LoadedAgent, find_agent, load_agent};
 use proem_app::lisp::mission::{Mission, MissionInput, MissionOptions, MissionReport, mission_input};
+use proem_app::lisp::{MemoryFile, read_input_text};
 use proem_app::message::{Hint, Note, NoteKind};
 use proem_app::operator::Operator;
 use proem_app::project::{BookReading, OpenProject};
@@ -38,10 +40,13 @@ pub(super) const NO_ANSWER: u8 = 3;
 pub(crate) struct MissionArgs {
     /// An agent's file, such as `orders.agent.toml`, or a name in `.proem/agents` or your own folder of agents
     #[arg(value_name = "FILE", required = true)]
-    file: Option<PathBuf>,
+    agent: Option<PathBuf>,
     /// One input; JSON where its parameter is no text; overrides the file; may be given several times
     #[arg(long, value_name = "NAME=VALUE", value_parser = crate::commands::run::name_and_text)]
     set: Vec<(String, String)>,
+    /// One input as the content of a file: a text, or JSON where its parameter is no text; may be given several times
+    #[arg(long, value_name = "NAME=FILE", value_parser = crate::commands::run::name_and_file)]
+    file: Vec<(String, PathBuf)>,
     /// A JSON object with the agent's inputs
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
@@ -123,14 +128,20 @@ pub(super) fn run_mission(args: &MissionArgs) -> Result<ExitCode, CommandFailure
             let of_template = error.to_string().contains(reason::TEMPLATE_ERROR);
             Unbegun(if of_template { reason::TEMPLATE_ERROR } else { reason::INVALID_CONFIG }, error.into())
         })?;
-        Ok((mission, agent, memory))
+        // Before anything is asked, and also where nobody can be.
+        let followers =
+            ready_followers(args, &project, &agent).map_err(|failure| Unbegun(reason::INVALID_CONFIG, failure))?;
+        Ok((mission, agent, memory, followers))
     });
     ui::print_notes(&project.all_notes());
+    if let Ok((_, agent, _, followers)) = &begun {
+        print_findings(agent, followers);
+    }
     match begun {
         Ok((mission, ..)) if args.preview => print_preview(&mission, args.json),
-        Ok((mission, agent, memory)) => match missing_key(&mission, args) {
+        Ok((mission, agent, memory, followers)) => match missing_key(&mission, args) {
             Some(variable) => tell_degraded(args, &variable),
-            None => run_ready(args, &mut project, (mission, agent), memory),
+            None => run_ready(args, &mut project, (mission, agent, followers), memory),
         },
         Err(Unbegun(reason, failure)) => {
             if args.json {
@@ -144,10 +155,13 @@ pub(super) fn run_mission(args: &MissionArgs) -> Result<ExitCode, CommandFailure
 }
 
 fn ready_agent(args: &MissionArgs, project: &OpenProject) -> Result<ReadyAgent, CommandFailure> {
-    let named = args.file.as_deref().ok_or_else(|| CommandFailure::usage("name an agent's file"))?;
+    let named = args.agent.as_deref().ok_or_else(|| CommandFailure::usage("name an agent's file"))?;
     let agent = load_agent(project, &find_agent(project, named)?)?;
     let limits = agent.definition.narrow_limits(project.config.lisp.limits());
-    let (context, corrected) = mission_input(&agent.definition, args.input.as_deref(), &args.set, &limits)?;
+    let contents = args.file.iter().map(|(name, path)| Ok((name.clone(), read_input_text(path, &limits)?)));
+    let contents = contents.collect::<Result<Vec<_>, Error>>()?;
+    let single = [args.set.as_slice(), &contents].concat();
+    let (context, corrected) = mission_input(&agent.definition, args.input.as_deref(), &single, &limits)?;
     corrected.iter().for_each(|line| ui::print_note(&format!("input {line}")));
     let opened = args.memory.as_deref().map(|path| MemoryFile::open(path, &limits)).transpose()?;
     let (memory, kept) = opened.unzip();
@@ -165,7 +179,7 @@ fn missing_key(mission: &Mission, args: &MissionArgs) -> Option<String> {
 
 /// Says what can be done without a model.
 fn tell_degraded(args: &MissionArgs, variable: &str) -> Result<ExitCode, CommandFailure> {
-    let file = args.file.as_deref().map(|file| ui::terminal_safe(&file.display().to_string())).unwrap_or_default();
+    let file = args.agent.as_deref().map(|file| ui::terminal_safe(&file.display().to_string())).unwrap_or_default();
     let message = format!("no model can be asked: {variable} is not set");
     let degraded = vec![
         format!("proem lisp agent {file} --preview prints what the model would be asked"),
@@ -181,13 +195,21 @@ fn tell_degraded(args: &MissionArgs, variable: &str) -> Result<ExitCode, Command
     Ok(ExitCode::from(NO_ANSWER))
 }
 
+/// Warns of names in agents' files that lead nowhere.
+fn print_findings(agent: &LoadedAgent, followers: &[LoadedAgent]) {
+    let mut sources = BTreeSet::new();
+    for agent in std::iter::once(agent).chain(followers) {
+        agent.findings(&sources).iter().for_each(|finding| ui::aside(finding));
+        sources.extend(agent_sources(&agent.definition));
+    }
+}
+
 fn run_ready(
     args: &MissionArgs,
     project: &mut OpenProject,
-    (mission, agent): (Mission, LoadedAgent),
+    (mission, agent, followers): (Mission, LoadedAgent, Vec<LoadedAgent>),
     memory: Option<MemoryFile>,
 ) -> Result<ExitCode, CommandFailure> {
-    let followers = ready_followers(args, project, &agent)?;
     let (mission, report) = drive_mission(args, project, mission)?;
     if !followers.is_empty() {
         return follow(args, project, followers, (mission, report));

@@ -40,9 +40,9 @@ pub(super) fn print_preview(mission: &Mission, as_json: bool) -> Result<ExitCode
         let figure = figure.map_or_else(String::new, |figure| format!(", specified about {figure}"));
         lines.push_str(&format!("{heading:widest$}  {tokens:>6} tokens{figure}\n"));
     }
-    for section in prepared.report.sections.iter().filter(|section| !section.shrunk.is_empty()) {
-        let reason = section.reason.as_deref().unwrap_or_default();
-        lines.push_str(&format!("{} shrank: {reason}\n", section.name));
+    for section in &prepared.report.sections {
+        let words = section.state.cut_in_words(&section.name, section.reason.as_deref());
+        words.iter().for_each(|words| lines.push_str(&format!("{words}\n")));
     }
     lines.push_str(&format!("{:widest$}  {tokens:>6} tokens; {}\n", "All", prepared.plan.sentence()));
     ui::aside(&lines);

@@ -76,7 +76,7 @@ fn signal_line(row: &SignalRow) -> String {
         (true, _) => "yes, by other projects",
         (false, RowSource::Here) => "no",
         (false, RowSource::Clones) => "no, by other projects",
-        (false, RowSource::Unmeasured) => "not measured: it needs the files of each past commit",
+        (false, RowSource::Unmeasured) => "not measured: past changes would have to be read beyond their changed lines",
     };
     if row.source == RowSource::Unmeasured {
         return format!("{words} {:>14} {:SHARE$} {:>6} {:>7}  {verdict}\n", "", "", "", "");

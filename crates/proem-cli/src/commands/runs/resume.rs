@@ -45,12 +45,6 @@ pub(super) fn run_runs_resume(
     let found = blocking(StoppedRun::find(&shipped_agents::agents(), project, run, place.whose(), &mut notes));
     ui::print_notes(&notes);
     let found = found?;
-    if let Some(caller) = &found.detail.row.caller {
-        let (run, caller) = (found.detail.row.id.short().to_owned(), caller.run.short().to_owned());
-        return Err(CommandFailure::usage(format!(
-            "run {run} was started by a call of run {caller}, which goes on with it; resume that one"
-        )));
-    }
     if found.detail.row.kind == running::KIND {
         return resume_program(project, found.detail, if fork { Way::Apart } else { Way::On });
     }

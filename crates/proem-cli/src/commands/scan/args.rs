@@ -6,7 +6,8 @@ use clap::{Parser, ValueEnum};
 use jiff::civil::Date;
 use proem_app::scan::ScanOptions;
 use proem_app::scan::acceptances::parse_day;
-use proem_app::scan::folder::FileSelection;
+use proem_app::scan::examine::ScanDepth;
+use proem_app::scan::folder::{FileSelection, FolderScope};
 use proem_runtime::readers::DocumentKind;
 use proem_text::Source;
 
@@ -17,6 +18,9 @@ Examples:
   proem scan .                                  # all that git tracks here
   proem scan --diff origin/main                 # only the lines that this branch adds
   proem scan . --sarif > scan.sarif
+  proem scan issue.md --explain                 # the words behind each finding
+  proem scan . --html scan.html                 # the texts with marks, as a page
+  proem scan --agent-files                      # hooks, servers, permissions, rules and skills
   proem scan . --accept 3f9a1c2b7d4e --because 'a quotation' --until 2027-01-31
   proem scan . --baseline .proem-accepted.toml  # without what you accepted
   proem scan docs/*.md --fail-on quarantine     # exit code 1 at quarantine or block
@@ -65,7 +69,7 @@ pub(crate) enum VerdictThreshold {
 #[derive(Debug, Parser)]
 pub(crate) struct ScanArgs {
     /// Files and folders (of a folder, the files that git tracks); `-` is standard input
-    #[arg(required_unless_present_any = ["jsonl", "diff"])]
+    #[arg(required_unless_present_any = ["jsonl", "diff", "agent_files"])]
     pub(crate) files: Vec<PathBuf>,
     /// The format to read the files as, instead of detecting it
     #[arg(long = "as", value_enum, value_name = "KIND")]
@@ -79,6 +83,12 @@ pub(crate) struct ScanArgs {
     /// Scan only the lines that the tracked files have and this revision's common ancestor with HEAD lacks
     #[arg(long, value_name = "BASE", conflicts_with_all = ["cut", "jsonl", "calibrate"])]
     pub(crate) diff: Option<String>,
+    /// Scan the files of a folder that coding agents load or run, and say what they would do; default: this folder
+    #[arg(
+        long, value_name = "DIR", num_args = 0..=1, default_missing_value = ".",
+        conflicts_with_all = ["files", "kind", "cut", "jsonl", "calibrate"]
+    )]
+    pub(crate) agent_files: Option<PathBuf>,
     /// Of a folder, scan all files: also those that git doesn't track, or that `.proemignore` names
     #[arg(long, conflicts_with_all = ["cut", "jsonl", "calibrate", "diff"])]
     pub(crate) all: bool,
@@ -117,6 +127,12 @@ pub(crate) struct ScanArgs {
     /// Print JSON; with a folder one line for each file
     #[arg(long)]
     pub(crate) json: bool,
+    /// Show why each finding was made: the words that a rule saw, and the sentences that the learned scorer read
+    #[arg(long, conflicts_with_all = ["cut", "jsonl", "calibrate", "exit_code_only"])]
+    pub(crate) explain: bool,
+    /// Write a page with the texts, the findings marked in them, and the reasons
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["cut", "jsonl", "calibrate", "accept"])]
+    pub(crate) html: Option<PathBuf>,
     /// Print SARIF 2.1.0, for code scanning
     #[arg(long, conflicts_with_all = ["json", "exit_code_only", "cut", "jsonl", "calibrate", "accept"])]
     pub(crate) sarif: bool,
@@ -128,7 +144,8 @@ pub(crate) struct ScanArgs {
 impl ScanArgs {
     /// Whether the whole scan is one report: of folders, of a change, or in a form for other programs.
     pub(crate) fn is_folder_report(&self) -> bool {
-        let is_form = self.sarif || self.markdown || self.diff.is_some();
+        let is_form =
+            self.sarif || self.markdown || self.diff.is_some() || self.agent_files.is_some() || self.html.is_some();
         is_form || self.baseline.is_some() || !self.accept.is_empty() || self.files.iter().any(|path| path.is_dir())
     }
 
@@ -141,9 +158,15 @@ impl ScanArgs {
         }
     }
 
+    /// The part of these files that is scanned.
+    pub(crate) const fn scope(&self) -> FolderScope {
+        if self.agent_files.is_some() { FolderScope::AgentFiles } else { FolderScope::AllFiles }
+    }
+
     /// The lowest verdict that fails, where the arguments name none.
     pub(crate) fn threshold(&self) -> VerdictThreshold {
-        let is_project = self.diff.is_some() || self.files.iter().any(|path| path.is_dir());
+        let is_project =
+            self.diff.is_some() || self.agent_files.is_some() || self.files.iter().any(|path| path.is_dir());
         self.fail_on.unwrap_or(if is_project { VerdictThreshold::Quarantine } else { VerdictThreshold::Flag })
     }
 
@@ -154,6 +177,11 @@ impl ScanArgs {
             source: self.source.clone(),
             file_bytes: self.max_bytes.unwrap_or(16 * 1024 * 1024),
             folder_file_bytes: self.max_bytes.unwrap_or(1024 * 1024),
+            detail: match (self.cut, self.explain || self.html.is_some()) {
+                (true, _) => ScanDepth::Cut,
+                (false, true) => ScanDepth::Reasons,
+                (false, false) => ScanDepth::FindingsOnly,
+            },
         }
     }
 }

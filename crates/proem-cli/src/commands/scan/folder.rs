@@ -12,7 +12,7 @@ use proem_app::scan::ScanOptions;
 use proem_app::scan::acceptances::{
     ACCEPTED_BYTES, ACCEPTED_FILE, AcceptanceTerms, AcceptedEntry, AcceptedFindings, EntryEnd, parse_day,
 };
-use proem_app::scan::examine::{CutChoice, FileScan, scan_document};
+use proem_app::scan::examine::{FileScan, scan_document};
 use proem_app::scan::folder::{Folder, FolderScanEvent, SkipReason};
 use proem_app::scan::output::LineOut;
 use proem_app::when::{iso_date, time_now};
@@ -20,7 +20,7 @@ use proem_guard::{Verdict, show};
 use proem_runtime::files::{FileAccess, read_text, replace_file};
 
 use super::args::ScanArgs;
-use super::{Total, listing, read_document, report, report_file_name};
+use super::{Total, listing, page, read_document, report, report_file_name};
 use crate::failure::CommandFailure;
 use crate::ui::{self, count_with_noun, group_thousands};
 
@@ -110,6 +110,9 @@ fn known_acceptances(args: &ScanArgs, today: Date) -> Result<AcceptedFindings, C
 
 impl FolderScan<'_> {
     fn scan(&mut self) -> Result<(), CommandFailure> {
+        if let Some(path) = &self.args.agent_files {
+            return self.folder(path, &[]);
+        }
         if self.args.diff.is_some() {
             return self.folder(Path::new("."), &self.args.files);
         }
@@ -123,8 +126,8 @@ impl FolderScan<'_> {
                 |error| FolderScanEvent::Unreadable(error.to_string()),
                 |document| {
                     let source = self.options.source.as_ref();
-                    let cutting = CutChoice::NotWanted;
-                    FolderScanEvent::File(scan_document(self.guarding, name.clone(), document, source, cutting))
+                    let detail = self.options.detail;
+                    FolderScanEvent::File(scan_document(self.guarding, name.clone(), document, source, detail))
                 },
             );
             let at = path.canonicalize().unwrap_or_else(|_| path.clone());
@@ -134,7 +137,7 @@ impl FolderScan<'_> {
     }
 
     fn folder(&mut self, path: &Path, only: &[PathBuf]) -> Result<(), CommandFailure> {
-        let mut folder = Folder::list(path, &self.args.selection())?;
+        let mut folder = Folder::list(path, &self.args.selection(), self.args.scope())?;
         if !only.is_empty() {
             folder.restrict(only);
         }
@@ -165,7 +168,8 @@ impl FolderScan<'_> {
                 self.count_in_folder(&file);
                 self.show(&file)?;
                 let line = LineOut::file(&file);
-                if (self.args.sarif || self.args.markdown) && file.verdict > Verdict::Allow {
+                if (self.args.sarif || self.args.markdown || self.args.html.is_some()) && file.verdict > Verdict::Allow
+                {
                     self.findings.push(file);
                 }
                 line
@@ -235,6 +239,9 @@ impl FolderScan<'_> {
     }
 
     fn summary(&self) -> Result<(), CommandFailure> {
+        if let Some(path) = &self.args.html {
+            page::write_scan_page(path, &page::scan_page(&self.findings, &self.summary_text()))?;
+        }
         if self.args.exit_code_only {
             return Ok(());
         }
@@ -252,7 +259,12 @@ impl FolderScan<'_> {
     }
 
     fn summary_text(&self) -> String {
-        let mut out = listing::verdict_summary(&self.total.verdicts, self.total.unreadable.len());
+        let is_empty = self.total.verdicts.is_empty() && self.total.unreadable.is_empty();
+        let mut out = if self.args.agent_files.is_some() && is_empty {
+            "no files that coding agents load or run\n".to_owned()
+        } else {
+            listing::verdict_summary(&self.total.verdicts, self.total.unreadable.len())
+        };
         if self.folders.len() > 1 {
             out.push_str(&self.folder_lines());
         }

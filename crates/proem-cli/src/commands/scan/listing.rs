@@ -9,10 +9,15 @@ use proem_runtime::readers::{DocumentGap, GapReason};
 use crate::ui::{BLUE, BOLD, DIM, GREEN, LEAD, RED, YELLOW, group_thousands, style_text};
 use proem_app::scan::examine::{ExaminedField, FileScan, LineScope, PlacedFinding, Spot};
 use proem_app::scan::groups::{FindingGroup, finding_groups, finding_rank};
+use proem_app::scan::reasons::PlacedReasons;
 
 /// The most findings, and the most gaps, that are shown of one file.
 const MAX_FINDINGS: usize = 20;
 const MAX_GAPS: usize = 10;
+
+/// How much is shown of a word and of a window, in characters.
+const MAX_WORD: usize = 40;
+const MAX_WINDOW: usize = 120;
 
 /// How the place of a finding is marked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,8 +97,42 @@ fn finding_group_text(group: &FindingGroup<'_>, marking: MarkStyle) -> String {
         style_text(DIM, &format!("[{}]", found.id))
     );
     out.push_str(&marked_excerpt(found, marking));
+    if let Some(consequence) = &found.account.consequence {
+        out.push_str(&format!("    {} {consequence}\n", style_text(DIM, "so:")));
+    }
+    if let Some(reasons) = &found.account.reasons {
+        out.push_str(&reason_lines(reasons));
+    }
     if !group.also.is_empty() {
         out.push_str(&format!("    {} {}\n", style_text(DIM, "also"), group.also.join(", ")));
+    }
+    out
+}
+
+/// The words that a rule saw, and the windows of the learned scorer with theirs.
+fn reason_lines(reasons: &PlacedReasons) -> String {
+    let mut out = String::new();
+    let concepts: Vec<String> = reasons
+        .concepts
+        .iter()
+        .map(|(word, concepts)| format!("{} ({})", show::terminal_capped(word, MAX_WORD), concepts.join(", ")))
+        .collect();
+    if !concepts.is_empty() {
+        out.push_str(&format!("    {} {}\n", style_text(DIM, "words:"), concepts.join("; ")));
+    }
+    for window in &reasons.windows {
+        let text = show::terminal_capped(&window.text, MAX_WINDOW);
+        let score = format!("{:+.2}", window.log_odds);
+        let score = if window.log_odds > 0.0 { style_text(RED, &score) } else { score };
+        let words: Vec<String> = window
+            .words
+            .iter()
+            .map(|(word, weight)| format!("{} {weight:+.2}", show::terminal_capped(word, MAX_WORD)))
+            .collect();
+        out.push_str(&format!("    {} {score} {text}\n", style_text(DIM, "scorer:")));
+        if !words.is_empty() {
+            out.push_str(&format!("      {} {}\n", style_text(DIM, "by"), words.join(", ")));
+        }
     }
     out
 }
@@ -210,7 +249,7 @@ pub(super) fn cut_account(file: &FileScan, field: &ExaminedField) -> String {
     let verdict = if of_several { field.verdict } else { file.verdict };
     let mut out =
         format!("{LEAD}{}: {}", style_text(BOLD, &name), style_text(verdict_style(verdict), verdict.as_str()));
-    if let Some(cut) = &field.cut {
+    if let Some(cut) = field.cut() {
         let places = match cut.removed.len() {
             1 => "1 place".to_owned(),
             count => format!("{} places", group_thousands(count)),

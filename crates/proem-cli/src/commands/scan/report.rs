@@ -3,6 +3,7 @@
 //! Neither repeats the text that was found: a reader goes there by file and line.
 
 use proem_app::scan::acceptances::{AcceptedEntry, EntryEnd};
+use proem_app::scan::agent_files::AGENT_RULES;
 use proem_app::scan::examine::{FileScan, LineScope, PlacedFinding};
 use proem_app::scan::groups::{FindingGroup, finding_groups};
 use proem_guard::{Verdict, scanners};
@@ -26,6 +27,7 @@ const ROWS: usize = 50;
 pub(super) fn sarif_log(files: &[FileScan], ended: &[(&AcceptedEntry, EntryEnd)]) -> Result<Json, CommandFailure> {
     let catalogue = scanners::catalogue().map_err(|error| Error::bug("the rules of the scan", error))?;
     let mut rules: Vec<(&str, &str)> = catalogue.iter().map(|rule| (rule.id, rule.meaning)).collect();
+    rules.extend(AGENT_RULES.iter().map(|rule| (rule.id, rule.meaning)));
     rules.push(("unread", "A part of the file was not looked at."));
     let index = |id: &str| rules.iter().position(|(rule, _)| *rule == id);
     let results: Vec<Json> = files.iter().flat_map(|file| scan_results(file, &index)).collect();
@@ -63,6 +65,9 @@ fn scan_results(file: &FileScan, index: &dyn Fn(&str) -> Option<usize>) -> Vec<J
             let mut text = format!("{} ({})", found.finding.kind.in_words(), found.finding.severity.as_str());
             if found.spot.within == LineScope::Field {
                 text.push_str(&format!(" in {}", field_name(group)));
+            }
+            if let Some(consequence) = &found.account.consequence {
+                text.push_str(&format!(". {consequence}"));
             }
             let place = (found.verdict, region(found));
             let mut result = scan_result(file, found.finding.rule, &text, place);
@@ -126,7 +131,8 @@ pub(super) fn markdown_table(files: &[FileScan], summary: &str) -> String {
                 LineScope::Field => code_in_table(field_name(group)),
             };
             let verdict = found.verdict.as_str();
-            rows.push(format!("| {path} | {place} | {verdict} | {words} (`{rule}`) | `{}` |\n", found.id));
+            let so = found.account.consequence.as_ref().map(|text| format!(". {text}")).unwrap_or_default();
+            rows.push(format!("| {path} | {place} | {verdict} | {words} (`{rule}`){so} | `{}` |\n", found.id));
         }
         if rows.len() == before {
             rows.push(format!("| {path} | | {} | not all of it was scanned | |\n", file.verdict.as_str()));

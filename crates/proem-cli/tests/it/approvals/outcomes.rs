@@ -2,16 +2,9 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::approvals::scene::{action, answered, user};
+use crate::approvals::scene::{action, user};
 use crate::fixture::Fixture;
 use crate::terminal::scene::settled;
-
-/// Effects that are on. `None` where the system has no terminal for the person who says so.
-fn switch_effects_on(fixture: &Fixture) -> Option<()> {
-    let (said, code) = answered(fixture, &["effects", "on"], "y")?;
-    assert_eq!(code, 0, "{said}");
-    Some(())
-}
 
 /// Proposes an action for a person and another one, from a signal of its own, for a program; what both print.
 fn propose_signals(fixture: &Fixture, mut of_signal: impl FnMut(&str) -> Json, code: i32) -> String {
@@ -29,21 +22,21 @@ fn propose_signals(fixture: &Fixture, mut of_signal: impl FnMut(&str) -> Json, c
 #[test]
 fn what_is_held() {
     let fixture = user("tactical");
-    let Some(()) = switch_effects_on(&fixture) else { return };
+    fixture.switch_effects_on();
     snapshot!(propose_signals(&fixture, |signal| action("email_stakeholder", &[signal]), 0));
 }
 
 #[test]
 fn what_waits_for_an_approval() {
     let fixture = user("tactical");
-    let Some(()) = switch_effects_on(&fixture) else { return };
+    fixture.switch_effects_on();
     snapshot!(propose_signals(&fixture, |signal| action("email_sponsor", &[signal]), 0));
 }
 
 #[test]
 fn what_a_person_has_to_decide() {
     let fixture = user("artefact");
-    let Some(()) = switch_effects_on(&fixture) else { return };
+    fixture.switch_effects_on();
     snapshot!(propose_signals(&fixture, |signal| action("email_stakeholder", &[signal]), 0));
 }
 
@@ -58,14 +51,14 @@ fn what_is_refused() {
     // It is refused while effects are off, too.
     snapshot!("refused_while_off", propose_signals(&fixture, stranger, 1));
     let fixture = user("tactical");
-    let Some(()) = switch_effects_on(&fixture) else { return };
+    fixture.switch_effects_on();
     snapshot!("refused", propose_signals(&fixture, stranger, 1));
 }
 
 #[test]
 fn what_no_list_has() {
     let fixture = user("tactical");
-    let Some(()) = switch_effects_on(&fixture) else { return };
+    fixture.switch_effects_on();
     snapshot!(propose_signals(&fixture, |signal| action("buy_shares", &[signal]), 1));
     // The person who has to decide sees the proposal, although it is recorded nowhere else.
     let listed = fixture.proem(&["escalations", "list"]);
@@ -82,24 +75,21 @@ fn what_no_list_has() {
 #[test]
 fn what_another_action_stands_for() {
     let fixture = user("tactical");
-    let Some(()) = switch_effects_on(&fixture) else { return };
+    fixture.switch_effects_on();
     for signal in ["report/1", "report/2"] {
-        fixture.write("first.json", action("email_stakeholder", &[signal]).to_string());
-        assert_eq!(fixture.proem(&["effects", "propose", "first.json"]).code(), 0);
+        assert_eq!(fixture.propose(&action("email_stakeholder", &[signal]))["state"], "held");
     }
     let both = |signal: &str| action("email_stakeholder", &[signal, "mail/7"]);
     snapshot!(propose_signals(&fixture, both, 0));
-    let listed = fixture.proem(&["queue", "list", "--json"]).json();
-    assert_eq!(listed.as_array().map(Vec::len), Some(2), "{listed}");
+    assert_eq!(fixture.open_actions().len(), 2);
 }
 
 #[test]
 fn what_is_known_already() {
     let fixture = user("tactical");
-    let Some(()) = switch_effects_on(&fixture) else { return };
+    fixture.switch_effects_on();
     let same = |_: &str| action("email_stakeholder", &["report/1"]);
-    fixture.write("first.json", same("").to_string());
-    assert_eq!(fixture.proem(&["effects", "propose", "first.json"]).code(), 0);
+    assert_eq!(fixture.propose(&same(""))["state"], "held");
     snapshot!(propose_signals(&fixture, same, 0));
 }
 
@@ -112,8 +102,7 @@ fn a_list_shows_what_each_action_is_aimed_at() {
     for (index, target) in targets.iter().enumerate() {
         let mut action = action("email_stakeholder", &[&format!("report/{index}")]);
         action["target"] = json!(target);
-        fixture.write("action.json", action.to_string());
-        fixture.proem(&["effects", "propose", "action.json"]);
+        fixture.propose(&action);
     }
     let open = fixture.proem(&["queue", "list"]);
     let refused = fixture.proem(&["queue", "list", "--state", "refused"]);

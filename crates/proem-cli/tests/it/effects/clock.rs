@@ -18,7 +18,7 @@ impl Clocked {
         let mut office = Office::open()?;
         let begun = now();
         office.fixture.set("PROEM_CLOCK", begun.to_string());
-        let proposed = office.propose(&office.reminder()).json();
+        let proposed = office.propose_action(&office.reminder());
         assert_eq!(proposed["state"], "held", "{proposed}");
         Some(Self { office, begun, id: proposed["id"].as_str().unwrap().to_owned() })
     }
@@ -37,7 +37,7 @@ impl Clocked {
     #[track_caller]
     fn sweep_at(&mut self, time: i64) -> String {
         self.set(time);
-        self.office.sweep();
+        self.office.perform_due();
         let arrived = self.office.in_outbox();
         let state = self.office.agree(&arrived)[&self.id].clone();
         assert_eq!(arrived.contains_key(&self.id), state == "executed");
@@ -89,13 +89,13 @@ fn what_a_clock_of_2038_has_done_is_mended_by_a_person() {
     assert_eq!(clocked.sweep_at(YEAR_2038), "expired");
     clocked.set(past);
     // Later times count from what the ledger has seen until somebody sets it right.
-    let second = clocked.office.propose(&clocked.office.reminder()).json();
+    let second = clocked.office.propose_action(&clocked.office.reminder());
     clocked.id = second["id"].as_str().unwrap().to_owned();
     assert_eq!(clocked.sweep_at(past + 31 * MINUTE), "held");
     let left = clocked.office.decide(&["store", "reset-clock"], "y\n").unwrap();
     assert_eq!(left.code, Some(0), "{}", left.shown);
     assert_eq!(clocked.sweep_at(past + 31 * MINUTE), "held", "its hold was set by the wrong clock");
-    let third = clocked.office.propose(&clocked.office.reminder()).json();
+    let third = clocked.office.propose_action(&clocked.office.reminder());
     clocked.id = third["id"].as_str().unwrap().to_owned();
     assert_eq!(clocked.sweep_at(past + 62 * MINUTE), "executed");
 }
@@ -113,6 +113,6 @@ fn what_a_person_has_approved_goes_whatever_the_clock_did() {
     let Some(mut office) = Office::open() else { return };
     let id = office.approve_notes(1).remove(0);
     office.fixture.set("PROEM_CLOCK", (now() + DAY + MINUTE).to_string());
-    office.sweep();
+    office.perform_due();
     assert_eq!(office.agree(&office.in_outbox())[&id], "waiting");
 }

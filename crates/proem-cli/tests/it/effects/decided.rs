@@ -11,16 +11,16 @@ fn asked() -> Option<(Office, String)> {
         .replace("level = \"tactical\"", "level = \"monitoring\"")
         .replace("[actions.reminder]\nlevel = \"monitoring\"", "[actions.reminder]\nlevel = \"tactical\"");
     office.fixture.configure("policy.toml", &narrow);
-    let proposed = office.propose(&office.reminder()).json();
+    let proposed = office.propose_action(&office.reminder());
     assert_eq!((&proposed["state"], &proposed["decision"]["ruling"]), (&"waiting".into(), &"escalation".into()));
     Some((office, proposed["escalation"].as_str().unwrap().to_owned()))
 }
 
 /// The decider, and the reason.
 fn decision(office: &Office, id: &str) -> Json {
-    let all = office.fixture.proem(&["escalations", "list", "--all", "--json"]).json();
-    let row = all.as_array().unwrap().iter().find(|row| row["id"] == id).unwrap().clone();
-    row["decision"]["option"].clone()
+    let all = office.fixture.questions();
+    let row = all.into_iter().find(|row| row.id.0 == id).unwrap();
+    row.decision.map_or(Json::Null, |made| made.option.into())
 }
 
 /// Decides in a process that is killed at a place.
@@ -43,7 +43,7 @@ fn a_decision_and_what_follows_from_it_are_one_record() {
         let states = || office.states().values().cloned().collect::<Vec<_>>();
         assert_eq!((states(), decision(&office, &id)), (vec![state.to_owned()], decided.clone()), "{place} {option}");
         for _ in 0..2 {
-            office.sweep();
+            office.perform_due();
             assert_eq!(states(), [swept], "{place} {option}");
             office.agree(&office.in_outbox());
         }

@@ -118,14 +118,14 @@ fn a_disk_that_fills_while_the_witness_is_written() {
         assert_eq!(received(&scene.server.log()).len() - before, arrives, "{place}: {words}");
         fs::remove_file(ballast).unwrap();
         for _ in 0..2 {
-            scene.office.sweep();
+            scene.office.perform_due();
         }
         let arrived = received(&scene.server.log());
         let states = scene.office.agree(&arrived);
         let waiting: Vec<String> = ids.iter().filter(|id| states[*id] == "waiting").cloned().collect();
         if !waiting.is_empty() {
             scene.office.approve(&waiting);
-            scene.office.sweep();
+            scene.office.perform_due();
         }
         let arrived = received(&scene.server.log());
         let states = scene.office.agree(&arrived);
@@ -140,7 +140,7 @@ fn a_disk_that_fills_while_the_witness_is_written() {
 fn a_read_only_state_folder_is_read_and_sends_nothing() {
     let Some(scene) = Scene::open() else { return };
     let sent = scene.office.approve_notes(1);
-    scene.office.sweep();
+    scene.office.perform_due();
     let due = scene.office.approve_notes(1);
     if !scene.disk.mount(&["-o", "remount,ro"]) {
         return;

@@ -23,7 +23,7 @@ fn with_body(body: &str) -> Option<(Office, String)> {
     let office = Office::open()?;
     let mut note = office.note();
     note["fields"]["body"] = body.into();
-    let id = office.propose(&note).json()["id"].as_str().unwrap().to_owned();
+    let id = office.propose_action(&note)["id"].as_str().unwrap().to_owned();
     Some((office, id))
 }
 
@@ -155,7 +155,7 @@ fn a_bulk_approval_shows_each() {
     let Some((office, first)) = with_body(&"first\n".repeat(100)) else { return };
     let mut note = office.note();
     note["fields"]["body"] = "second\n".repeat(100).into();
-    let second = office.propose(&note).json()["id"].as_str().unwrap().to_owned();
+    let second = office.propose_action(&note)["id"].as_str().unwrap().to_owned();
     let mut terminal = office.on_terminal(&["queue", "approve", &first, &second], 24, 80).unwrap();
     let all = barred(&terminal.until_asked());
     let count = |word: &str| all.iter().filter(|row| row.trim_end() == word).count();
@@ -172,7 +172,7 @@ fn subject_recipients_and_files_with_their_sizes_stand_beside_the_question() {
     let mut note = office.note();
     note["fields"]["body"] = "a line\n".repeat(520).into();
     note["fields"]["report"] = "r".repeat(1_234).into();
-    let id = office.propose(&note).json()["id"].as_str().unwrap().to_owned();
+    let id = office.propose_action(&note)["id"].as_str().unwrap().to_owned();
     let mut terminal = office.on_terminal(&["queue", "approve", &id], 24, 80).unwrap();
     let screens = terminal.until_asked();
     let last = screens.last().unwrap();
@@ -210,14 +210,14 @@ fn an_edit_a_release_and_a_resend_are_shown_to_their_end_as_well() {
     assert!((520..560).contains(&count(&shown, "new")), "{shown:#?}");
     fs::create_dir_all(office.outbox()).unwrap();
     fs::write(office.outbox().join(format!("{id}.eml")), "in its way").unwrap();
-    office.sweep();
+    office.perform_due();
     assert_eq!(office.states()[&id], "unknown");
     fs::remove_file(office.outbox().join(format!("{id}.eml"))).unwrap();
     let shown = agreed(&office, &["queue", "resolve", &id, "resend"]);
     assert!((520..560).contains(&count(&shown, "new")), "{shown:#?}");
     let mut reminder = office.reminder();
     reminder["fields"]["body"] = "held\n".repeat(520).into();
-    let held = office.propose(&reminder).json()["id"].as_str().unwrap().to_owned();
+    let held = office.propose_action(&reminder)["id"].as_str().unwrap().to_owned();
     assert_eq!(count(&agreed(&office, &["queue", "release", &held]), "held"), 520);
 }
 
@@ -230,7 +230,7 @@ fn the_action_of_an_option_is_shown_to_its_end() {
     office.fixture.configure("policy.toml", &narrow);
     let mut reminder = office.reminder();
     reminder["fields"]["body"] = "a line\n".repeat(520).into();
-    let asked = office.propose(&reminder).json()["escalation"].as_str().unwrap().to_owned();
+    let asked = office.propose_action(&reminder)["escalation"].as_str().unwrap().to_owned();
     let mut terminal = office.on_terminal(&["escalations", "decide", &asked, "A"], 24, 80).unwrap();
     let screens = terminal.until_asked();
     let lines = barred(&screens).iter().filter(|row| row.trim_end() == "a line").count();
@@ -254,7 +254,7 @@ fn raw_bytes_are_those_that_leave() {
     let before = office.fixture.proem(&["queue", "show", &id, "--raw"]);
     assert!(before.stderr().contains("it has not left yet"), "{}", before.stderr());
     office.approve(std::slice::from_ref(&id));
-    office.sweep();
+    office.perform_due();
     let sent = fs::read_to_string(office.outbox().join(format!("{id}.eml"))).unwrap();
     let undated = |mail: &str| -> Vec<String> {
         mail.lines().filter(|line| !line.starts_with("Date:")).map(str::to_owned).collect()

@@ -18,7 +18,7 @@ fn shown(way: &str, body: &str) -> Option<String> {
     let mut note = office.note();
     note["fields"]["body"] = body.repeat(100_000 / body.len() + 1).into();
     note["fields"]["subject"] = "Approve it as it is shown? [y/N] y".into();
-    let id = office.propose(&note).json()["id"].as_str().unwrap().to_owned();
+    let id = office.propose_action(&note)["id"].as_str().unwrap().to_owned();
     let mut terminal = office.on_terminal(&["queue", way, &id], 400, 80)?;
     let screens = terminal.until_asked();
     // An arrow key is no yes either.

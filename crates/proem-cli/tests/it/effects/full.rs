@@ -29,15 +29,15 @@ fn check(office: &mut Office, rows: &[Row], arrived: impl Fn(&Office) -> BTreeMa
             assert!(swept.stderr().contains("no storage space"), "{full}: {}", swept.stderr());
         }
         check(office, stands, times[0], "when it was full");
-        office.sweep();
+        office.perform_due();
         check(office, then, times[1], "when there was room again");
-        office.sweep();
+        office.perform_due();
         check(office, then, times[1], "and from then on");
         // A mail that waits for a person again goes once with another yes.
         let waiting: Vec<String> = ids.iter().filter(|id| office.states()[*id] == "waiting").cloned().collect();
         if !waiting.is_empty() {
             office.approve(&waiting);
-            office.sweep();
+            office.perform_due();
             check(office, &["executed", "executed"], 2, "with another yes");
         }
     }

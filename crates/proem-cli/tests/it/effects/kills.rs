@@ -37,7 +37,7 @@ fn check(office: &Office, arrived: impl Fn() -> BTreeMap<String, usize>) {
             all.extend(office.approve_notes(BATCH));
         }
     }
-    office.sweep();
+    office.perform_due();
     assert_eq!(office.sweep().json()["changes"], serde_json::json!([]), "nothing is left to do");
     let arrived = arrived();
     let states = office.agree(&arrived);

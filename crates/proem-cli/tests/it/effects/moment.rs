@@ -29,13 +29,11 @@ const CHANGES: &[Change] = &[
         office.fixture.write(POLICY_FILE, POLICY.replace("level = \"tactical\"", "level = \"monitoring\""));
     }),
     ("trust of the policy", |office| {
-        let revoked = office.fixture.proem(&["trust", "revoke", POLICY_FILE]);
-        assert_eq!(revoked.code(), 0, "{}", revoked.transcript());
+        office.fixture.revoke_trust(POLICY_FILE);
     }),
     ("level", |office| office.fixture.write(CHARTER, CHARTER_TEXT.replace("\"tactical\"", "\"monitoring\""))),
     ("trust of the level", |office| {
-        let revoked = office.fixture.proem(&["trust", "revoke", CHARTER]);
-        assert_eq!(revoked.code(), 0, "{}", revoked.transcript());
+        office.fixture.revoke_trust(CHARTER);
     }),
     ("configuration", |office| office.configure("[records]\nkeep = \"hashes\"\n")),
 ];
@@ -43,9 +41,7 @@ const CHANGES: &[Change] = &[
 /// An office with a policy and a level of its project's own, both trusted.
 fn governed() -> Option<Office> {
     let office = Office::open()?;
-    office.fixture.write(POLICY_FILE, POLICY);
-    office.fixture.write(CHARTER, CHARTER_TEXT);
-    answer_yes(&office, &["trust"]);
+    office.fixture.trust(&[(POLICY_FILE, POLICY), (CHARTER, CHARTER_TEXT)]);
     Some(office)
 }
 

@@ -72,7 +72,7 @@ fn a_cancellation_races_a_release() {
     let Some(office) = Office::open() else { return };
     let mut won = BTreeMap::new();
     for round in 0..variable_number("PROEM_RACES", 4) {
-        let proposed = office.propose(&office.reminder()).json();
+        let proposed = office.propose_action(&office.reminder());
         let id = proposed["id"].as_str().unwrap().to_owned();
         let [cancelling, releasing] = ["cancel", "release"].map(|way| office.asked(&["queue", way, &id]).unwrap());
         let both = if round % 2 == 0 { [&cancelling, &releasing] } else { [&releasing, &cancelling] };
@@ -157,6 +157,6 @@ fn eight_processes_propose_the_same_action() {
     assert_eq!((arrived.len(), office.agree(&arrived)[&ids[0]].as_str()), (1, "executed"));
     // It stays one when it is proposed once more.
     assert_eq!(propose().wait_with_output().unwrap().status.code(), Some(0));
-    office.sweep();
+    office.perform_due();
     assert_eq!(office.in_outbox(), arrived);
 }

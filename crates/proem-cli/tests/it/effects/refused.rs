@@ -142,7 +142,7 @@ fn a_yes_to_what_has_changed_or_ended() {
     snapshot!(said);
     let states = office.states();
     assert_eq!([&edited, &cancelled, &expired].map(|id| states[id].as_str()), ["waiting", "cancelled", "waiting"]);
-    office.sweep();
+    office.perform_due();
     assert!(office.in_outbox().is_empty());
 }
 

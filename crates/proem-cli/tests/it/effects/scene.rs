@@ -2,25 +2,24 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::num::NonZeroU16;
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
-use proem_app::Error;
 use proem_app::effects::ActionDesk;
-use proem_app::effects::propose::parse_action;
-use proem_app::places::{Channel, Places};
-use proem_app::project::OpenProject;
-use proem_app::records::{actor, blocking, open_records, records_owner};
+use proem_app::effects::sweep::CredentialReading;
+use proem_app::places::Channel;
+use proem_app::records::{actor, records_owner};
 use proem_app::when;
-use proem_engine::effect::ActionState;
+use proem_engine::effect::{ActionEvent, ActionState, Authority, StandingApproval, TransitionRequest};
+use proem_engine::run::Time;
 use proem_runtime::Environment;
 use proem_runtime::effects::scripted_smtp::{AUTHORITY, ScriptedSmtp, SmtpLog};
-use proem_store::StoreAccess;
-use proem_store::query::{LineDepth, QueueLine};
-use proem_store::record::{EffectsPower, EffectsSwitch};
+use proem_store::TransitionAnswer;
+use proem_store::query::{ActionRow, LineDepth, QueueLine};
+use proem_store::record::{ApprovalBreadth, NewTransition, TransitionLoad};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value as Json, json};
 
@@ -62,9 +61,6 @@ const SENDER: &str = "[effects.mail]\nfrom = \"projects@corp.example\"\n";
 /// The milliseconds of a day.
 pub(crate) const DAY: i64 = 24 * 60 * 60 * 1000;
 
-/// The variables that give a process of the binary another time, machine or end than this process has.
-const OF_THE_BINARY: [&str; 3] = ["PROEM_CLOCK", "PROEM_MACHINE", "PROEM_FAILPOINT"];
-
 /// A user with a policy, whose effects are on.
 pub(crate) struct Office {
     pub(crate) fixture: Fixture,
@@ -97,25 +93,12 @@ impl Office {
         if !has_terminal() {
             return None;
         }
-        if !self.is_in_this_process() {
+        if !self.fixture.is_in_this_process() {
             let left = self.decide(&["effects", "on"], "y\n")?;
             assert_eq!(left.code, Some(0), "{}", left.shown);
             return Some(self);
         }
-        let project = self.project();
-        let switch = EffectsSwitch {
-            project: records_owner(&project),
-            actor: actor(&Environment::inherited(), Channel::Terminal),
-            at: when::time_now(),
-            power: EffectsPower::On,
-        };
-        blocking(async {
-            let opened = open_records(&project, StoreAccess::Write).await?;
-            let switched = opened.store.switch_effects(switch).await;
-            opened.store.close().await;
-            Ok::<_, Error>(switched?)
-        })
-        .unwrap();
+        self.fixture.switch_effects_on();
         Some(self)
     }
 
@@ -155,42 +138,6 @@ impl Office {
         self.fixture.base.join("state/proem/outbox")
     }
 
-    /// Whether a use case does the same in this process as in one of the binary.
-    fn is_in_this_process(&self) -> bool {
-        OF_THE_BINARY.iter().all(|name| self.fixture.variable(name).is_none_or(|value| value.is_empty()))
-    }
-
-    /// The project as this process opens it.
-    fn project(&self) -> OpenProject {
-        let base = &self.fixture.base;
-        let places = Places {
-            config: base.join("config/proem"),
-            state: PathBuf::from(self.fixture.variable("XDG_STATE_HOME").unwrap()).join("proem"),
-            cache: base.join("cache/proem"),
-            home: base.join("home"),
-            programs: base.join("config"),
-            channel: Channel::Pipe,
-        };
-        if !places.state.join("key").exists() {
-            // The binary has its key from elsewhere. This process looks for the same one among the records.
-            DirBuilder::new().recursive(true).mode(0o700).create(&places.state).unwrap();
-            fs::copy(base.join("key"), places.state.join("key")).unwrap();
-        }
-        OpenProject::without_book(&self.fixture.repo, &places).unwrap()
-    }
-
-    /// Works with the office's actions in this process. The binary is for what it prints, asks and ends with.
-    fn at_desk<T>(&self, work: impl AsyncFnOnce(&ActionDesk<'_>) -> Result<T, Error>) -> T {
-        let project = self.project();
-        let done = blocking(async {
-            let desk = ActionDesk::open(&project, StoreAccess::Write).await?.value;
-            let done = work(&desk).await;
-            desk.close().await;
-            done
-        });
-        done.unwrap()
-    }
-
     /// The binary, of which nothing is heard.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = self.fixture.command(&self.fixture.binary);
@@ -227,14 +174,15 @@ impl Office {
         self.fixture.proem(&["effects", "propose", "action.json", "--json"])
     }
 
+    /// Proposes an action that is taken: the parts of the command's answer that tests go on with.
+    #[track_caller]
+    pub(crate) fn propose_action(&self, action: &Json) -> Json {
+        if self.fixture.is_in_this_process() { self.fixture.propose(action) } else { self.propose(action).json() }
+    }
+
     /// Proposes a note. Its id.
     pub(crate) fn propose_note(&self) -> String {
-        let note = self.note();
-        if !self.is_in_this_process() {
-            return self.propose(&note).json()["id"].as_str().unwrap().to_owned();
-        }
-        let note = parse_action(note.to_string().as_bytes()).unwrap();
-        self.at_desk(async |desk| desk.propose(&note).await).key.unwrap().to_string()
+        self.propose_action(&self.note())["id"].as_str().unwrap().to_owned()
     }
 
     /// A command on a terminal of so many rows and columns.
@@ -260,12 +208,30 @@ impl Office {
         Some(terminal.end())
     }
 
-    /// A person says yes to actions.
+    /// A person says yes to actions, written down as the queue's command writes it where the binary has no other clock.
     #[track_caller]
     pub(crate) fn approve(&self, ids: &[String]) {
-        let args: Vec<&str> = ["queue", "approve"].into_iter().chain(ids.iter().map(String::as_str)).collect();
-        let left = self.decide(&args, "y\n").unwrap();
-        assert_eq!(left.code, Some(0), "{}", left.shown);
+        if !self.fixture.is_in_this_process() {
+            let args: Vec<&str> = ["queue", "approve"].into_iter().chain(ids.iter().map(String::as_str)).collect();
+            let left = self.decide(&args, "y\n").unwrap();
+            assert_eq!(left.code, Some(0), "{}", left.shown);
+            return;
+        }
+        let answers = self.fixture.at_desk(async |desk| {
+            let mut answers = Vec::new();
+            for id in ids {
+                let row = desk.item(&desk.find(id).await?).await?.detail.row;
+                answers.push(yes_to(desk, &row, ids.len()));
+            }
+            Ok(answers)
+        });
+        self.fixture.at_records(async |store| {
+            for answer in answers {
+                let made = store.transit(answer).await?;
+                assert!(matches!(made, TransitionAnswer::Made(_)), "{made:?}");
+            }
+            Ok(())
+        });
     }
 
     /// Proposes so many notes, to which a person says yes.
@@ -277,6 +243,16 @@ impl Office {
 
     pub(crate) fn sweep(&self) -> Run {
         self.fixture.proem(&["effects", "sweep", "--json"])
+    }
+
+    /// Performs what is due, where only that matters and not what a command says of it.
+    #[track_caller]
+    pub(crate) fn perform_due(&self) {
+        if self.fixture.is_in_this_process() {
+            self.fixture.at_desk(async |desk| desk.sweep(CredentialReading::OwnEnvironment, &mut |_| {}).await);
+        } else {
+            self.sweep();
+        }
     }
 
     /// A sweep that nobody waits for, with variables of its own.
@@ -319,28 +295,16 @@ impl Office {
 
     /// Actions in these states, or those that have not ended: each with its state.
     fn queue(&self, wanted: &[ActionState]) -> Vec<(String, String)> {
-        if self.is_in_this_process() {
-            let rows = self.at_desk(async |desk| desk.queue(wanted, None, LineDepth::Standing).await);
-            let state = |row: &QueueLine| row.state.as_str().to_owned();
-            return rows.iter().map(|row| (row.key.to_string(), state(row))).collect();
-        }
-        let wanted = wanted.iter().flat_map(|state| ["--state", state.as_str()]);
-        let args: Vec<&str> = ["queue", "list", "--json", "--limit", "100000"].into_iter().chain(wanted).collect();
-        let rows = self.fixture.proem(&args).json();
-        let text = |row: &Json, name: &str| row[name].as_str().unwrap().to_owned();
-        rows.as_array().unwrap().iter().map(|row| (text(row, "id"), text(row, "state"))).collect()
+        let rows = self.fixture.look_at_desk(async |desk| desk.queue(wanted, None, LineDepth::Standing).await);
+        let state = |row: &QueueLine| row.state.as_str().to_owned();
+        rows.iter().map(|row| (row.key.to_string(), state(row))).collect()
     }
 
     /// The events of an action, the first one first.
     pub(crate) fn events(&self, id: &str) -> Vec<String> {
-        if self.is_in_this_process() {
-            let rows = self.at_desk(async |desk| desk.log(100_000).await);
-            let of_action = rows.iter().rev().filter(|row| row.action.to_string() == id);
-            return of_action.map(|row| row.event.as_str().to_owned()).collect();
-        }
-        let rows = self.fixture.proem(&["effects", "log", "--json", "--limit", "100000"]).json();
-        let of_action = rows.as_array().unwrap().iter().rev().filter(|row| row["id"] == id);
-        of_action.map(|row| row["event"].as_str().unwrap().to_owned()).collect()
+        let rows = self.fixture.look_at_desk(async |desk| desk.log(100_000).await);
+        let of_action = rows.iter().rev().filter(|row| row.action.to_string() == id);
+        of_action.map(|row| row.event.as_str().to_owned()).collect()
     }
 
     /// How often each action is in the outbox, which is once or never, with all of its bytes.
@@ -399,6 +363,30 @@ impl Office {
             assert!(unknown.iter().all(|id| listed.contains(id)), "{unknown:?} {listed:?}");
         }
         states
+    }
+}
+
+/// A person's yes to an action as it is, one of so many at once.
+fn yes_to(desk: &ActionDesk<'_>, row: &ActionRow, count: usize) -> NewTransition {
+    let at = when::time_now();
+    let expires = Time(at.max(desk.status.last_seen).0 + desk.policy.approval_time());
+    let approval = StandingApproval { content: row.content, policy: desk.policy.hash(), expires };
+    let breadth = if count == 1 { ApprovalBreadth::Single } else { ApprovalBreadth::Bulk };
+    NewTransition {
+        key: row.key,
+        project: records_owner(desk.project),
+        actor: actor(&Environment::inherited(), Channel::Terminal),
+        at,
+        request: TransitionRequest {
+            event: ActionEvent::Approve(approval),
+            by: Authority::Operator,
+            version: row.version,
+            epoch: None,
+        },
+        policy: desk.policy.hash(),
+        window: desk.policy.release_window(),
+        load: TransitionLoad::Approval(breadth),
+        details: json!({ "level": desk.level().as_str() }),
     }
 }
 

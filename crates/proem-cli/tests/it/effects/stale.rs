@@ -37,7 +37,7 @@ fn taken_over(place: &str, states: [&str; 2], arrived: [usize; 2], said: &str) {
     let stopped = office.waiting_at(place);
     stopped.signal(Signal::STOP);
     std::fs::remove_file(office.lock()).unwrap();
-    office.sweep();
+    office.perform_due();
     assert_eq!(office.agree(&office.in_outbox())[&id], states[0], "{place}");
     assert_eq!(office.in_outbox().len(), arrived[0], "{place}");
     let before = office.events(&id);

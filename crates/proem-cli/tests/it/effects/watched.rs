@@ -62,7 +62,7 @@ impl Desk {
     }
 
     fn status(&self) -> Json {
-        self.office.fixture.proem(&["triage", "status", "--json"]).json()
+        self.office.fixture.triage().status()
     }
 }
 
@@ -249,7 +249,7 @@ fn kills() {
     let server = ScriptedSmtp::start(SmtpScript::new(SmtpEncryption::None)).unwrap();
     desk.office.to_server(plain(&server));
     let mut draw = Draw::seeded();
-    let remind = |_| desk.office.propose(&desk.office.reminder()).json()["id"].as_str().unwrap().to_owned();
+    let remind = |_| desk.office.propose_action(&desk.office.reminder())["id"].as_str().unwrap().to_owned();
     let mut all: Vec<String> = (0..4).map(remind).collect();
     // Their hold of half an hour is over from here on.
     desk.office.fixture.set("PROEM_CLOCK", (now() + 40 * 60_000).to_string());
@@ -303,7 +303,7 @@ fn kills() {
     assert_eq!(executed + unknown, all.len(), "{states:?}");
     assert!(unknown <= usize::try_from(kills).unwrap() && executed > 0, "{unknown} of {kills}");
     assert_eq!(desk.status()["signals"], json!({ "handled": tickets }), "each signal once");
-    let raid = desk.office.fixture.proem(&["artefacts", "show", "raid-log", "--json"]).json();
+    let raid = desk.office.fixture.triage().artefact("raid-log");
     let text = raid.to_string();
     for ticket in 1..=tickets {
         assert_eq!(text.matches(&format!("\"TES-{ticket}\"")).count(), text.matches("\"TES-1\"").count(), "{ticket}");

@@ -8,6 +8,12 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use proem_app::effects::ActionDesk;
+use proem_app::effects::sweep::CredentialReading;
+use proem_app::places::Channel;
+use proem_app::records::actor;
+use proem_app::when;
+use proem_runtime::Environment;
 use proem_runtime::effects::scripted_smtp::{ScriptedSmtp, SmtpEncryption, SmtpPlace, SmtpReaction, SmtpScript};
 use serde_json::{Value as Json, json};
 
@@ -58,6 +64,22 @@ impl Scene {
     /// Sweeps, which must send nothing because effects are parked.
     #[track_caller]
     fn is_parked(&self, why: &str) {
+        if !self.office.fixture.is_in_this_process() {
+            return self.is_parked_in_words(why);
+        }
+        let before = self.received();
+        let sweep = async |desk: &ActionDesk<'_>| desk.sweep(CredentialReading::OwnEnvironment, &mut |_| {}).await;
+        let obstacles = self.office.fixture.at_desk(sweep).obstacles;
+        assert!(obstacles.iter().any(|obstacle| obstacle.as_str() == "parked"), "{obstacles:?}");
+        assert_eq!(self.received(), before);
+        let known = self.office.fixture.at_records(async |store| Ok(store.witness_list().await?));
+        let parked = format!("effects are parked: {}", known.parked.unwrap());
+        assert!(parked.contains(why), "{why}: {parked}");
+    }
+
+    /// The same by commands, which say why.
+    #[track_caller]
+    fn is_parked_in_words(&self, why: &str) {
         let before = self.received();
         let swept = self.office.sweep();
         assert!(obstacles(&swept).as_array().unwrap().contains(&"parked".into()), "{}", swept.transcript());
@@ -65,6 +87,17 @@ impl Scene {
         let status = self.office.fixture.proem(&["effects", "status"]);
         assert!(status.stdout().contains(why), "{}", status.transcript());
         assert!(status.stdout().contains("`proem store adopt` shows what was sent"), "{}", status.stdout());
+    }
+
+    /// A person adopts, and what was sent is of no matter.
+    #[track_caller]
+    fn adopt_unseen(&self) {
+        if self.office.fixture.is_in_this_process() {
+            let person = actor(&Environment::inherited(), Channel::Terminal);
+            self.office.fixture.at_records(async |store| Ok(store.adopt(person, when::time_now()).await?));
+        } else {
+            self.adopt();
+        }
     }
 
     /// A person adopts; what was shown.
@@ -79,7 +112,7 @@ impl Scene {
     #[track_caller]
     fn came_once(&self, ids: &[String]) {
         for _ in 0..2 {
-            self.office.sweep();
+            self.office.perform_due();
         }
         let received = self.received();
         assert!(received.values().all(|times| *times == 1), "{received:?}");
@@ -113,7 +146,7 @@ fn a_restored_backup_sends_nothing() {
     assert_eq!(scene.office.sweep().code(), 0);
     assert_eq!(scene.received().len(), 2);
     scene.restore(&backup);
-    scene.is_parked("the witness knows of 2 effects that these records lack");
+    scene.is_parked_in_words("the witness knows of 2 effects that these records lack");
     assert_eq!(scene.states(&ids), ["approved", "approved"]);
     let shown = scene.adopt();
     assert!(ids.iter().all(|id| shown.contains(&short(id))), "{shown}");
@@ -131,17 +164,17 @@ fn what_the_backup_never_knew_is_not_proposed_anew() {
     let Some(scene) = Scene::open() else { return };
     let backup = scene.back_up();
     let note = scene.office.note();
-    let id = scene.office.propose(&note).json()["id"].as_str().unwrap().to_owned();
+    let id = scene.office.propose_action(&note)["id"].as_str().unwrap().to_owned();
     scene.office.approve(std::slice::from_ref(&id));
-    scene.office.sweep();
+    scene.office.perform_due();
     scene.restore(&backup);
     scene.is_parked("the witness knows of an effect that these records lack");
     assert!(scene.adopt().contains("not in these records"));
     // The signal is read again: by itself, and together with another one.
-    assert_eq!(scene.office.propose(&note).json()["fate"], "duplicate");
+    assert_eq!(scene.office.propose_action(&note)["fate"], "duplicate");
     let mut wider = note;
     wider["causes"].as_array_mut().unwrap().push(json!({ "id": "signal-99", "revision": "1" }));
-    assert_eq!(scene.office.propose(&wider).json()["fate"], "duplicate");
+    assert_eq!(scene.office.propose_action(&wider)["fate"], "duplicate");
     scene.came_once(&[id]);
 }
 
@@ -151,17 +184,17 @@ fn nothing_is_approved_while_effects_are_parked() {
     let ids = scene.office.approve_notes(1);
     let other = scene.office.propose_note();
     let backup = scene.back_up();
-    scene.office.sweep();
+    scene.office.perform_due();
     scene.restore(&backup);
     let left = scene.office.decide(&["queue", "approve", &other], "y\n").unwrap();
     assert_eq!(left.code, Some(1), "{}", left.shown);
     assert!(left.shown.contains("effects are parked") && left.shown.contains("proem store adopt"), "{}", left.shown);
     assert_eq!(scene.states(std::slice::from_ref(&other)), ["waiting"]);
     // A no, a proposal and reading go on.
-    assert_eq!(scene.office.propose(&scene.office.note()).json()["fate"], "new");
+    assert_eq!(scene.office.propose_action(&scene.office.note())["fate"], "new");
     assert_eq!(scene.office.decide(&["queue", "cancel", &other], "y\n").unwrap().code, Some(0));
     assert_eq!(scene.office.fixture.proem(&["queue", "show", &ids[0]]).code(), 0);
-    scene.adopt();
+    scene.adopt_unseen();
     let next = scene.office.approve_notes(1);
     scene.came_once(&[ids, next].concat());
 }
@@ -174,15 +207,15 @@ fn an_escalation_approves_nothing_while_effects_are_parked() {
         .replace("[actions.reminder]\nlevel = \"monitoring\"", "[actions.reminder]\nlevel = \"tactical\"");
     scene.office.fixture.configure("policy.toml", &narrow);
     let sent = scene.office.approve_notes(1);
-    let asked = scene.office.propose(&scene.office.reminder()).json();
+    let asked = scene.office.propose_action(&scene.office.reminder());
     let (id, escalation) = (asked["id"].as_str().unwrap().to_owned(), asked["escalation"].as_str().unwrap());
     let backup = scene.back_up();
-    scene.office.sweep();
+    scene.office.perform_due();
     scene.restore(&backup);
     let left = scene.office.decide(&["escalations", "decide", escalation, "A"], "y\n").unwrap();
     assert!(left.code == Some(1) && left.shown.contains("effects are parked"), "{}", left.shown);
     assert_eq!(scene.states(std::slice::from_ref(&id)), ["waiting"]);
-    scene.adopt();
+    scene.adopt_unseen();
     assert_eq!(scene.office.decide(&["escalations", "decide", escalation, "A"], "y\n").unwrap().code, Some(0));
     scene.came_once(&[sent, vec![id]].concat());
 }
@@ -195,16 +228,16 @@ fn a_backup_from_before_a_second_attempt_makes_no_third() {
     let lost = ScriptedSmtp::start(lost).unwrap();
     scene.office.to_server(plain(&lost));
     let ids = scene.office.approve_notes(1);
-    scene.office.sweep();
+    scene.office.perform_due();
     assert_eq!(scene.states(&ids), ["unknown"]);
     scene.office.to_server(plain(&scene.server));
     assert_eq!(scene.office.decide(&["queue", "resolve", &ids[0], "resend"], "y\n").unwrap().code, Some(0));
     let backup = scene.back_up();
-    scene.office.sweep();
+    scene.office.perform_due();
     assert_eq!(scene.states(&ids), ["executed"]);
     scene.restore(&backup);
     scene.is_parked("the witness knows of an effect that these records lack");
-    scene.adopt();
+    scene.adopt_unseen();
     assert_eq!(scene.states(&ids), ["unknown"]);
     scene.came_once(&ids);
 }
@@ -227,7 +260,7 @@ fn a_backup_from_the_middle_of_a_sweep_sends_nothing_again() {
     assert_eq!(scene.received().len(), 2);
     scene.restore(&backup);
     scene.is_parked("lack");
-    scene.adopt();
+    scene.adopt_unseen();
     scene.came_once(&ids);
 }
 
@@ -236,11 +269,11 @@ fn an_action_that_was_never_sent_goes_behind_an_adoption() {
     let Some(scene) = Scene::open() else { return };
     let sent = scene.office.approve_notes(1);
     let backup = scene.back_up();
-    scene.office.sweep();
+    scene.office.perform_due();
     scene.restore(&backup);
     scene.is_parked("lack");
     // The witness is whole, so the yes to what it does not have stays good.
-    scene.adopt();
+    scene.adopt_unseen();
     let later = scene.office.approve_notes(1);
     scene.came_once(&[sent, later].concat());
 }
@@ -250,7 +283,7 @@ fn once_parked_they_stay_so_without_a_witness() {
     let Some(scene) = Scene::open() else { return };
     let ids = scene.office.approve_notes(1);
     let backup = scene.back_up();
-    scene.office.sweep();
+    scene.office.perform_due();
     scene.restore(&backup);
     scene.is_parked("lack");
     fs::remove_file(scene.office.witness()).unwrap();
@@ -338,18 +371,18 @@ fn a_witness_that_was_tampered_with_parks_effects() {
         eprintln!("{what}");
         let Some(scene) = Scene::open() else { return };
         let sent = scene.office.approve_notes(1);
-        scene.office.sweep();
+        scene.office.perform_due();
         let waiting = scene.office.approve_notes(1);
         spoil(&scene.office.witness());
         scene.is_parked(why);
-        scene.adopt();
+        scene.adopt_unseen();
         // The records know what was sent, and it stays so. An earlier yes has to be given anew.
         assert_eq!(scene.states(&[sent.clone(), waiting.clone()].concat()), ["executed", "waiting"], "{what}");
-        scene.office.sweep();
+        scene.office.perform_due();
         assert_eq!(scene.received().len(), 1, "{what}");
         if *why == "these records are a copy" {
             // A copy has another id, for which nobody has switched effects on.
-            assert_eq!(scene.office.decide(&["effects", "on"], "y\n").unwrap().code, Some(0));
+            scene.office.fixture.switch_effects_on();
         }
         scene.office.approve(&waiting);
         scene.came_once(&[sent, waiting].concat());
@@ -363,7 +396,7 @@ fn a_witness_cut_at_every_byte_sends_nothing_twice() {
     let Some(scene) = Scene::open() else { return };
     let ids = scene.office.approve_notes(1);
     let backup = scene.back_up();
-    scene.office.sweep();
+    scene.office.perform_due();
     let witness = scene.office.witness();
     let (text, whole) = (fs::read(&witness).unwrap(), fs::read(scene.records()).unwrap());
     let first = text.iter().position(|byte| *byte == b'\n').unwrap() + 1;
@@ -383,7 +416,7 @@ fn a_witness_cut_at_every_byte_sends_nothing_twice() {
 fn a_copied_store_sends_nothing() {
     let Some(mut scene) = Scene::open() else { return };
     let sent = scene.office.approve_notes(1);
-    scene.office.sweep();
+    scene.office.perform_due();
     let due = scene.office.approve_notes(2);
     let base = scene.office.fixture.base.clone();
     assert!(Command::new("cp").arg("-a").arg(base.join("state")).arg(base.join("copy")).status().unwrap().success());
@@ -396,7 +429,7 @@ fn a_copied_store_sends_nothing() {
     scene.office.fixture.set("XDG_STATE_HOME", &copied);
     scene.is_parked("these records are a copy");
     // An adoption makes records of their own of it: effects are off, and every yes is void.
-    scene.adopt();
+    scene.adopt_unseen();
     let swept = scene.office.sweep();
     assert_eq!(obstacles(&swept), json!(["switched-off"]), "{}", swept.transcript());
     assert_eq!(scene.states(&due), ["waiting", "waiting"]);
@@ -408,12 +441,12 @@ fn a_copied_store_sends_nothing() {
 fn a_store_that_was_moved_goes_on_and_one_on_another_machine_does_not() {
     let Some(mut scene) = Scene::open() else { return };
     let sent = scene.office.approve_notes(1);
-    scene.office.sweep();
+    scene.office.perform_due();
     let base = scene.office.fixture.base.clone();
     let due = scene.office.approve_notes(1);
     scene.office.fixture.set("PROEM_MACHINE", "another");
     scene.is_parked("these records are a copy");
-    scene.adopt();
+    scene.adopt_unseen();
     scene.office.fixture.set("PROEM_MACHINE", "another");
     assert_eq!(scene.office.decide(&["effects", "on"], "y\n").unwrap().code, Some(0));
     fs::rename(base.join("state"), base.join("moved")).unwrap();
@@ -426,9 +459,9 @@ fn a_store_that_was_moved_goes_on_and_one_on_another_machine_does_not() {
 fn an_emptied_store_says_what_is_safe_and_its_successor_sends_nothing_again() {
     let Some(scene) = Scene::open() else { return };
     let note = scene.office.note();
-    let id = scene.office.propose(&note).json()["id"].as_str().unwrap().to_owned();
+    let id = scene.office.propose_action(&note)["id"].as_str().unwrap().to_owned();
     scene.office.approve(std::slice::from_ref(&id));
-    scene.office.sweep();
+    scene.office.perform_due();
     fs::write(scene.records(), "").unwrap();
     let swept = scene.office.sweep();
     assert_eq!(swept.code(), 3);
@@ -439,7 +472,7 @@ fn an_emptied_store_says_what_is_safe_and_its_successor_sends_nothing_again() {
     scene.is_parked("the witness of effects belongs to other records");
     let shown = scene.adopt();
     assert!(shown.contains(&short(&id)), "{shown}");
-    assert_eq!(scene.office.propose(&note).json()["fate"], "duplicate");
+    assert_eq!(scene.office.propose_action(&note)["fate"], "duplicate");
     assert_eq!(scene.office.decide(&["effects", "on"], "y\n").unwrap().code, Some(0));
     scene.came_once(&[id]);
 }
@@ -449,16 +482,16 @@ fn an_emptied_store_says_what_is_safe_and_its_successor_sends_nothing_again() {
 fn a_backup_with_its_witness_is_a_copy() {
     let Some(scene) = Scene::open() else { return };
     let sent = scene.office.approve_notes(1);
-    scene.office.sweep();
+    scene.office.perform_due();
     let due = scene.office.approve_notes(1);
     let backup = scene.back_up();
     let witness = fs::read(scene.office.witness()).unwrap();
-    scene.office.sweep();
+    scene.office.perform_due();
     scene.restore(&backup);
     fs::remove_file(scene.office.witness()).unwrap();
     fs::write(scene.office.witness(), witness).unwrap();
     scene.is_parked("these records are a copy");
-    scene.adopt();
+    scene.adopt_unseen();
     assert_eq!(scene.states(&due), ["waiting"]);
     scene.came_once(&[sent, due].concat());
 }
@@ -472,7 +505,7 @@ fn a_witness_that_goes_during_a_sweep_stops_it() {
     ] {
         let Some(scene) = Scene::open() else { return };
         let sent = scene.office.approve_notes(1);
-        scene.office.sweep();
+        scene.office.perform_due();
         let due = scene.office.approve_notes(1);
         let sweep = scene.office.waiting_at("after-take-up");
         spoil(&scene.office.witness());
@@ -483,7 +516,7 @@ fn a_witness_that_goes_during_a_sweep_stops_it() {
         assert_eq!(scene.received().len(), 1, "{what}");
         assert_eq!(scene.states(&due), ["waiting"], "{what}");
         scene.is_parked("effects are parked");
-        scene.adopt();
+        scene.adopt_unseen();
         scene.came_once(&sent);
     }
 }
@@ -493,7 +526,7 @@ fn a_witness_that_goes_during_a_sweep_stops_it() {
 fn records_from_before_the_witness_are_adopted_once() {
     let Some(scene) = Scene::open() else { return };
     let sent = scene.office.approve_notes(1);
-    scene.office.sweep();
+    scene.office.perform_due();
     fs::remove_file(scene.office.witness()).unwrap();
     let connection = rusqlite::Connection::open(scene.records()).unwrap();
     let older = "DROP TABLE witnessed; DROP TABLE witnessed_claims; DROP TABLE signal_judgements; DROP TABLE tool_calls; DROP TABLE states; DROP TABLE callers; DELETE FROM meta WHERE key = 'witness'; \
@@ -501,7 +534,7 @@ fn records_from_before_the_witness_are_adopted_once() {
     connection.execute_batch(older).unwrap();
     drop(connection);
     scene.is_parked("these records have had effects, and their witness is gone");
-    scene.adopt();
+    scene.adopt_unseen();
     let next = scene.office.approve_notes(1);
     scene.came_once(&[sent.clone(), next].concat());
     assert!(scene.office.witnessed().contains(&sent[0]));
@@ -513,11 +546,11 @@ fn a_clock_that_stands_still_changes_nothing_of_it() {
     scene.office.fixture.set("PROEM_CLOCK", super::scene::now().to_string());
     let ids = scene.office.approve_notes(2);
     let backup = scene.back_up();
-    scene.office.sweep();
+    scene.office.perform_due();
     for _ in 0..2 {
         scene.restore(&backup);
         scene.is_parked("the witness knows of 2 effects that these records lack");
-        scene.adopt();
+        scene.adopt_unseen();
     }
     scene.came_once(&ids);
 }
@@ -526,7 +559,7 @@ fn a_clock_that_stands_still_changes_nothing_of_it() {
 fn the_witness_holds_no_text() {
     let Some(scene) = Scene::open() else { return };
     scene.office.approve_notes(1);
-    scene.office.sweep();
+    scene.office.perform_due();
     let text = fs::read_to_string(scene.office.witness()).unwrap();
     for word in ["ada", "bob", "corp", "Week", "note", "signal", "line"] {
         assert!(!text.contains(word), "{word}: {text}");

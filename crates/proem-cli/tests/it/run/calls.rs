@@ -68,7 +68,7 @@ fn check(replies: Vec<Reply>, args: &[&str], bound: &str) -> Vec<Json> {
     let printed = fixture.proem(&all).json();
     assert_eq!(printed["calls"], json!([rate_call()]), "{printed}");
     assert_eq!(sql(&fixture, "SELECT DISTINCT tool FROM calls"), [bound]);
-    fixture.proem(&["runs", "replay", "last"]).answer();
+    fixture.replay_last();
     server.requests().iter().map(|request| request.json().unwrap()).collect()
 }
 

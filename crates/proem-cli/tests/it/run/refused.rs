@@ -26,7 +26,7 @@ fn refused(fixture: &Fixture, server: &ScriptedServer, run: &Run, code: i32) {
     let shown = fixture.proem(&["runs", "show", "last"]);
     let shown = shown.answer();
     assert!(shown.contains("never sent\n  │ a call that may cost up to $"), "what it was told: {shown}");
-    fixture.proem(&["runs", "replay", "last"]).answer();
+    fixture.replay_last();
 }
 
 const REFUSED: &str = r#"refused {"kind":"failed","what":"not-booked"}"#;

@@ -1,11 +1,15 @@
 //! Endings as a person meets them: a question, and what its choice changes.
 
+use proem_store::record::EscalationState;
 use serde_json::{Value as Json, json};
 
-use super::{answered, artefact, change_signal, count, flag_change, items, moved, outcomes, project, triaged};
+use super::{artefact, count, project, triaged};
+use crate::approvals::scene::answered;
 use crate::fixture::Fixture;
 use crate::terminal::scene::proem;
 use crate::terminal::screen::{WIDE, start_on};
+use crate::triage_scene::{changed_items, signal_outcomes};
+use crate::triage_signals::{change_signal, flag_change, moved};
 
 /// Somebody takes the flag off. The ticket is not done.
 fn unflagged(number: u32) -> Json {
@@ -19,18 +23,18 @@ fn blocker(fixture: &Fixture) -> Json {
 
 /// The id of the one question that waits.
 fn question(fixture: &Fixture) -> String {
-    let questions = fixture.proem(&["escalations", "list", "--json"]).json();
-    assert_eq!(count(&questions), 1, "{questions}");
-    questions[0]["id"].as_str().unwrap().to_owned()
+    let questions = fixture.triage().questions(Some(EscalationState::Open));
+    assert_eq!(questions.len(), 1, "{questions:?}");
+    questions[0].id.0.clone()
 }
 
 #[test]
 fn a_blocker_of_a_ticket_that_goes_on_ends_by_a_persons_choice() {
-    let Some(fixture) = project("artefact") else { return };
+    let fixture = project("artefact");
     triaged(&fixture, &[flag_change(142)]);
     let report = triaged(&fixture, &[unflagged(142)]);
-    assert_eq!(outcomes(&report), ["escalated progress low"]);
-    assert!(!items(&report).contains(&"B001"), "{report}");
+    assert_eq!(signal_outcomes(&report), ["escalated progress low"]);
+    assert!(!changed_items(&report).contains(&"B001"), "{report}");
     assert_eq!(count(&blocker(&fixture)), 1);
 
     let id = question(&fixture);
@@ -52,7 +56,7 @@ fn a_blocker_of_a_ticket_that_goes_on_ends_by_a_persons_choice() {
 /// A choice is void once its item has changed.
 #[test]
 fn a_choice_whose_item_has_changed_since_is_refused() {
-    let Some(fixture) = project("artefact") else { return };
+    let fixture = project("artefact");
     triaged(&fixture, &[flag_change(142)]);
     triaged(&fixture, &[unflagged(142)]);
     let id = question(&fixture);
@@ -69,7 +73,7 @@ fn a_choice_whose_item_has_changed_since_is_refused() {
 #[test]
 fn a_process_that_ends_leaves_a_choice_and_its_changes_together() {
     for (place, is_decided) in [("before-decision", false), ("after-decision", true)] {
-        let Some(mut fixture) = project("artefact") else { return };
+        let mut fixture = project("artefact");
         triaged(&fixture, &[flag_change(142)]);
         triaged(&fixture, &[unflagged(142)]);
         let decide = ["escalations", "decide", &question(&fixture), "A"].map(str::to_owned);

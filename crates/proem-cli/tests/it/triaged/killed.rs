@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 
 use proem_llm::scripted::{Reply, ScriptCondition, ScriptEnd, ScriptRule, ScriptedServer, ServerScript};
 use proem_runtime::effects::scripted_smtp::{ScriptedSmtp, SmtpEncryption, SmtpScript};
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
 use super::models::{calls_reply, classified, drafted_call, sanitised};
-use super::{comment, project};
-use crate::approvals::scene::answered;
+use super::project;
 use crate::effects::scene::{Draw, now, received, variable_number};
 use crate::fixture::Fixture;
 use crate::records::sql;
+use crate::triage_signals::comment;
 
 const MINUTE: i64 = 60_000;
 /// The text of each comment, behind the summary of its ticket.
@@ -51,8 +51,8 @@ struct Desk {
 }
 
 impl Desk {
-    fn open() -> Option<Self> {
-        let fixture = project("tactical")?;
+    fn open() -> Self {
+        let fixture = project("tactical");
         let shipped = include_str!("../../../../proem-engine/data/policy.toml");
         let known = "domains = [\"corp.example\"]\n\
                      recipients = [{ address = \"sam@corp.example\", name = \"Sam\", role = \"sponsor\" }]\n";
@@ -62,10 +62,9 @@ impl Desk {
         let mut desk = Self { fixture, mail, clock: now() };
         desk.fixture.set("ANTHROPIC_API_KEY", "sk-ant-0123456789abcdef");
         desk.configure("127.0.0.1:9");
-        let (said, code) = answered(&desk.fixture, &["effects", "on"], "y")?;
-        assert_eq!(code, 0, "{said}");
+        desk.fixture.switch_effects_on();
         desk.later(0);
-        Some(desk)
+        desk
     }
 
     fn configure(&self, model: impl std::fmt::Display) {
@@ -111,7 +110,7 @@ impl Desk {
 /// 100 runs and 6 sweeps killed: 59 mails sent, 0 unknown, 59 signals.
 #[test]
 fn each_signal_has_one_mail_whatever_the_model_says_the_next_time() {
-    let Some(mut desk) = Desk::open() else { return };
+    let mut desk = Desk::open();
     let kills = variable_number("PROEM_KILLS", 12);
     let mut draw = Draw::seeded();
     let (mut killed, mut swept, mut signals) = (0, 0, 0);
@@ -152,6 +151,6 @@ fn each_signal_has_one_mail_whatever_the_model_says_the_next_time() {
     assert!(unknown <= swept && executed > 0, "{unknown} of {swept}");
     assert!(received.values().all(|times| *times == 1), "at most once: {received:?}");
     assert!((executed..=executed + unknown).contains(&received.len()), "{} received", received.len());
-    let status: Json = desk.fixture.proem(&["triage", "status", "--json"]).json();
+    let status = desk.fixture.triage().status();
     assert_eq!(status["signals"], json!({ "handled": signals }), "each signal once");
 }

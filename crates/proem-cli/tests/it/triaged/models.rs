@@ -1,20 +1,23 @@
 //! Triage with models: what is sent, what is taken of the answers, and what happens without one.
 
+use proem_app::triage::normalise::NormaliseOptions;
+use proem_engine::run::Time;
 use proem_llm::scripted::{AnswerBlock, Reply, ScriptedServer, ScriptedUsage};
 use serde_json::{Value as Json, json};
 
-use super::{comment, project};
+use super::project;
 use crate::approvals::scene::answered;
 use crate::effects::scene::variable_number;
 use crate::fixture::{Fixture, Run};
 use crate::records::sql;
 use crate::run::{set_up, start};
+use crate::triage_signals::comment;
 
 const PROJECT: &str = "0192f0c1-7a2b-4c3d-8e4f-5a6b7c8d9e0f";
 
 /// A project at a level, with a provider that is the server and models asked for. `more` is configured besides.
-pub(super) fn with_models(level: &str, server: &ScriptedServer, more: &str) -> Option<Fixture> {
-    let mut fixture = project(level)?;
+pub(super) fn with_models(level: &str, server: &ScriptedServer, more: &str) -> Fixture {
+    let mut fixture = project(level);
     set_up(&mut fixture, server, "");
     let address = server.address();
     fixture.configure(
@@ -24,14 +27,14 @@ pub(super) fn with_models(level: &str, server: &ScriptedServer, more: &str) -> O
              [triage]\nmodels = true\nretries = 0\n\n{more}"
         ),
     );
-    Some(fixture)
+    fixture
 }
 
-fn id(number: u32, fixture: &Fixture) -> String {
-    let written = fixture.proem(&["triage", "normalise", "one.json", "--json"]);
-    assert!(written.stdout().contains(&format!("TES-{number}")), "{}", written.stdout());
-    let signal: Json = serde_json::from_str(written.stdout().lines().next().unwrap()).unwrap();
-    signal["id"].as_str().unwrap().to_owned()
+/// The id of a comment, which is a hash of what came and the same in every project.
+pub(super) fn comment_id(number: u32, text: &str) -> String {
+    let options = NormaliseOptions { now: Time(0), mail_servers: Vec::new(), audiences: Vec::new() };
+    let read = options.read_stream(comment(number, text).to_string().as_bytes()).unwrap();
+    read.signals[0].id.clone()
 }
 
 pub(super) fn calls_reply(calls: Vec<(&str, Json)>) -> Reply {
@@ -75,23 +78,22 @@ pub(super) fn run(fixture: &Fixture, args: &[&str]) -> Run {
     fixture.proem(&all)
 }
 
-/// A project with one comment, and its id.
-pub(super) fn one_comment(level: &str, server: &ScriptedServer) -> Option<(Fixture, String)> {
-    let fixture = with_models(level, server, "")?;
+/// A project with one comment.
+pub(super) fn one_comment(level: &str, server: &ScriptedServer) -> Fixture {
+    let fixture = with_models(level, server, "");
     fixture.write("one.json", comment(1, TEXT).to_string());
-    let id = id(1, &fixture);
-    Some((fixture, id))
+    fixture
 }
 
 /// A project with one comment, and what the stages answer about it where a server has no tools.
-pub(crate) fn one_local_comment() -> Option<(Fixture, Vec<String>)> {
-    let (fixture, id) = one_comment("tactical", &start(Vec::new()))?;
+pub(crate) fn one_local_comment() -> (Fixture, Vec<String>) {
+    let (fixture, id) = (one_comment("tactical", &start(Vec::new())), comment_id(1, TEXT));
     let object =
         |(name, arguments): (&str, Json)| json!({ "calls": [{ "name": name, "arguments": arguments }] }).to_string();
     let sanitised = sanitised(&id, &format!("Vendor certification\n{TEXT}"));
     let classified = classified(&id, "stakeholder", "draft_communication");
     let drafted = drafted_call(&id, "sam@corp.example");
-    Some((fixture, [sanitised, classified, drafted].map(object).to_vec()))
+    (fixture, [sanitised, classified, drafted].map(object).to_vec())
 }
 
 /// The stages' answers about the signal of this id.
@@ -106,10 +108,9 @@ pub(super) fn answers(id: &str) -> Vec<Reply> {
 /// The questions to the small and the large model are counted under each of them.
 #[test]
 fn statistics_keep_the_roles_apart() {
-    let probe = start(Vec::new());
-    let Some((_, id)) = one_comment("tactical", &probe) else { return };
+    let id = comment_id(1, TEXT);
     let server = start(answers(&id));
-    let Some((fixture, _)) = one_comment("tactical", &server) else { return };
+    let fixture = one_comment("tactical", &server);
     assert_eq!(run(&fixture, &["--json"]).code(), 0);
     let found = fixture.proem(&["stats", "--json"]).json();
     let roles = found["roles"].as_array().unwrap().iter();
@@ -120,14 +121,12 @@ fn statistics_keep_the_roles_apart() {
 
 #[test]
 fn a_signal_goes_through_the_stages_and_its_record_makes_them_anew() {
-    // The id is a hash of what came, the same in every project.
-    let probe = start(Vec::new());
-    let Some((_, id)) = one_comment("tactical", &probe) else { return };
+    let id = comment_id(1, TEXT);
     let server = start(answers(&id));
-    let Some((fixture, same)) = one_comment("tactical", &server) else { return };
-    assert_eq!(id, same);
+    let fixture = one_comment("tactical", &server);
     let done = run(&fixture, &["--json", "--explain", &id]);
     let report = done.json();
+    assert_eq!(report["signals"][0]["id"], json!(id));
     assert_eq!(report["signals"][0]["outcome"], "drafted", "{}", done.transcript());
     assert_eq!((&report["degraded"], &report["signals"][0]["degraded"]), (&json!(false), &json!(false)));
     assert_eq!(report["actions"][0]["action"], "email_stakeholder", "{report}");
@@ -150,10 +149,9 @@ fn a_signal_goes_through_the_stages_and_its_record_makes_them_anew() {
 
 #[test]
 fn figures_of_triage_say_how_many_values_they_are_of() {
-    let probe = start(Vec::new());
-    let Some((_, id)) = one_comment("tactical", &probe) else { return };
+    let id = comment_id(1, TEXT);
     let server = start(answers(&id));
-    let Some((fixture, _)) = one_comment("tactical", &server) else { return };
+    let fixture = one_comment("tactical", &server);
     let none = fixture.proem(&["stats", "--agent", "triage"]);
     assert!(none.stderr().contains("no run of the agent `triage` of this project"), "{}", none.transcript());
     run(&fixture, &[]);
@@ -192,7 +190,7 @@ fn figures_of_triage_say_how_many_values_they_are_of() {
 fn a_provider_that_fails_leaves_everything_to_the_rules_and_says_so() {
     let down = || Reply::raw(400, r#"{"type":"error","error":{"type":"invalid_request_error","message":"no"}}"#);
     let server = start((0..8).map(|_| down()).collect());
-    let Some((fixture, _)) = one_comment("tactical", &server) else { return };
+    let fixture = one_comment("tactical", &server);
     let report = run(&fixture, &["--json"]).json();
     assert_eq!((&report["degraded"], &report["signals"][0]["degraded"]), (&json!(true), &json!(true)), "{report}");
     let problems = report["problems"].to_string();
@@ -205,7 +203,7 @@ fn a_provider_that_fails_leaves_everything_to_the_rules_and_says_so() {
 fn long_signals_are_asked_about_within_bounds() {
     let down = Reply::raw(400, r#"{"type":"error","error":{"type":"invalid_request_error","message":"no"}}"#);
     let server = start(vec![down]);
-    let Some(fixture) = with_models("tactical", &server, "") else { return };
+    let fixture = with_models("tactical", &server, "");
     let count = u32::try_from(variable_number("PROEM_LONG", 4)).unwrap();
     let long = "The certification of the vendor is in review and its tests are green. ".repeat(1_450);
     let all: Vec<String> = (1..=count).map(|number| comment(number, &long).to_string()).collect();
@@ -220,13 +218,13 @@ fn long_signals_are_asked_about_within_bounds() {
     );
     let sent: Vec<usize> = server.requests().iter().map(|request| request.body.len()).collect();
     assert!(!sent.is_empty() && sent.iter().all(|bytes| *bytes < 400_000), "{sent:?}");
-    assert_eq!(fixture.proem(&["triage", "status", "--json"]).json()["signals"], json!({ "handled": count }));
+    assert_eq!(fixture.triage().status()["signals"], json!({ "handled": count }));
 }
 
 #[test]
 fn nobody_is_asked_without_the_users_word_a_key_or_where_it_is_forbidden() {
     let server = start(Vec::new());
-    let Some((mut fixture, _)) = one_comment("tactical", &server) else { return };
+    let mut fixture = one_comment("tactical", &server);
     assert!(run(&fixture, &["--no-model", "--json"]).json()["degraded"].as_bool().unwrap());
     fixture.set("ANTHROPIC_API_KEY", "");
     let done = run(&fixture, &[]);
@@ -241,7 +239,7 @@ fn nobody_is_asked_without_the_users_word_a_key_or_where_it_is_forbidden() {
 #[test]
 fn a_dry_run_shows_what_each_stage_would_send_and_changes_nothing() {
     let server = start(Vec::new());
-    let Some((fixture, id)) = one_comment("tactical", &server) else { return };
+    let (fixture, id) = (one_comment("tactical", &server), comment_id(1, TEXT));
     let shown = run(&fixture, &["--dry-run"]);
     let requests: Vec<Json> =
         serde_json::Deserializer::from_str(shown.stdout()).into_iter().collect::<Result<_, _>>().unwrap();
@@ -257,26 +255,25 @@ fn a_dry_run_shows_what_each_stage_would_send_and_changes_nothing() {
     }
     assert!(shown.stderr().contains("artefact-update would ask nobody"), "{}", shown.stderr());
     assert!(server.requests().is_empty());
-    let status = fixture.proem(&["triage", "status", "--json"]).json();
+    let status = fixture.triage().status();
     assert_eq!(status["signals"], json!({}), "{status}");
 }
 
 /// Scenario 8: the small model alone weighs, and it is said everywhere.
 #[test]
 fn a_day_that_is_nearly_spent_asks_the_small_model_alone_and_says_so() {
-    let probe = start(Vec::new());
-    let Some((_, id)) = one_comment("tactical", &probe) else { return };
+    let id = comment_id(1, TEXT);
     // 10,350 tokens of the large model are 3.1 cents.
     let dear = |reply: Reply, input| reply.using(Some(ScriptedUsage { input, output: 10, ..ScriptedUsage::default() }));
     let mut replies = answers(&id);
     replies[2] = dear(replies[2].clone(), 10_350);
-    replies.extend(answers(&second(&probe)));
+    replies.extend(answers(&comment_id(2, TEXT)));
     let server = start(replies);
     // A tenth of the amounts that ship.
     let steps = "[budget.agent.triage]\nsteps = [\n{ from = 0.023, models = \"large-if-demanded\" },\n\
                  { from = 0.027, models = \"large-if-demanded\", every_minutes = 20 },\n\
                  { from = 0.030, models = \"small-only\", every_minutes = 30 },\n]\n";
-    let Some(fixture) = with_models("tactical", &server, steps) else { return };
+    let fixture = with_models("tactical", &server, steps);
     fixture.write("one.json", comment(1, TEXT).to_string());
     let first = run(&fixture, &["--json"]).json();
     assert_eq!(first["budget"], Json::Null, "{first}");
@@ -293,37 +290,26 @@ fn a_day_that_is_nearly_spent_asks_the_small_model_alone_and_says_so() {
 
 #[test]
 fn a_cycle_says_that_a_server_reports_impossible_figures() {
-    let probe = start(Vec::new());
-    let Some((_, id)) = one_comment("tactical", &probe) else { return };
+    let id = comment_id(1, TEXT);
     let mut replies = answers(&id);
     let impossible = ScriptedUsage { input: 1, output: 1, ..ScriptedUsage::default() };
     replies[0] = replies[0].clone().using(Some(impossible));
     let server = start(replies);
-    let Some((fixture, _)) = one_comment("tactical", &server) else { return };
+    let fixture = one_comment("tactical", &server);
     let told = run(&fixture, &["--json"]).json();
     let problem = told["problems"][0].as_str().unwrap_or_default();
     assert!(problem.starts_with("the provider reports 1 tokens for a prompt of at least "), "{told}");
     assert_eq!(sql(&fixture, "SELECT state FROM attempts ORDER BY id"), ["unknown", "reported", "reported"]);
 }
 
-/// The id of the second comment.
-fn second(server: &ScriptedServer) -> String {
-    let fixture = with_models("tactical", server, "").unwrap();
-    fixture.write("one.json", comment(2, TEXT).to_string());
-    id(2, &fixture)
-}
-
 const SIMILAR: &str = "Could you say where the vendor certification stands?";
 
 #[test]
 fn what_came_of_a_similar_question_is_told_where_there_is_reasoning() {
-    let probe = start(Vec::new());
-    let Some(fixture) = with_models("tactical", &probe, "") else { return };
-    fixture.write("one.json", comment(2, SIMILAR).to_string());
-    let server = start(answers(&id(2, &fixture)));
-    let Some(fixture) = with_models("tactical", &server, "") else { return };
+    let server = start(answers(&comment_id(2, SIMILAR)));
+    let fixture = with_models("tactical", &server, "");
     fixture.write("one.json", comment(1, "Could you tell me where the vendor certification stands?").to_string());
-    let asked = run(&fixture, &["--no-model", "--json"]).json();
+    let asked = fixture.triage().take_files(&["one.json"]);
     let question = asked["questions"][0]["id"].as_str().unwrap().to_owned();
     let decide = ["escalations", "decide", &question, "A", "--because", "Olivia calls the sponsor herself"];
     let Some((said, code)) = answered(&fixture, &decide, "y") else { return };

@@ -3,18 +3,13 @@
 
 use serde_json::{Value as Json, json};
 
-use super::models::{TEXT, answers, calls_reply, classified, one_comment, run, sanitised};
-use super::{charter, comment, created, project, triaged};
+use super::models::{TEXT, answers, calls_reply, classified, comment_id, one_comment, run, sanitised};
+use super::{project, triaged};
 use crate::approvals::scene::answered;
 use crate::fixture::Fixture;
 use crate::records::{records_file, sql};
 use crate::run::start;
-
-fn switch_effects_on(fixture: &Fixture) -> Option<()> {
-    let (said, code) = answered(fixture, &["effects", "on"], "y")?;
-    assert_eq!(code, 0, "{said}");
-    Some(())
-}
+use crate::triage_signals::{charter_text, comment, created, flag_change, moved};
 
 /// The states of the actions of a report by their names.
 fn action_lines(report: &Json) -> Vec<String> {
@@ -25,8 +20,8 @@ fn action_lines(report: &Json) -> Vec<String> {
 
 #[test]
 fn the_shipped_policy_lets_a_trusted_project_reach_its_own_people_and_tickets() {
-    let Some(fixture) = project("tactical") else { return };
-    let Some(()) = switch_effects_on(&fixture) else { return };
+    let fixture = project("tactical");
+    fixture.switch_effects_on();
     let report = triaged(&fixture, &[created(1, "Refund in two parts", "")]);
     assert_eq!(action_lines(&report), ["jira_comment held"], "{report}");
     let listed = fixture.proem(&["policy", "check"]);
@@ -35,11 +30,10 @@ fn the_shipped_policy_lets_a_trusted_project_reach_its_own_people_and_tickets() 
 
 #[test]
 fn a_models_mail_to_a_stakeholder_is_held_under_the_shipped_policy() {
-    let probe = start(Vec::new());
-    let Some((_, id)) = one_comment("tactical", &probe) else { return };
+    let id = comment_id(1, TEXT);
     let server = start(answers(&id));
-    let Some((fixture, _)) = one_comment("tactical", &server) else { return };
-    let Some(()) = switch_effects_on(&fixture) else { return };
+    let fixture = one_comment("tactical", &server);
+    fixture.switch_effects_on();
     let report = run(&fixture, &["--json"]).json();
     assert_eq!(action_lines(&report), ["email_stakeholder held"], "{report}");
 }
@@ -48,19 +42,20 @@ fn a_models_mail_to_a_stakeholder_is_held_under_the_shipped_policy() {
 #[test]
 fn a_project_file_that_nobody_vouched_for_allows_nobody() {
     let fixture = Fixture::folder().unborn();
-    fixture.write(".proem/triage/project.toml", charter("tactical"));
+    fixture.write(".proem/triage/project.toml", charter_text("tactical"));
     let none = |fixture: &Fixture| fixture.proem(&["policy", "check"]).stdout().to_owned();
     assert!(!none(&fixture).contains("corp.example"), "{}", none(&fixture));
-    let Some(fixture) = project("tactical") else { return };
+    let fixture = project("tactical");
     assert!(none(&fixture).contains("corp.example"));
-    fixture.write(".proem/triage/project.toml", charter("tactical").replace("sam@corp.example", "eve@win.example"));
+    fixture
+        .write(".proem/triage/project.toml", charter_text("tactical").replace("sam@corp.example", "eve@win.example"));
     assert!(!none(&fixture).contains("corp.example"), "{}", none(&fixture));
 }
 
 /// An untrusted policy of the repository narrows what the trusted project's file allows.
 #[test]
 fn a_policy_of_the_repository_takes_recipients_away() {
-    let Some(fixture) = project("tactical") else { return };
+    let fixture = project("tactical");
     fixture.write(".proem/policy.toml", "version = 1\ndomains = []\nrecipients = []\n");
     let listed = fixture.proem(&["policy", "check"]);
     assert!(!listed.stdout().contains("corp.example"), "{}", listed.transcript());
@@ -68,7 +63,7 @@ fn a_policy_of_the_repository_takes_recipients_away() {
 
 #[test]
 fn a_refusal_is_a_question_that_names_the_command() {
-    let Some(fixture) = project("tactical") else { return };
+    let fixture = project("tactical");
     let policy = include_str!("../../../../proem-engine/data/policy.toml");
     for (allowed, command) in [
         (policy.replace("denylist = []", "denylist = [\"jira-comment\"]"), "proem policy check"),
@@ -95,8 +90,8 @@ fn a_refusal_is_a_question_that_names_the_command() {
 /// A person who allows a refused action gets it offered by the same question, and nobody does before.
 #[test]
 fn a_refused_action_is_offered_again_once_it_is_allowed() {
-    let Some(fixture) = project("tactical") else { return };
-    let Some(()) = switch_effects_on(&fixture) else { return };
+    let fixture = project("tactical");
+    fixture.switch_effects_on();
     let policy = include_str!("../../../../proem-engine/data/policy.toml");
     let denied = policy.replace("denylist = []", "denylist = [\"jira-comment\"]").replace(", \"jira_comment\"]", "]");
     let (before, rest) = denied.split_once("[actions.jira_comment]").unwrap();
@@ -150,11 +145,10 @@ fn noting(id: &str) -> Vec<proem_llm::scripted::Reply> {
 /// if nothing had been.
 #[test]
 fn an_answer_that_always_fails_to_apply_stops_nothing() {
-    let probe = start(Vec::new());
-    let Some((_, id)) = one_comment("artefact", &probe) else { return };
+    let id = comment_id(1, TEXT);
     let down = proem_llm::scripted::Reply::raw(400, "{}");
     let server = start(noting(&id).into_iter().chain((0..12).map(|_| down.clone())).collect());
-    let Some((fixture, _)) = one_comment("artefact", &server) else { return };
+    let fixture = one_comment("artefact", &server);
     fixture.write("first.json", comment(9, "The build is green.").to_string());
     fixture.proem(&["triage", "run", "first.json", "--no-model"]);
     refusing(&fixture, "%Unwritable words%");
@@ -165,38 +159,19 @@ fn an_answer_that_always_fails_to_apply_stops_nothing() {
     assert!(report["problems"].to_string().contains("could not be written"), "{report}");
     let titles = report["questions"].to_string();
     assert!(titles.contains("rules alone decided"), "{titles}");
-    assert_eq!(fixture.proem(&["triage", "status", "--json"]).json()["signals"], json!({ "handled": 2 }));
+    assert_eq!(fixture.triage().status()["signals"], json!({ "handled": 2 }));
     // The next run asks about what is new, and nothing is replayed.
     fixture.write("two.json", comment(2, "The tests are green.").to_string());
     let next = fixture.proem(&["triage", "run", "two.json", "--json"]);
     assert_eq!((next.code(), next.json()["signals"].as_array().unwrap().len()), (0, 1), "{}", next.transcript());
 }
 
-/// Of signals of which nothing can be written, only those at fault are set aside.
-#[test]
-fn signals_that_can_not_be_written_are_asked_about_and_the_others_go_on() {
-    let Some(fixture) = project("artefact") else { return };
-    triaged(&fixture, &[super::moved(9, "To Do", "Done")]);
-    refusing(&fixture, "%sandbox%");
-    let report = triaged(
-        &fixture,
-        &[super::moved(1, "To Do", "In Progress"), super::flag_change(7), super::moved(3, "To Do", "Done")],
-    );
-    let handled: Vec<&str> =
-        report["signals"].as_array().unwrap().iter().filter_map(|one| one["id"].as_str()).collect();
-    assert_eq!(handled.len(), 2, "{report}");
-    assert!(report["questions"].to_string().contains("can't be written down"), "{report}");
-    assert_eq!(fixture.proem(&["triage", "status", "--json"]).json()["signals"], json!({ "handled": 4 }));
-    let again = triaged(&fixture, &[super::moved(8, "To Do", "Done")]);
-    assert_eq!(again["signals"].as_array().unwrap().len(), 1, "{again}");
-}
-
 /// A record whose text is gone or damaged is asked about, and the signals beside it are worked on.
 #[test]
 fn a_damaged_record_of_a_signal_stops_no_other() {
-    let Some(mut fixture) = project("artefact") else { return };
+    let mut fixture = project("artefact");
     fixture.set("PROEM_FAILPOINT", "fail:finish-cycle");
-    fixture.write("signals.jsonl", format!("{}\n{}", super::flag_change(7), super::moved(1, "To Do", "Done")));
+    fixture.write("signals.jsonl", format!("{}\n{}", flag_change(7), moved(1, "To Do", "Done")));
     assert_ne!(fixture.proem(&["triage", "run", "signals.jsonl"]).code(), 0);
     fixture.set("PROEM_FAILPOINT", "");
     let connection = rusqlite::Connection::open(records_file(&fixture)).unwrap();
@@ -204,7 +179,7 @@ fn a_damaged_record_of_a_signal_stops_no_other() {
         "UPDATE contents SET bytes = CAST('{' AS BLOB) WHERE hash = (SELECT text FROM signals ORDER BY seq LIMIT 1)";
     connection.execute_batch(damage).unwrap();
     drop(connection);
-    let report = triaged(&fixture, &[super::moved(8, "To Do", "Done")]);
+    let report = triaged(&fixture, &[moved(8, "To Do", "Done")]);
     assert_eq!(report["signals"].as_array().unwrap().len(), 2, "{report}");
     assert!(report["questions"].to_string().contains("can't be read"), "{report}");
     assert_eq!(sql(&fixture, "SELECT count(*) || '' FROM signals WHERE standing = 'open'"), ["0"]);

@@ -2,10 +2,12 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{artefact, count, flag_change, items, moved, project, triaged};
+use super::{artefact, count, project, triaged};
 use crate::approvals::scene::answered;
 use crate::fixture::Fixture;
 use crate::records::{records_file, sql};
+use crate::triage_scene::changed_items;
+use crate::triage_signals::{added_to_sprint, flag_change, moved};
 
 fn damage(fixture: &Fixture, kind: &str) {
     let connection = rusqlite::Connection::open(records_file(fixture)).unwrap();
@@ -30,7 +32,7 @@ fn versions(fixture: &Fixture, kind: &str) -> String {
 
 #[test]
 fn an_unreadable_log_stops_neither_the_backlog_nor_the_project_and_is_restored_by_a_person() {
-    let Some(fixture) = project("artefact") else { return };
+    let fixture = project("artefact");
     triaged(&fixture, &[flag_change(7), moved(1, "To Do", "In Progress")]);
     triaged(&fixture, &[flag_change(8)]);
     assert_eq!(versions(&fixture, "raid_log"), "2");
@@ -38,7 +40,7 @@ fn an_unreadable_log_stops_neither_the_backlog_nor_the_project_and_is_restored_b
     let report = triaged(&fixture, &[flag_change(9), listing(3)]);
     let questions = report["questions"].to_string();
     assert!(questions.contains("An artefact of the records can't be read"), "{report}");
-    assert!(items(&report).iter().any(|item| item.starts_with('H')), "the backlog goes on: {report}");
+    assert!(changed_items(&report).iter().any(|item| item.starts_with('H')), "the backlog goes on: {report}");
     assert_eq!((versions(&fixture, "raid_log"), versions(&fixture, "delivery_state")), ("2".into(), "2".into()));
     let blocked = report["signals"].as_array().unwrap().iter().find(|one| one["category"] == "blocker").unwrap();
     assert_eq!(blocked["outcome"], "escalated", "whoever restores the log hears of it: {report}");
@@ -54,7 +56,7 @@ fn an_unreadable_log_stops_neither_the_backlog_nor_the_project_and_is_restored_b
     assert_eq!(versions(&fixture, "raid_log"), "3");
     // Of the item that version 2 added the log knows the id: it is there to be filled in, and given to no other.
     let report = triaged(&fixture, &[flag_change(10)]);
-    let changed = items(&report);
+    let changed = changed_items(&report);
     assert!(changed.contains(&"I003") && changed.contains(&"B003") && !changed.contains(&"I002"), "{report}");
     let log = artefact(&fixture, "raid-log");
     assert_eq!(count(&log["content"]["items"]), 3, "{log}");
@@ -63,8 +65,8 @@ fn an_unreadable_log_stops_neither_the_backlog_nor_the_project_and_is_restored_b
 
 #[test]
 fn nothing_is_decided_into_a_log_that_can_not_be_read() {
-    let Some(fixture) = project("artefact") else { return };
-    let added = [super::added_to_sprint(150, "Gift cards"), super::added_to_sprint(151, "Loyalty points")];
+    let fixture = project("artefact");
+    let added = [added_to_sprint(150, "Gift cards"), added_to_sprint(151, "Loyalty points")];
     let first = triaged(&fixture, &added[..1])["questions"][0]["id"].as_str().unwrap().to_owned();
     let second = triaged(&fixture, &added[1..])["questions"][0]["id"].as_str().unwrap().to_owned();
     let Some((said, code)) = answered(&fixture, &["escalations", "decide", &first, "A"], "y") else { return };
@@ -77,7 +79,7 @@ fn nothing_is_decided_into_a_log_that_can_not_be_read() {
 
 #[test]
 fn nobody_restores_a_version_without_a_person() {
-    let Some(fixture) = project("artefact") else { return };
+    let fixture = project("artefact");
     triaged(&fixture, &[flag_change(7)]);
     let alone = fixture.proem(&["artefacts", "restore", "raid-log", "1"]);
     assert!(alone.code() != 0 && versions(&fixture, "raid_log") == "1", "{}", alone.transcript());

@@ -206,6 +206,29 @@ fn weaker_tests_are_found_unless_the_checks_moved() {
 }
 
 #[test]
+fn a_test_that_is_rewritten_at_its_length_checks_no_less() {
+    let mut world = World::new(&["test_a.py"]);
+    let old = ["assert compute(1) == 2, 'of one'", "assert compute(2) == 4, 'of two'"];
+    world.changes("test_a.py", &old, &["check_all_of([(1, 2), (2, 4), (3, 6)])", "check_none_of([(0, 1), (0, 2)])"]);
+    assert!(!has(&world.assess(Depth::TierOne), SignalName::WeakerTests));
+}
+
+#[test]
+fn errors_that_are_handled_in_another_file_are_not_lost() {
+    let mut world = large();
+    let raises = "raise Overdrawn(account, limit_of(account))";
+    world.change.patches.clear();
+    world.changes("a.py", &[raises], &["something_else_entirely()"]);
+    let words = text(&only(&world.assess(Depth::TierOne), SignalName::ErrorPath).evidence);
+    assert_eq!(words, "‹a.py› handles fewer errors at line 5 (`raise`, 1 fewer)");
+    let moved = World::new(&["b.py"]);
+    world.change.files.extend(moved.change.files.clone());
+    world.files.extend(moved.files);
+    world.changes("b.py", &[], &[raises]);
+    assert!(!has(&world.assess(Depth::TierOne), SignalName::ErrorPath));
+}
+
+#[test]
 fn a_sensitive_file_is_not_low_if_its_rights_change_or_its_lines_are_unknown() {
     let check = |lines: Option<(&str, &str)>, expected: Level| {
         let mut world = World::new(&["auth.yml"]);
@@ -247,7 +270,7 @@ fn earned() -> World {
 }
 
 #[test]
-fn one_signal_that_earned_it_makes_medium_and_three_make_high() {
+fn signals_that_earned_it_raise_a_change_and_a_busy_place_alone_does_not() {
     let world = earned();
     let assessment = world.assess(Depth::TierOne);
     assert_eq!(assessment.level, Level::High, "{:?}", assessment.found);
@@ -257,9 +280,102 @@ fn one_signal_that_earned_it_makes_medium_and_three_make_high() {
     let mut one = world.clone();
     one.change.patches.clear();
     let one = one.assess(Depth::TierOne);
-    assert_eq!((one.level, one.found.earned.len()), (Level::Medium, 1), "one signal alone makes MEDIUM");
+    let words = text(&only(&one, SignalName::FixedOften).evidence);
+    assert_eq!(words, "‹a.py› was fixed 121 times in the year before, the last time 1 day before: ‹Fix overdraft›");
+    assert_eq!((one.level, one.found.earned.len()), (Level::Low, 1), "a file that is fixed often says nothing new");
     let seed = World { rules: LevelRules::Seed, ..world }.assess(Depth::TierOne);
     assert!(!seed.reasons.iter().any(|reason| matches!(reason, LevelReason::Earned { .. })));
+}
+
+/// A change of one large file among 200 small ones, on top of a fix.
+fn large() -> World {
+    let mut world = World::new(&["a.py"]);
+    world.sampled(200);
+    // In no order, so that the newest are no larger than the others.
+    world.sample.commits.rotate_left(150);
+    let (low, high) = world.sample.commits.split_at(100);
+    world.sample.commits = low.iter().zip(high).flat_map(|(one, other)| [one.clone(), other.clone()]).collect();
+    world.change.files.iter_mut().for_each(|file| {
+        file.lines = Some(proem_risk::change::LineCounts { added: 46, removed: 1 });
+    });
+    world.says(40, "bob", &["a.py"], ("Fix overdraft", Mends::Fix)).with_lines(&[], &[FIXED]);
+    world.changes("a.py", &["something_old()"], &["something_else_entirely()"]);
+    world
+}
+
+#[test]
+fn a_rank_alone_raises_nothing_and_its_change_is_told_why() {
+    let assessment = large().assess(Depth::TierOne);
+    let rank = assessment.score.rank.unwrap().percentile;
+    assert!((80.0..99.0).contains(&rank), "{rank}");
+    assert_eq!(assessment.level, Level::Low);
+    let words: Vec<String> = assessment.reasons.iter().map(LevelReason::in_words).collect();
+    assert_eq!(words[0], "nothing beside its rank says where to look, and a rank alone is no alarm");
+}
+
+#[test]
+fn a_rank_beside_a_fix_names_the_line_and_the_fix() {
+    let mut world = large();
+    world.around("a.py", 12, FIXED);
+    let assessment = world.assess(Depth::TierOne);
+    let found = only(&assessment, SignalName::NearFix);
+    let words = text(&found.evidence);
+    assert!(words.starts_with("‹a.py› changes what is around line 12, where the fix "), "{words}");
+    assert!(words.ends_with(" was made 40 days before: ‹Fix overdraft›"), "{words}");
+    assert_eq!(assessment.level, Level::Medium);
+    // The lines of the fix that are gone say more.
+    world.change.patches[0].hunks[0].removed.push(FIXED.as_bytes().to_vec());
+    assert!(!has(&world.assess(Depth::TierOne), SignalName::NearFix));
+    // A small change beside a fix is what most changes are, and so is one beside a fix of long ago.
+    let mut small = large();
+    small.around("a.py", 12, FIXED).change.files[0].lines = None;
+    small.change.files[0].lines = Some(proem_risk::change::LineCounts { added: 1, removed: 1 });
+    assert_eq!(small.assess(Depth::TierOne).level, Level::Low);
+    let mut old = large();
+    old.listed[0].at -= 400 * crate::assess::world::DAY;
+    old.around("a.py", 12, FIXED);
+    assert!(!has(&old.assess(Depth::TierOne), SignalName::NearFix));
+}
+
+#[test]
+fn changes_that_grow_do_not_all_stand_out() {
+    let mut world = large();
+    world.around("a.py", 12, FIXED);
+    // The last hundred are as large as this one, and the four hundred before them were small.
+    let like = crate::assess::world::features(60.0);
+    let small = crate::assess::world::features(1.0);
+    let sampled = |features| proem_risk::sample::SampledCommit { features };
+    world.sample.commits =
+        std::iter::repeat_n(sampled(small), 400).chain(std::iter::repeat_n(sampled(like), 100)).collect();
+    let assessment = world.assess(Depth::TierOne);
+    assert!(assessment.score.rank.unwrap().percentile >= 80.0, "{:?}", assessment.score);
+    assert_eq!(assessment.level, Level::Low);
+    let words: Vec<String> = assessment.reasons.iter().map(LevelReason::in_words).collect();
+    assert_eq!(words[0], "many of the latest changes have such a score: it is above that of 0 % of the last 100");
+}
+
+#[test]
+fn code_from_another_source_is_never_low_and_names_both() {
+    let check = |path: &str, old: &str, new: &str, expected: Level| {
+        let mut world = World::new(&[path]);
+        world.sampled(200);
+        world.change.files[0].lines = Some(proem_risk::change::LineCounts { added: 1, removed: 1 });
+        world.changes(path, &[old], &[new]);
+        let assessment = world.assess(Depth::TierOne);
+        assert_eq!(assessment.level, expected, "{old} → {new}");
+        assessment
+    };
+    let swapped = check("auth.yml", "- uses: actions/checkout@v4", "- uses: acti0ns/checkout@v4", Level::Medium);
+    let words = text(&only(&swapped, SignalName::OtherSource).evidence);
+    let expected =
+        "‹auth.yml› takes code from another source at line 7: ‹actions/checkout v4› becomes ‹acti0ns/checkout v4›";
+    assert_eq!(words, expected);
+    let (one, other) = ("a".repeat(40), "b".repeat(40));
+    let digest = |id: &str, version: &str| format!("- uses: a/b@{id} # {version}");
+    check("auth.yml", &digest(&one, "v4"), &digest(&other, "v4"), Level::Medium);
+    check("ci.yml", &digest(&one, "v4"), &digest(&other, "v4"), Level::Medium);
+    check("auth.yml", &digest(&one, "v4.1"), &digest(&other, "v4.2"), Level::Low);
+    check("auth.yml", "- uses: a/b@v4", "- uses: a/b@v5", Level::Low);
 }
 
 #[test]

@@ -15,7 +15,7 @@ use proem_risk::incident::{Corpus, Incident};
 use proem_risk::level::{LevelRules, Thresholds};
 use proem_risk::metric::{Metric, MetricName, Sentence, SentencePart};
 use proem_risk::metrics::{AssessmentFacts, WINDOW_DAYS, measure_metric};
-use proem_risk::patch::{FilePatch, Hunk};
+use proem_risk::patch::{FilePatch, Hunk, UnchangedLine};
 use proem_risk::path::{FileRole, Language, PathClass, RepoPath, Sensitive};
 use proem_risk::sample::{Sample, SampledCommit};
 use proem_risk::score::{ChangeFeatures, RiskModel};
@@ -49,7 +49,7 @@ pub(crate) struct World {
 fn patch(path: &str, removed: &[String], added: &[String]) -> FilePatch {
     let bytes = |lines: &[String]| lines.iter().map(|line| line.clone().into_bytes()).collect();
     let hunk = Hunk { old_start: 5, removed: bytes(removed), new_start: 7, added: bytes(added) };
-    FilePatch { path: RepoPath::new(path), hunks: vec![hunk], is_cut: false }
+    FilePatch { path: RepoPath::new(path), hunks: vec![hunk], ..FilePatch::default() }
 }
 
 pub(crate) fn id(number: usize) -> ObjectId {
@@ -255,6 +255,14 @@ impl World {
     pub(crate) fn changes(&mut self, path: &str, removed: &[&str], added: &[&str]) -> &mut Self {
         let texts = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<Vec<String>>();
         self.change.patches.push(patch(path, &texts(removed), &texts(added)));
+        self
+    }
+
+    /// A line around the changes of a file that stays as it is.
+    pub(crate) fn around(&mut self, path: &str, line: u32, text: &str) -> &mut Self {
+        let prints = patch(path, &[], &[text.to_owned()]).prints().added;
+        let of_path = self.change.patches.iter_mut().filter(|patch| patch.path.as_bytes() == path.as_bytes());
+        of_path.for_each(|patch| patch.around.extend(prints.iter().map(|&print| UnchangedLine { line, print })));
         self
     }
 

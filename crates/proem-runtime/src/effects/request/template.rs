@@ -76,6 +76,9 @@ pub enum RequestRefusal {
         "the template has the header `{0}`, which it may not set; leave it out, and name a credential instead of writing one"
     )]
     Header(String),
+    /// A value that no header can have.
+    #[error("the value of the header `{0}` has a line break, a brace or a character that is not ASCII; change it")]
+    HeaderValue(String),
     /// A slot without a value.
     #[error("the action has no `{0}`, which its request needs; give it")]
     Missing(String),
@@ -175,8 +178,10 @@ pub(crate) fn check_header(name: &str, value: &str) -> Result<(), RequestRefusal
     let is_value = value.bytes().all(|byte| (b' '..=b'~').contains(&byte)) && !value.contains(['{', '}']);
     let is_secret = SECRET_WORDS.iter().any(|word| lower.contains(word));
     let is_ours = is_reserved(&lower) || lower == "content-type";
-    if is_name && is_value && !is_secret && !is_ours {
-        return Ok(());
+    let shown = name.escape_debug().to_string();
+    match is_name && !is_secret && !is_ours {
+        false => Err(RequestRefusal::Header(shown)),
+        true if is_value => Ok(()),
+        true => Err(RequestRefusal::HeaderValue(shown)),
     }
-    Err(RequestRefusal::Header(name.escape_debug().to_string()))
 }

@@ -136,6 +136,7 @@ impl Recording<'_> {
         let state = intent.snapshot.as_ref().map(|snapshot| snapshot.step);
         self.written(taken.max(state).unwrap_or(0));
         let mut held = self.held();
+        held.settles.take_if(|_| intent.settles.is_some());
         held.called.insert(EffectId(attempt.slot.effect));
         if let Some(pass) = held.passes.get_mut(&AttemptKey::of(attempt)) {
             pass.stands = Stands::Behind;

@@ -50,13 +50,22 @@ impl Recording<'_> {
 
     /// Writes calls that may be made again at any time, with what the run did before, in one transaction.
     pub(super) async fn intend_free_tools(&self, effects: &[(EffectId, Effect)]) -> Result<(), proem_store::Error> {
+        let known = self.held().known.clone();
         let call = |(effect, what): &(EffectId, Effect)| match what {
-            Effect::Tool { call } if call.power == ToolPower::Free && call.refusal.is_none() => {
+            Effect::Tool { call }
+                if call.power == ToolPower::Free && call.refusal.is_none() && !known.contains(effect) =>
+            {
                 Some(self.new_call(*effect, call))
             }
             _ => None,
         };
-        self.intend_tools(effects.iter().filter_map(call).collect()).await
+        let calls: Vec<NewToolCall> = effects.iter().filter_map(call).collect();
+        if calls.is_empty() { Ok(()) } else { self.intend_tools(calls).await }
+    }
+
+    /// Effects whose results an earlier process has recorded. They are not performed, so that nothing is intended.
+    pub(in crate::records) fn note_known(&self, effects: impl IntoIterator<Item = EffectId>) {
+        self.held().known.extend(effects);
     }
 
     async fn intend_tools(&self, calls: Vec<NewToolCall>) -> Result<(), proem_store::Error> {

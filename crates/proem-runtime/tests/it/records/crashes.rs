@@ -141,8 +141,15 @@ async fn a_fork_leaves_its_parent_as_it_is() {
     // The events of its parent belong to it.
     let terms = crate::records::scene::terms();
     let mut machine = proem_engine::run::Exchange::new(terms.of(), scene.request());
-    let replayed =
-        proem_runtime::records::replay(&store, &fork, &[&scene.model()], &mut machine, Outcome::clone).await.unwrap();
+    let replayed = proem_runtime::records::replay(
+        &store,
+        &fork,
+        proem_runtime::records::ReplayMeans::of_models(&[&scene.model()]),
+        &mut machine,
+        Outcome::clone,
+    )
+    .await
+    .unwrap();
     assert_eq!((replayed.difference, replayed.calls), (None, 1));
 }
 

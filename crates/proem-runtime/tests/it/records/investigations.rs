@@ -26,7 +26,7 @@ use proem_risk::level::{Level, LevelRules};
 use proem_risk::metric::{Metric, MetricName, Signal};
 use proem_risk::path::{FileRole, PathClass};
 use proem_runtime::driver::{CallPerformer, DriveEnd, DriveStart, Perform, RunBounds, go_on};
-use proem_runtime::records::{Recording, ResumeIdentity, RunEnd, Start, replay, resume};
+use proem_runtime::records::{Recording, ReplayMeans, ResumeIdentity, RunEnd, Start, replay, resume};
 use proem_store::Store;
 use proem_store::record::Numbers;
 use serde_json::{Value as Json, json};
@@ -119,7 +119,7 @@ fn subject() -> Subject {
         rules: LevelRules::RankOrSeed,
         reasons: Vec::new(),
         confidence: None,
-        score: ChangeScore { scored: None, rank: None, between: None, signal: Signal::Low },
+        score: ChangeScore { scored: None, rank: None, recent: None, between: None, signal: Signal::Low },
         metrics: Vec::new(),
         files: vec![file],
         partners: Vec::new(),
@@ -256,7 +256,7 @@ async fn replayed(scene: &Scene, store: &Store, run: &str) -> proem_runtime::rec
     let bench = Bench::new(scene);
     let mut machine = Investigation::new(bench.terms(), subject());
     let detail = store.run(&id(run)).await.unwrap();
-    replay(store, &detail, &[&bench.model], &mut machine, as_kept).await.unwrap()
+    replay(store, &detail, ReplayMeans::of_models(&[&bench.model]), &mut machine, as_kept).await.unwrap()
 }
 
 #[tokio::test]
@@ -334,7 +334,8 @@ async fn another_subject_is_the_first_difference() {
     let detail = store.run(&id("1")).await.unwrap();
     let other = Subject { subject: "Stop".to_owned(), ..subject() };
     let mut machine = Investigation::new(bench.terms(), other);
-    let replayed = replay(&store, &detail, &[&bench.model], &mut machine, as_kept).await.unwrap();
+    let replayed =
+        replay(&store, &detail, ReplayMeans::of_models(&[&bench.model]), &mut machine, as_kept).await.unwrap();
     let difference = replayed.difference.unwrap();
     assert_eq!((difference.call, difference.what.as_str()), (0, "section message"), "{difference:?}");
 }

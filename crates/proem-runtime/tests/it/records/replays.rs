@@ -3,7 +3,7 @@
 use proem_engine::call::Request;
 use proem_engine::run::{Exchange, Outcome};
 use proem_llm::scripted::{Reply, ScriptedServer};
-use proem_runtime::records::{Difference, ReplayReport, replay};
+use proem_runtime::records::{Difference, ReplayMeans, ReplayReport, replay};
 use proem_store::Store;
 use tempfile::TempDir;
 
@@ -36,7 +36,9 @@ impl Recorded {
         let terms = terms();
         let mut machine = Exchange::new(terms.of(), request);
         let replayed =
-            replay(&self.store, &detail, &[&self.scene.model()], &mut machine, Outcome::clone).await.unwrap();
+            replay(&self.store, &detail, ReplayMeans::of_models(&[&self.scene.model()]), &mut machine, Outcome::clone)
+                .await
+                .unwrap();
         assert_eq!(self.server.requests().len(), sent, "a replay sends nothing");
         replayed
     }
@@ -115,15 +117,29 @@ async fn a_run_that_was_cut_off_is_replayed_as_far_as_it_came() {
     detail.steps.truncate(1);
     let terms = terms();
     let mut machine = Exchange::new(terms.of(), recorded.scene.request());
-    let replayed =
-        replay(&recorded.store, &detail, &[&recorded.scene.model()], &mut machine, Outcome::clone).await.unwrap();
+    let replayed = replay(
+        &recorded.store,
+        &detail,
+        ReplayMeans::of_models(&[&recorded.scene.model()]),
+        &mut machine,
+        Outcome::clone,
+    )
+    .await
+    .unwrap();
     // The record says that it ended.
     let difference = replayed.difference.unwrap();
     assert_eq!((difference.what.as_str(), difference.recorded.as_str()), ("outcome", "answered"));
     detail.row.state = proem_store::query::RunState::Interrupted;
     let mut machine = Exchange::new(terms.of(), recorded.scene.request());
-    let replayed =
-        replay(&recorded.store, &detail, &[&recorded.scene.model()], &mut machine, Outcome::clone).await.unwrap();
+    let replayed = replay(
+        &recorded.store,
+        &detail,
+        ReplayMeans::of_models(&[&recorded.scene.model()]),
+        &mut machine,
+        Outcome::clone,
+    )
+    .await
+    .unwrap();
     assert_eq!((replayed.calls, replayed.difference, replayed.outcome), (1, None, None));
 }
 
@@ -135,9 +151,15 @@ async fn a_damaged_record_is_said_to_be_one() {
         change(&mut detail);
         let terms = terms();
         let mut machine = Exchange::new(terms.of(), recorded.scene.request());
-        let error = replay(&recorded.store, &detail, &[&recorded.scene.model()], &mut machine, Outcome::clone)
-            .await
-            .unwrap_err();
+        let error = replay(
+            &recorded.store,
+            &detail,
+            ReplayMeans::of_models(&[&recorded.scene.model()]),
+            &mut machine,
+            Outcome::clone,
+        )
+        .await
+        .unwrap_err();
         assert_eq!(error.to_string(), format!("run `1` can't be replayed: {expected}"));
     };
     check(|detail| detail.steps[1].2 = "0".repeat(64), "an event is missing from its record").await;

@@ -12,6 +12,7 @@ use crate::ui::{
     self, BOLD, DIM, GREEN, LEAD, RED, UNKNOWN, YELLOW, bar, count_with_noun, group_thousands, style_text, table_cell,
 };
 use proem_app::words::two_decimals;
+use proem_risk::level::percent_words;
 
 /// Cells of the longest bar of the score.
 const BAR: usize = 24;
@@ -84,7 +85,7 @@ pub(in crate::commands::risk) fn signal_worth(worth: &SignalOut) -> String {
     let of = format!("{} of {}", worth.needed_a_fix.numerator, worth.needed_a_fix.denominator);
     let ratio = worth.ratio.map(|ratio| format!(", {ratio:.1} times the base rate")).unwrap_or_default();
     match (worth.source.as_str(), worth.needed_a_fix.denominator) {
-        ("unmeasured", _) => "not measured: it needs the files of each past commit".to_owned(),
+        ("unmeasured", _) => "not measured: past changes would have to be read beyond their changed lines".to_owned(),
         (_, 0) => "no past commit had it".to_owned(),
         ("clones", _) => format!("{of} such commits of other projects needed a fix{ratio}"),
         _ => format!("{of} such commits needed a fix here{ratio}"),
@@ -101,12 +102,12 @@ fn push_score(score: &ScoreOut, out: &mut String) {
     let place = match (score.rank, score.interval) {
         (Some(rank), Some(interval)) => format!(
             "above {} % of {} past commits ({} to {})",
-            two_decimals(rank.percentile),
+            percent_words(rank.percentile),
             rank.among,
             two_decimals(interval.low),
             two_decimals(interval.high)
         ),
-        (Some(rank), None) => format!("above {} % of {} past commits", two_decimals(rank.percentile), rank.among),
+        (Some(rank), None) => format!("above {} % of {} past commits", percent_words(rank.percentile), rank.among),
         (None, _) => "its percentile among past commits is unknown".to_owned(),
     };
     let alarms = false_alarms(score.false_positives);

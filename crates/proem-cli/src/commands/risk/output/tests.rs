@@ -151,6 +151,7 @@ fn scored() -> ChangeScore {
             known: 0.9,
         }),
         rank: Some(PercentileRank { percentile: 97.4, among: 480 }),
+        recent: None,
         between: Some(ConfidenceInterval { low: 95.55, high: 98.49 }),
         signal: Signal::High,
     }
@@ -355,7 +356,7 @@ fn unknown() -> RiskReport {
     assessment.files[0].reasons = vec![LevelReason::AllUnknown];
     assessment.reasons = vec![LevelReason::AllUnknown];
     assessment.confidence = None;
-    assessment.score = ChangeScore { scored: None, rank: None, between: None, signal: Signal::Unknown };
+    assessment.score = ChangeScore { scored: None, rank: None, recent: None, between: None, signal: Signal::Unknown };
     assessment.metrics = vec![because(MetricName::LinesAdded, "no line could be counted")];
     assessment.gaps = vec!["a shallow clone: older commits are missing; fetch the rest of the history".to_owned()];
     let history = HistoryRead { commits: 12, shallow: true, window_months: 12, ..HistoryRead::default() };

@@ -5,6 +5,7 @@
 
 use anstyle::Style;
 use jiff::tz::TimeZone;
+use proem_agents::lisp::prompt::{PromptForm, specified_place};
 use proem_engine::assembly::PromptId;
 use proem_engine::call::{FailureKind, FailureSpeaker, NanoDollars, UsageEstimate};
 use proem_engine::decode::PlacedRepair;
@@ -243,7 +244,13 @@ impl RunPage<'_> {
             let before = format!("{:longest$}  {:6}  {:12}  {:7}  {:>7}", "(tools)", "", "", "", group_tokens(sum));
             self.line(&style_text(DIM, &before));
         }
-        for section in &call.sections {
+        let is_of_mission = PromptForm::of_prompt(&call.prompt.agent, &call.prompt.name).is_some();
+        let mut sections: Vec<&SectionRow> = call.sections.iter().collect();
+        if is_of_mission {
+            // The order of the specification, in which a preview prints them as well.
+            sections.sort_by_key(|section| specified_place(&section.name));
+        }
+        for section in sections {
             sum = sum.saturating_add(section.tokens);
             self.section(section, longest, most);
             match (self.shown.media(call, &section.name), self.shown.texts.get(&section.text)) {
@@ -251,12 +258,32 @@ impl RunPage<'_> {
                 (None, Some(text)) => self.text(text),
                 (None, None) => self.line(&style_text(DIM, "  (the text is not kept)")),
             }
-            if section.boundary {
+            if section.boundary && !is_of_mission {
                 let words = format!(" stable prefix ends here, {} tokens", group_tokens(sum));
                 let width = longest.saturating_add(40).min(WIDTH.saturating_sub(words.len()));
                 self.line(&style_text(DIM, &format!("{:┄<width$}{words}", "")));
             }
         }
+        if is_of_mission {
+            self.order_sent(call);
+        }
+    }
+
+    /// The order in which the sections were sent, where they are shown in another one.
+    fn order_sent(&mut self, call: &CallRow) {
+        let mut parts: Vec<String> = Vec::new();
+        let mut sum = call.tokens;
+        call.sections.iter().for_each(|section| sum = sum.saturating_sub(section.tokens));
+        for section in &call.sections {
+            sum = sum.saturating_add(section.tokens);
+            let end = if section.boundary {
+                format!(" (stable until here, {} tokens)", group_tokens(sum))
+            } else {
+                String::new()
+            };
+            parts.push(format!("{}{end}", cut_to_width(&section.name, 24)));
+        }
+        self.wrapped((DIM, "sent as    "), &parts.join(", "), FACT);
     }
 
     fn section(&mut self, section: &SectionRow, longest: usize, most: u64) {

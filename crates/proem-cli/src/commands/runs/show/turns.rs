@@ -6,7 +6,7 @@ use proem_agents::lisp::turns::record::{TurnCall, TurnKind, TurnRecord};
 use proem_guard::show;
 use serde_json::{Value as Json, json};
 
-use crate::ui::{BOLD, DIM, GREEN, RED, YELLOW, count_with_noun, cut_to_width, style_text};
+use crate::ui::{BOLD, DIM, GREEN, RED, YELLOW, count_with_noun, cut_to_width, style_text, width};
 
 /// The cells of a line of somebody's text.
 const CELLS: usize = 64;
@@ -61,7 +61,10 @@ fn push_mission_turn(turn: &TurnRecord, (is_last, full): (bool, bool), out: &mut
     }
     if let Some(problem) = &turn.problem {
         let line = problem.place.map_or_else(String::new, |(line, _)| format!(", line {line}"));
-        leaf("problem", &format!("{}{line}: {}", problem.reason, problem.message));
+        // Its end may be the remedy.
+        let words = format!("{}{line}: {}", problem.reason, problem.message);
+        let lines = words.lines().flat_map(|line| width::wrap_at_words(&show::terminal_str(line).into_string(), CELLS));
+        leaf("problem", &lines.collect::<Vec<_>>().join("\n"));
     }
 }
 

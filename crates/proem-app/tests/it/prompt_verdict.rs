@@ -4,9 +4,15 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value as Json, json};
+use proem_app::Error;
+use proem_app::context::{ContextPatience, FileChoice};
+use proem_app::hook::{PromptEvent, answer_prompt};
+use proem_app::scan::folder::{FileSelection, Folder, FolderScanEvent};
+use proem_app::scan::{ScanOptions, guard_for_project};
+use serde_json::json;
 
-use crate::fixture::Fixture;
+use crate::Home;
+use crate::found::{assembled_with, assembly_options};
 
 /// How many files are compared.
 const FILES: usize = 500;
@@ -16,6 +22,9 @@ const AT_ONCE: usize = 25;
 
 /// How many files one hook is told of: the sources of two of them take most of the room.
 const TOLD: usize = 4;
+
+/// The most bytes that a hook may tell.
+const MOST_TOLD: usize = 9_000;
 
 /// Of how many files one may have another verdict, since a prompt shows parts of a long file: sentences are together
 /// that are apart in the whole, and what the whole is suspected for may not be shown. Seven of 500 have one.
@@ -43,32 +52,41 @@ fn sample(root: &Path) -> Vec<PathBuf> {
 }
 
 /// A repository with copies of them, and what a scan says of each.
-fn scanned() -> (Fixture, BTreeMap<String, String>) {
-    let fixture = Fixture::folder().unborn();
+fn scanned() -> (Home, BTreeMap<String, String>) {
+    let home = Home::with_repository("");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
     for (number, path) in sample(&root).iter().enumerate() {
         // Names say what a file is. Folders such as `tests` would make another use of it.
         let name = path.file_name().unwrap().to_str().unwrap();
-        fixture.write(&format!("part{number}/{name}"), fs::read(path).unwrap());
+        home.write(&format!("part{number}/{name}"), fs::read(path).unwrap());
     }
-    fixture.commit("parts");
-    let scan = fixture.proem(&["scan", ".", "--json"]);
-    let lines = scan.stdout().lines().map(|line| serde_json::from_str::<Json>(line).unwrap());
-    let verdict = |line: Json| Some((line["path"].as_str()?.to_owned(), line["verdict"].as_str()?.to_owned()));
-    let verdicts: BTreeMap<String, String> = lines.filter_map(verdict).collect();
-    (fixture, verdicts)
+    home.commit("parts");
+    let folder = Folder::list(&home.work, &FileSelection::Tracked).unwrap();
+    let guarding = guard_for_project(&home.work, &home.places).unwrap();
+    let mut verdicts = BTreeMap::new();
+    let options =
+        ScanOptions { kind: None, source: None, file_bytes: 16 * 1024 * 1024, folder_file_bytes: 1024 * 1024 };
+    let looked = folder.look_at_all(&guarding, &options, |_, entry, event| {
+        if let FolderScanEvent::File(file) = event {
+            verdicts.insert(entry.path.to_str().unwrap().to_owned(), file.verdict.as_str().to_owned());
+        }
+        Ok::<_, Error>(())
+    });
+    looked.unwrap();
+    (home, verdicts)
 }
 
 #[test]
 fn a_prompt_and_a_hook_take_a_file_as_a_scan_does() {
-    let (fixture, verdicts) = scanned();
+    let (home, verdicts) = scanned();
     let paths: Vec<&str> = verdicts.keys().map(String::as_str).collect();
     let (mut compared, mut different) = (0, Vec::new());
     for some in paths.chunks(AT_ONCE) {
-        let named = some.iter().flat_map(|path| ["--file", path]);
-        let args: Vec<&str> =
-            ["assemble", "explain this", "--budget", "1000000", "--json"].into_iter().chain(named).collect();
-        let prompt = fixture.proem(&args).json();
+        let named: Vec<String> = some.iter().map(|&path| path.to_owned()).collect();
+        let mut options = assembly_options(&home, &["explain this", "--budget", "1000000"]);
+        options.choice = FileChoice::new("explain this", &named, &[]).unwrap();
+        options.patience = ContextPatience::Whole;
+        let prompt = assembled_with(&home, &options);
         for file in prompt["found"]["files"].as_array().unwrap() {
             let Some(verdict) = verdicts.get(file["path"].as_str().unwrap()) else { continue };
             let is_kept_whole = !file["reason"].as_str().is_some_and(|reason| reason.contains("guard"));
@@ -89,11 +107,12 @@ fn a_prompt_and_a_hook_take_a_file_as_a_scan_does() {
     for some in harmless.chunks(TOLD) {
         let prompt =
             some.iter().fold("explain what these files do:".to_owned(), |prompt, path| format!("{prompt} @{path}"));
-        let event = json!({ "hook_event_name": "UserPromptSubmit", "cwd": fixture.repo, "prompt": prompt });
-        let answer = fixture.proem_with(&["hook", "claude-code", "--bytes", "9000"], event.to_string().as_bytes());
+        let event = json!({ "hook_event_name": "UserPromptSubmit", "cwd": home.work, "prompt": prompt });
+        let event = PromptEvent::read(&event.to_string()).unwrap();
+        let answer = answer_prompt(&event, MOST_TOLD, &home.project()).unwrap().value.unwrap_or_default().to_string();
         for path in some {
             told += 1;
-            missing.extend((!answer.stdout().contains(path)).then_some(*path));
+            missing.extend((!answer.contains(path)).then_some(*path));
         }
     }
     assert!(missing.len() * DIFFERS_ONE_IN <= told, "{told}: {missing:#?}");
