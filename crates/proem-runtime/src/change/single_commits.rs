@@ -185,8 +185,11 @@ impl CommitFacts {
 
 /// Whether a commit is read here: all contents are here, and nothing about it needs a word.
 fn is_plain(entries: &[RawDiffEntry], blobs: &Blobs) -> bool {
-    let is_odd =
-        |entry: &RawDiffEntry| entry.status == FileStatus::TypeChanged || entry.path.as_bytes().contains(&b'\n');
+    let is_odd = |entry: &RawDiffEntry| {
+        entry.kind() != FileKind::Regular
+            || entry.status == FileStatus::TypeChanged
+            || entry.path.as_bytes().contains(&b'\n')
+    };
     let count = |status| entries.iter().filter(|entry| entry.status == status).count();
     entries.len() <= WIDE
         && !entries.iter().any(is_odd)
