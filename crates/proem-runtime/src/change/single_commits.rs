@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use proem_risk::change::{Change, ChangeKind, ChangedFile, FileKind, FileStatus, LineCounts};
 use proem_risk::history::ObjectId;
-use proem_risk::patch::{PatchItem, PatchReader};
+use proem_risk::patch::{AROUND, FilePatch, PatchItem, PatchReader};
 use proem_risk::path::{PathRules, RepoPath};
 
 use super::base_facts::{BaseFacts, BaseFactsMemory};
@@ -89,9 +89,6 @@ struct FileLines {
     patch: Option<Vec<u8>>,
 }
 
-/// How many lines around a change are part of its patch.
-const AROUND: usize = 0;
-
 impl CommitFacts {
     fn read(session: &Session<'_>, ids: &[ObjectId], longest: usize) -> Result<Self, Error> {
         let mut facts = Self { listed: BTreeMap::new(), commits: BTreeMap::new(), differences: BTreeMap::new() };
@@ -164,11 +161,12 @@ impl CommitFacts {
         }
         patch_items.extend(patches.end());
         let patches = patch_items.into_iter().filter_map(PatchItem::into_file);
-        let patches = patches.filter(|patch| is_written(&patch.path)).collect();
-        let (identifiers, pinned) = names.into_found();
+        let patches: Vec<FilePatch> = patches.filter(|patch| is_written(&patch.path)).collect();
+        let identifiers = names.into_names();
         for file in files.iter_mut().filter(|file| file.status == FileStatus::Modified) {
             // Only an edit: a pipeline that is new, gone or renamed does more than take another version.
-            if pinned.contains(&file.path) {
+            let mut of_file = patches.iter().filter(|patch| patch.path == file.path);
+            if of_file.any(FilePatch::changes_only_versions) {
                 file.class.sensitive = None;
             }
         }
