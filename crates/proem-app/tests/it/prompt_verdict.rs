@@ -61,11 +61,16 @@ fn scanned() -> (Home, BTreeMap<String, String>) {
         home.write(&format!("part{number}/{name}"), fs::read(path).unwrap());
     }
     home.commit("parts");
-    let folder = Folder::list(&home.work, &FileSelection::Tracked).unwrap();
+    let folder = Folder::list(&home.work, &FileSelection::Tracked, FolderScope::AllFiles).unwrap();
     let guarding = guard_for_project(&home.work, &home.places).unwrap();
     let mut verdicts = BTreeMap::new();
-    let options =
-        ScanOptions { kind: None, source: None, file_bytes: 16 * 1024 * 1024, folder_file_bytes: 1024 * 1024 };
+    let options = ScanOptions {
+        kind: None,
+        source: None,
+        file_bytes: 16 * 1024 * 1024,
+        folder_file_bytes: 1024 * 1024,
+        detail: ScanDepth::FindingsOnly,
+    };
     let looked = folder.look_at_all(&guarding, &options, |_, entry, event| {
         if let FolderScanEvent::File(file) = event {
             verdicts.insert(entry.path.to_str().unwrap().to_owned(), file.verdict.as_str().to_owned());
