@@ -63,7 +63,7 @@ fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (folder, model) = (TempDir::new_in(".").unwrap(), server([Reply::text("hello")]));
     let scene = Scene::new(folder.path(), &model);
-    let workshop = Workshop::new(agent(slow_server()), folder.path(), tool_results());
+    let workshop = Workshop::new(agent(slow_server()), folder.path(), &tool_results());
     runtime.block_on(async {
         let store = scene.store().await;
         let mut bench = CallBench { workshop, scene: &scene, store: &store, last: 0 };

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use proem_app::Error;
 use proem_app::context::{ContextPatience, FileChoice};
 use proem_app::hook::{PromptEvent, answer_prompt};
-use proem_app::scan::folder::{FileSelection, Folder, FolderScanEvent};
+use proem_app::scan::examine::ScanDepth;
+use proem_app::scan::folder::{FileSelection, Folder, FolderScanEvent, FolderScope};
 use proem_app::scan::{ScanOptions, guard_for_project};
 use serde_json::json;
 

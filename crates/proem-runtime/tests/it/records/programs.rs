@@ -24,9 +24,9 @@ pub(crate) struct Workshop {
 
 impl Workshop {
     /// Tools that answer from these texts of results, by their names, or as the agent's file says.
-    pub(crate) fn new(agent: AgentDefinition, folder: &Path, results: BTreeMap<String, String>) -> Self {
+    pub(crate) fn new(agent: AgentDefinition, folder: &Path, results: &BTreeMap<String, String>) -> Self {
         let (environment, secrets) = (Environment::inherited(), BTreeMap::new());
-        let place = ToolPlace { root: folder, environment: &environment, secrets: &secrets, files: &results };
+        let place = ToolPlace { root: folder, environment: &environment, secrets: &secrets, files: results };
         Self { tools: ToolSet::new(&agent, &place).unwrap(), agent: Arc::new(agent) }
     }
 

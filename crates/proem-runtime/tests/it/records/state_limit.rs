@@ -41,7 +41,7 @@ fn workshop(folder: &TempDir) -> Workshop {
     let pages = json!((0..20).map(page).collect::<Vec<_>>()).to_string();
     let marks = json!((0..20).map(mark).collect::<Vec<_>>()).to_string();
     let results = BTreeMap::from([("page".to_owned(), pages), ("mark".to_owned(), marks)]);
-    Workshop::new(parse_agent("a.agent.toml", AGENT).unwrap(), folder.path(), results)
+    Workshop::new(parse_agent("a.agent.toml", AGENT).unwrap(), folder.path(), &results)
 }
 
 fn recorded<'c>(recording: &'c Recording<'c>) -> ProgramCourse<'c> {
@@ -59,7 +59,10 @@ async fn a_run_whose_states_take_too_much_stops_and_can_go_on() {
         let kept = owned.kept(&scene, &store);
         let recording = Recording::new(&kept, &given.start(&begun)).limiting_states(4 << 20);
         let broken_off = workshop.run(workshop.terms(HOARD, "{}"), recorded(&recording)).await.unwrap_err();
-        let BrokenOff::Engine(error) = broken_off else { panic!("{broken_off:?}") };
+        let error = match broken_off {
+            BrokenOff::Engine(error) => error,
+            BrokenOff::Store(error) => panic!("{error}"),
+        };
         assert_eq!(error.kind(), ErrorKind::StateLimit);
         assert_eq!(
             error.to_string(),

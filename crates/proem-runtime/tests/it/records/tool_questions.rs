@@ -64,7 +64,7 @@ impl AskedProgram {
     }
 
     fn workshop(&self, question: &str) -> Workshop {
-        Workshop::new(agent(question), self.folder.path(), BTreeMap::new())
+        Workshop::new(agent(question), self.folder.path(), &BTreeMap::new())
     }
 
     async fn run(&self) {
