@@ -59,10 +59,10 @@ pub struct ServerState {
 pub fn load_catalogue(project: &OpenProject) -> Result<LoadedCatalogue, Error> {
     let approvals = parse_approvals(&approved_in_project(project)?);
     let sources = catalogue_locations(project);
-    let vouching = |path: &str, bytes: &[u8]| {
-        if project.vouched.covers(path, &sha256_hex(bytes)) { SourceTrust::Trusted } else { SourceTrust::Outside }
+    let trust_of_file = |path: &str, bytes: &[u8]| {
+        if project.trust.is_trusted(path, &sha256_hex(bytes)) { SourceTrust::Trusted } else { SourceTrust::Outside }
     };
-    let mut found = discover_catalogue(&sources, &vouching);
+    let mut found = discover_catalogue(&sources, &trust_of_file);
     let servers = servers(std::mem::take(&mut found.parsed.servers), found.manifests);
     let catalogue = Catalogue::new(found.parsed, &approvals);
     let notes = catalogue_notes(&catalogue, &servers);
@@ -100,12 +100,12 @@ pub fn approval_store(places: &Places) -> Result<TrustStore, Error> {
 ///
 /// If the store is there and can't be read.
 pub fn approved_in_project(project: &OpenProject) -> Result<RepositoryTrust, Error> {
-    TrustStore::new(project.places.state.join("catalogue")).vouched(&project.key, "", 0, || Ok(None))
+    TrustStore::new(project.places.state.join("catalogue")).trust_of(&project.key, "", 0, || Ok(None))
 }
 
-fn parse_approvals(vouched: &RepositoryTrust) -> Approvals {
+fn parse_approvals(trust: &RepositoryTrust) -> Approvals {
     let mut approvals = Approvals::default();
-    for (name, hash) in vouched.hashes() {
+    for (name, hash) in trust.hashes() {
         if let Some(hash) = Sha256Hash::parse(hash) {
             approvals.insert(name, hash);
         }

@@ -41,7 +41,7 @@ pub struct NamePlace<'p> {
     places: &'p Places,
     root: PathBuf,
     key: String,
-    vouched: RepositoryTrust,
+    trust: RepositoryTrust,
 }
 
 impl<'p> NamePlace<'p> {
@@ -51,8 +51,8 @@ impl<'p> NamePlace<'p> {
         let folder = folder.canonicalize().ok()?;
         let (root, common) = work_tree_folders(&folder).unwrap_or_else(|| (folder.clone(), folder));
         let key = common.to_string_lossy().into_owned();
-        let vouched = TrustStore::new(places.state.clone()).hashed(&key).ok()?;
-        Some(Self { places, root, key, vouched })
+        let trust = TrustStore::new(places.state.clone()).hashed(&key).ok()?;
+        Some(Self { places, root, key, trust })
     }
 
     /// The prompts of the book: with `@` in `begun`, their versions.
@@ -159,7 +159,7 @@ impl<'p> NamePlace<'p> {
     }
 
     fn covers(&self, path: &str, bytes: &[u8]) -> bool {
-        self.vouched.has(path, &sha256_hex(bytes))
+        self.trust.is_trusted_by_hash(path, &sha256_hex(bytes))
     }
 }
 

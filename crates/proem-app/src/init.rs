@@ -160,9 +160,9 @@ impl Initialisation {
     /// If the trust store can't be read.
     pub fn untrusted(&self) -> Result<Vec<String>, Error> {
         let Self { root, store, git, key, .. } = self;
-        let vouched = store.vouched(key, &root.to_string_lossy(), unix_seconds(), || head_commit(root, git))?;
+        let trust = store.trust_of(key, &root.to_string_lossy(), unix_seconds(), || head_commit(root, git))?;
         let open = Candidates::read(root).files.into_iter();
-        let open = open.filter(|candidate| !vouched.covers(&candidate.path, &candidate.hash));
+        let open = open.filter(|candidate| !trust.is_trusted(&candidate.path, &candidate.hash));
         Ok(open.map(|candidate| candidate.path).collect())
     }
 }

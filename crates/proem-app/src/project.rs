@@ -83,7 +83,7 @@ pub struct OpenProject {
     /// Whether its repository was looked at for the first time, so that the rest of it is worth reading.
     pub first_look: FirstLook,
     /// The files in it that this user trusts.
-    pub vouched: RepositoryTrust,
+    pub trust: RepositoryTrust,
     /// The user's configuration with the project's laid over or, untrusted, restricting it.
     pub config: Config,
     /// The places where the user's configuration looks for tools and skills, and the project's if it is trusted.
@@ -217,14 +217,14 @@ impl OpenProject {
         let (root, key) = locate_project(folder, &git.clone().remembering(&answers))?;
         let shown = root.as_deref().map(Path::to_string_lossy).unwrap_or_default();
         let store = TrustStore::new(places.state.clone());
-        let vouched = store.vouched(&key, &shown, unix_seconds(), || head_commit(folder, &git))?;
+        let trust = store.trust_of(&key, &shown, unix_seconds(), || head_commit(folder, &git))?;
         let mut project = Self {
             places: places.clone(),
             root,
             key,
             answers,
             first_look: FirstLook::default(),
-            vouched,
+            trust,
             config: Config::default(),
             catalogue: [user.catalogue.clone(), CatalogueFiles::default()],
             layers: vec![embedded_book()],
@@ -274,13 +274,13 @@ impl OpenProject {
     /// The files that gathering may take as rules.
     pub fn trusted_rules(&self) -> BTreeSet<TrustedFile> {
         let mut trusted: BTreeSet<TrustedFile> = self
-            .vouched
+            .trust
             .hashes()
             .filter(|(path, _)| is_rule_file(path))
             .map(|(path, hash)| TrustedFile { name: path.to_owned(), hash: hash.to_owned() })
             .collect();
-        let edited = self.vouched.editing().iter().map(|edited| edited.path.as_str()).filter(|path| is_rule_file(path));
-        let known = RULE_FILES.into_iter().filter(|name| self.vouched.while_editing(name));
+        let edited = self.trust.editing().iter().map(|edited| edited.path.as_str()).filter(|path| is_rule_file(path));
+        let known = RULE_FILES.into_iter().filter(|name| self.trust.while_editing(name));
         for name in edited.chain(known) {
             if let Ok(Some(bytes)) = self.read(name) {
                 trusted.insert(TrustedFile { name: name.to_owned(), hash: sha256_hex(&bytes) });
@@ -291,7 +291,7 @@ impl OpenProject {
 
     /// The files that `proem init` wrote here.
     pub fn set_up(&self) -> BTreeSet<TrustedFile> {
-        let written = self.vouched.written();
+        let written = self.trust.written();
         written.map(|(path, hash)| TrustedFile { name: path.to_owned(), hash: hash.to_owned() }).collect()
     }
 
@@ -323,7 +323,7 @@ impl OpenProject {
                 return Ok(Config::default());
             }
         };
-        let trusted = self.vouched.covers(CONFIG, &sha256_hex(&bytes));
+        let trusted = self.trust.is_trusted(CONFIG, &sha256_hex(&bytes));
         let text = String::from_utf8_lossy(&bytes).into_owned();
         if !trusted {
             let lowered = text.parse::<toml::Table>().ok().map(|table| restrict(&mut self.config, &table));
@@ -385,7 +385,7 @@ impl OpenProject {
             .files
             .iter()
             .filter(|(path, text)| {
-                !self.vouched.covers(&format!("{BOOK}/{path}"), &sha256_hex(text.as_str().as_bytes()))
+                !self.trust.is_trusted(&format!("{BOOK}/{path}"), &sha256_hex(text.as_str().as_bytes()))
             })
             .map(|(path, _)| path.clone())
             .collect();
@@ -458,7 +458,7 @@ impl OpenProject {
         };
         // A path may be spelled in several ways. Trust is kept under the plain one.
         let plain = plain_relative_path(path).unwrap_or_else(|| path.to_owned());
-        if named_by == FileOwner::Project && !self.vouched.covers(&plain, &sha256_hex(&bytes)) {
+        if named_by == FileOwner::Project && !self.trust.is_trusted(&plain, &sha256_hex(&bytes)) {
             self.distrust(path, "the book's own text is used instead".into());
             return Ok(None);
         }

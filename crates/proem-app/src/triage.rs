@@ -5,7 +5,7 @@
 //! and [`status`] says what stands and waits. [`watch`] does all of it again and again, from files as they come.
 //!
 //! Invariants: what came is on the disk before anything is decided. A cycle ends whole or not at all, and what it
-//! proposed before its end is the same when it is proposed again. A file that nobody vouched for decides nothing.
+//! proposed before its end is the same when it is proposed again. A file that nobody trusted decides nothing.
 
 pub mod artefacts;
 mod attempt;

@@ -1,4 +1,4 @@
-//! The project files that this user vouched for, by hash, kept in the user's state folder.
+//! The project files that this user trusts, by hash, kept in the user's state folder.
 //!
 //! Trust is a set of hashes for each repository (its common git folder) and path, so that
 //! switching branches asks nothing again. A copy of the last trusted bytes is kept, so that a
@@ -50,7 +50,7 @@ struct TrustFile {
 struct RepositoryEntry {
     files: BTreeMap<String, Trusted>,
     editing: Vec<EditingGrant>,
-    /// The hashes of what `proem init` wrote, by path. It vouches for nothing.
+    /// The hashes of what `proem init` wrote, by path. It makes nothing trusted.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     written: BTreeMap<String, BTreeSet<String>>,
 }
@@ -82,7 +82,7 @@ impl EditingGrant {
     }
 }
 
-/// The files that this user vouched for in one repository.
+/// The files that this user trusts in one repository.
 #[derive(Debug, Clone, Default)]
 pub struct RepositoryTrust {
     files: BTreeMap<String, Trusted>,
@@ -92,12 +92,12 @@ pub struct RepositoryTrust {
 
 impl RepositoryTrust {
     /// Whether exactly these bytes of `path` are trusted.
-    pub fn covers(&self, path: &str, hash: &str) -> bool {
-        self.has(path, hash) || self.while_editing(path)
+    pub fn is_trusted(&self, path: &str, hash: &str) -> bool {
+        self.is_trusted_by_hash(path, hash) || self.while_editing(path)
     }
 
     /// Whether exactly these bytes of `path` were trusted, and not only while they are edited.
-    pub fn has(&self, path: &str, hash: &str) -> bool {
+    pub fn is_trusted_by_hash(&self, path: &str, hash: &str) -> bool {
         self.files.get(path).is_some_and(|trusted| trusted.hashes.contains(hash))
     }
 
@@ -160,7 +160,7 @@ impl TrustStore {
     /// # Errors
     ///
     /// If the store can't be read or written.
-    pub fn vouched(
+    pub fn trust_of(
         &self,
         key: &str,
         root: &str,
@@ -208,8 +208,8 @@ impl TrustStore {
     }
 
     /// The bytes that were trusted last for a path, to show a difference against.
-    pub fn last(&self, vouched: &RepositoryTrust, path: &str) -> Option<Vec<u8>> {
-        let last = &vouched.files.get(path)?.last;
+    pub fn last(&self, trust: &RepositoryTrust, path: &str) -> Option<Vec<u8>> {
+        let last = &trust.files.get(path)?.last;
         match files::read_beneath(&self.folder, &Path::new(COPIES).join(last), MAX_FILE_BYTES) {
             Ok(Some(FileContent::Whole(bytes))) if sha256_hex(&bytes) == *last => Some(bytes),
             _ => None,
@@ -401,8 +401,8 @@ mod tests {
             let store = TrustStore::new(folder.path().join("proem"));
             store.edit("key", &editing(began, 100)).unwrap();
             let covers = |root: &str, head: Option<&str>, now: i64| {
-                let vouched = store.vouched("key", root, now, || Ok(head.map(str::to_owned))).unwrap();
-                vouched.covers(".proem/book/x.json", "0")
+                let trust = store.trust_of("key", root, now, || Ok(head.map(str::to_owned))).unwrap();
+                trust.is_trusted(".proem/book/x.json", "0")
             };
             assert!(!covers("/b", head, now), "another work tree is not concerned");
             assert_eq!(covers("/a", head, now), lasts, "{began:?} {head:?} {now}");
@@ -412,11 +412,11 @@ mod tests {
 
     #[test]
     fn a_folder_covers_what_is_below_it() {
-        let vouched = RepositoryTrust { editing: vec![editing(None, 1)], ..RepositoryTrust::default() };
+        let trust = RepositoryTrust { editing: vec![editing(None, 1)], ..RepositoryTrust::default() };
         for (path, covered) in
             [(".proem/book", true), (".proem/book/a/b", true), (".proem/bookish", false), (".proem", false)]
         {
-            assert_eq!(vouched.while_editing(path), covered, "{path}");
+            assert_eq!(trust.while_editing(path), covered, "{path}");
         }
     }
 }

@@ -95,7 +95,7 @@ pub(super) fn assembly_request_inputs(
     put("os", gathered.env.os.as_str().into());
     let as_it_is = |text| text;
     put("cwd", screen.value(&TaskPlace::Folder, as_it_is).unwrap_or_else(|| WITHHELD.into()));
-    put("project_rules", LabelTree::list(approved_rules(gathered)));
+    put("project_rules", LabelTree::list(trusted_rules(gathered)));
     let weak = context.found.and_then(|found| found.weak_evidence.as_ref());
     let weak = weak.map(|why| format!("files for the task: {why}"));
     if knows_context(request.prompt) {
@@ -168,7 +168,7 @@ fn put_context(
     let nothing = TaskContext::default();
     let found = context.found.unwrap_or(&nothing);
     put("folder_rules", outside(&found.folder_rules, TaskPlace::FolderRules));
-    put("nearer_rules", LabelTree::list(approved_rule_trees(&found.folder_rules)));
+    put("nearer_rules", LabelTree::list(trusted_rule_trees(&found.folder_rules)));
     let sections = context.rule_sections.iter().enumerate().filter_map(|(index, file)| {
         let name = untrusted_rule_name(gathered.rule_files.get(*file)?);
         let text = screen.value(&TaskPlace::RuleSection(index), as_it_is)?;
@@ -187,7 +187,7 @@ fn put_context(
 fn untrusted_rule_name(file: &RuleFile) -> Untrusted<String> {
     let label = match &file.text {
         RuleText::Outside(text) => text.label().clone(),
-        RuleText::Approved(_) => Label::from_source(Source::named("repository/path")),
+        RuleText::Trusted(_) => Label::from_source(Source::named("repository/path")),
     };
     name_on_one_line(&Untrusted::new(file.name.clone(), label))
 }
@@ -281,18 +281,18 @@ fn rule_file_name(file: &RuleFile, index: usize) -> String {
     }
 }
 
-fn approved_rules(gathered: &PlaceFacts) -> Vec<LabelTree> {
-    approved_rule_trees(&gathered.rule_files)
+fn trusted_rules(gathered: &PlaceFacts) -> Vec<LabelTree> {
+    trusted_rule_trees(&gathered.rule_files)
 }
 
-fn approved_rule_trees(files: &[RuleFile]) -> Vec<LabelTree> {
-    let approved = files.iter().filter_map(|file| match &file.text {
-        RuleText::Approved(text) => {
+fn trusted_rule_trees(files: &[RuleFile]) -> Vec<LabelTree> {
+    let trusted = files.iter().filter_map(|file| match &file.text {
+        RuleText::Trusted(text) => {
             Some(LabelTree::from([("name", file.name.as_str().into()), ("text", text.as_str().into())]))
         }
         RuleText::Outside(_) => None,
     });
-    approved.collect()
+    trusted.collect()
 }
 
 fn outside_rules(gathered: &PlaceFacts, screen: &Screen<'_, TaskPlace>) -> Vec<LabelTree> {

@@ -165,8 +165,8 @@ pub struct RuleFile {
 /// The text of a rule file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RuleText {
-    /// This user approved exactly these bytes.
-    Approved(String),
+    /// This user trusts exactly these bytes.
+    Trusted(String),
     /// Nobody did: it is context.
     Outside(Untrusted<String>),
 }

@@ -273,7 +273,7 @@ fn names_that_lead_nowhere_are_found_with_their_places_and_what_may_be_meant() {
     let child = TYPOS.replace("tool/judge", "tool/of-caller");
     let known: BTreeSet<String> = caller.into_iter().chain(["tool/of-caller".to_owned()]).collect();
     let found = agent_findings("a.agent.toml", &child, &agent, &known);
-    assert!(!found.iter().any(|one| one.contains("of-caller")), "{found:?}");
+    assert!(!found.iter().any(|one| one.contains("source `tool/of-caller`")), "{found:?}");
     assert!(agent_findings("o.agent.toml", WHOLE, &parse_agent("o.agent.toml", WHOLE).unwrap(), &known).is_empty());
 }
 

@@ -15,7 +15,7 @@ use crate::trust::{Before, RepositoryTrust, TrustStore};
 #[derive(Debug)]
 pub struct Approving {
     store: TrustStore,
-    vouched: RepositoryTrust,
+    trust: RepositoryTrust,
     key: String,
 }
 
@@ -26,17 +26,17 @@ impl Approving {
     ///
     /// If it can't be read.
     pub fn open(project: &OpenProject) -> Result<Self, Error> {
-        let vouched = approved_in_project(project)?;
-        Ok(Self { store: approval_store(&project.places)?, vouched, key: project.key.clone() })
+        let trust = approved_in_project(project)?;
+        Ok(Self { store: approval_store(&project.places)?, trust, key: project.key.clone() })
     }
 
     /// The approval of an entry.
     #[must_use]
     pub fn before(&self, entry: &Capability) -> Before {
         let name = entry.name().as_str();
-        match self.store.last(&self.vouched, name).and_then(|bytes| String::from_utf8(bytes).ok()) {
+        match self.store.last(&self.trust, name).and_then(|bytes| String::from_utf8(bytes).ok()) {
             Some(text) => Before::Trusted(text),
-            None if self.vouched.knows(name) => Before::Lost,
+            None if self.trust.knows(name) => Before::Lost,
             None => Before::New,
         }
     }

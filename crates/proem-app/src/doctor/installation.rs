@@ -139,7 +139,7 @@ pub(super) fn trust(folder: &Path, project: &OpenProject) -> CheckupLine {
         Ok(candidates) => candidates,
         Err(failure) => return CheckupLine::failed(subject, failure),
     };
-    let entries = trust_entries(&candidates, &place.vouched);
+    let entries = trust_entries(&candidates, &place.trust);
     let of = |wanted: fn(&TrustState) -> bool| entries.values().filter(|entry| wanted(&entry.state)).count();
     let counts = [
         (of(|state| matches!(state, TrustState::Trusted)), "trusted"),

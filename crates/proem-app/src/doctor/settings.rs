@@ -78,7 +78,7 @@ pub fn config_settings(project: &OpenProject) -> Result<Vec<ConfigSetting>, Erro
     let path = project.places.config_file();
     let text = files::read_text(&path, MAX_BYTES).unwrap_or_default();
     let bytes = project.read(CONFIG).ok().flatten().unwrap_or_default();
-    let own = if project.vouched.covers(CONFIG, &sha256_hex(&bytes)) { String::from_utf8(bytes).ok() } else { None };
+    let own = if project.trust.is_trusted(CONFIG, &sha256_hex(&bytes)) { String::from_utf8(bytes).ok() } else { None };
     let table = |text: &str| toml::Value::Table(text.parse().unwrap_or_default());
     let written = |config: &Config| toml::Value::try_from(config).map_err(|e| Error::bug("could not write TOML", e));
     let sources = ValueSources {

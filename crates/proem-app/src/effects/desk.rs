@@ -160,7 +160,7 @@ impl<'p> ActionDesk<'p> {
         found
     }
 
-    /// The level of autonomy in force: that of the project's own file for triage if this user vouched for it, else that
+    /// The level of autonomy in force: that of the project's own file for triage if this user trusted it, else that
     /// of the policy.
     #[must_use]
     pub const fn level(&self) -> AutonomyLevel {

@@ -33,7 +33,7 @@ pub fn policy_in_force(project: &OpenProject) -> Result<WithNotes<Policy>, Error
     let text = String::from_utf8_lossy(&bytes);
     // A broken file's prohibitions are unknown, so nothing is decided, whether the file is trusted or not.
     let theirs = Policy::parse(&text, PROJECT_POLICY)?;
-    if project.vouched.has(PROJECT_POLICY, &sha256_hex(&bytes)) {
+    if project.trust.is_trusted_by_hash(PROJECT_POLICY, &sha256_hex(&bytes)) {
         return Ok(WithNotes { value: theirs.knowing(&allowances), notes: Vec::new() });
     }
     let note = format!("{PROJECT_POLICY} is not trusted, so it only makes the policy narrower");
@@ -59,7 +59,7 @@ pub fn policy_texts(project: &OpenProject) -> Result<SubjectPolicy, Error> {
         return Ok(SubjectPolicy::read(own, None, &allowances)?);
     };
     let theirs = String::from_utf8_lossy(&bytes).into_owned();
-    let is_trusted = project.vouched.has(PROJECT_POLICY, &sha256_hex(&bytes));
+    let is_trusted = project.trust.is_trusted_by_hash(PROJECT_POLICY, &sha256_hex(&bytes));
     let (base, narrower) = if is_trusted { (theirs, None) } else { (own, Some(theirs)) };
     Ok(SubjectPolicy::read(base, narrower, &allowances)?)
 }

@@ -362,7 +362,7 @@ pub fn load_agent(project: &OpenProject, path: &Path) -> Result<LoadedAgent, Err
 
 /// Trust while a folder is edited is not enough: agents edit files, too.
 fn must_be_trusted(project: &OpenProject, path: &str, text: &str) -> Result<(), Error> {
-    if project.vouched.has(path, &sha256_hex(text.as_bytes())) {
+    if project.trust.is_trusted_by_hash(path, &sha256_hex(text.as_bytes())) {
         return Ok(());
     }
     let shown = show::terminal_str(path);

@@ -20,7 +20,7 @@ pub const CHARTER: &str = ".proem/triage/project.toml";
 ///
 /// # Errors
 ///
-/// If there is none, nobody vouched for it, or something in it is wrong, with every problem and its place.
+/// If there is none, nobody trusted it, or something in it is wrong, with every problem and its place.
 pub fn read_charter(project: &OpenProject) -> Result<ProjectCharter, Error> {
     if project.root.is_none() {
         return Err(Error::invalid("this is a bare git repository, which has no folder for the project's file"));
@@ -28,21 +28,21 @@ pub fn read_charter(project: &OpenProject) -> Result<ProjectCharter, Error> {
     let Some(bytes) = project.read(CHARTER)? else {
         return Err(Error::invalid(format!("there is no {CHARTER} here")).hinting(Hint::SetUpTriage));
     };
-    // Its problems come first: nobody can vouch for an unreadable file.
+    // Its problems come first: nobody can trust an unreadable file.
     let charter = parse_charter(&bytes)?;
-    if !project.vouched.has(CHARTER, &sha256_hex(&bytes)) {
+    if !project.trust.is_trusted_by_hash(CHARTER, &sha256_hex(&bytes)) {
         let problem = format!("{CHARTER} is not trusted, so nobody is known by it");
         return Err(Error::invalid(problem).hinting(Hint::ReviewTrust));
     }
     Ok(charter)
 }
 
-/// Whom and what actions may name because the project's file names them. Nobody and nothing unless this user vouched
-/// for the file.
+/// Whom and what actions may name because the project's file names them. Nobody and nothing unless this user trusts
+/// the file.
 #[must_use]
 pub fn allowances(project: &OpenProject) -> ProjectAllowances {
     let bytes = project.read(CHARTER).ok().flatten();
-    let bytes = bytes.filter(|bytes| project.vouched.has(CHARTER, &sha256_hex(bytes)));
+    let bytes = bytes.filter(|bytes| project.trust.is_trusted_by_hash(CHARTER, &sha256_hex(bytes)));
     bytes.and_then(|bytes| parse_charter(&bytes).ok()).map(|charter| charter.allowances()).unwrap_or_default()
 }
 
@@ -75,7 +75,7 @@ pub fn parse_charter(bytes: &[u8]) -> Result<ProjectCharter, Error> {
     Ok(charter)
 }
 
-/// The zone in which times of a project are shown: that of a project's file that this user vouched for, else the zone
+/// The zone in which times of a project are shown: that of a project's file that this user trusts, else the zone
 /// of the user's configuration.
 ///
 /// # Errors
@@ -100,14 +100,14 @@ fn is_zone(name: &str) -> bool {
     bundled.available().any(|known| known.as_str().eq_ignore_ascii_case(name)) || TimeZone::get(name).is_ok()
 }
 
-/// The level of autonomy in force: the file's if this user vouched for it, else the policy's. A file that nobody
-/// vouched for only lowers it, and one that is unreadable lowers it to the lowest.
+/// The level of autonomy in force: the file's if this user trusted it, else the policy's. A file that nobody
+/// trusted only lowers it, and one that is unreadable lowers it to the lowest.
 #[must_use]
 pub fn autonomy_in_force(project: &OpenProject, policy: &Policy) -> AutonomyLevel {
     match project.read(CHARTER) {
         Ok(None) => policy.level(),
         Ok(Some(bytes)) => match parse_charter(&bytes) {
-            Ok(charter) if project.vouched.has(CHARTER, &sha256_hex(&bytes)) => charter.level,
+            Ok(charter) if project.trust.is_trusted_by_hash(CHARTER, &sha256_hex(&bytes)) => charter.level,
             Ok(charter) => charter.level.min(policy.level()),
             Err(_) => AutonomyLevel::Monitoring,
         },

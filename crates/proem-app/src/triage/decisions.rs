@@ -38,7 +38,7 @@ impl ActionDesk<'_> {
         escalation: &EscalationRow,
         chosen: DecidedOption<'_>,
     ) -> Result<Option<(ArtefactItemId, ArtefactEdit)>, Error> {
-        // A project without a file that somebody vouched for has no artefacts.
+        // A project without a file that somebody trusted has no artefacts.
         let Ok(charter) = charter::read_charter(self.project) else { return Ok(None) };
         let person = operator.actor().id.clone();
         let actor = ArtefactActor::Person(person.clone());

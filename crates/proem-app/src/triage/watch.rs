@@ -1,7 +1,7 @@
 //! A folder that is watched: signals are taken from files as they come, worked on by and by, and what is due is
 //! performed by a process beside this one.
 //!
-//! Each piece of work opens project and records anew, so that a file that nobody vouches for any more, another policy or
+//! Each piece of work opens project and records anew, so that a file that nobody trusts any more, another policy or
 //! another level counts from the next one on, and whatever ends this process leaves nothing half done.
 //!
 //! Invariants: one process watches for a project. No credential of an effect is ever read here. A file is read when it

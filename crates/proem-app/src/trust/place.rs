@@ -25,7 +25,7 @@ pub struct TrustPlace {
     key: String,
     store: TrustStore,
     /// The trusted files.
-    pub vouched: RepositoryTrust,
+    pub trust: RepositoryTrust,
     git: GitProgram,
 }
 
@@ -98,8 +98,8 @@ impl TrustPlace {
         let folder =
             std::fs::canonicalize(folder).map_err(|e| Error::invalid(format!("could not open `{shown}`: {e}")))?;
         let store = TrustStore::new(places.state.clone());
-        let vouched = store.vouched(&key, &root.to_string_lossy(), unix_seconds(), || head_commit(&root, &git))?;
-        Ok(Self { root, folder, key, store, vouched, git })
+        let trust = store.trust_of(&key, &root.to_string_lossy(), unix_seconds(), || head_commit(&root, &git))?;
+        Ok(Self { root, folder, key, store, trust, git })
     }
 
     /// The path, relative to the root, of a file that was named.
@@ -120,10 +120,10 @@ impl TrustPlace {
     /// A file with what was trusted of it.
     #[must_use]
     pub fn reviewed<'c>(&self, candidate: &'c TrustCandidate) -> FileReview<'c> {
-        let copy = self.store.last(&self.vouched, &candidate.path).and_then(|bytes| String::from_utf8(bytes).ok());
+        let copy = self.store.last(&self.trust, &candidate.path).and_then(|bytes| String::from_utf8(bytes).ok());
         let before = match copy {
             Some(text) => Before::Trusted(text),
-            None if self.vouched.knows(&candidate.path) => Before::Lost,
+            None if self.trust.knows(&candidate.path) => Before::Lost,
             None => Before::New,
         };
         FileReview { candidate, before }
@@ -154,7 +154,7 @@ impl TrustPlace {
     /// Whether nobody trusted the present bytes of a file.
     #[must_use]
     pub fn is_untrusted(&self, candidate: &TrustCandidate) -> bool {
-        !self.vouched.has(&candidate.path, &candidate.hash)
+        !self.trust.is_trusted_by_hash(&candidate.path, &candidate.hash)
     }
 
     /// Trusts these files as they were read, and a person was shown them.
@@ -245,7 +245,7 @@ impl TrustPlace {
     ///
     /// If a file that was named is untrusted, or the trust store can't be changed.
     pub fn revoke(&self, files: &[PathBuf], scope: RevokeScope) -> Result<Option<Revocation>, Error> {
-        let stored = &self.vouched;
+        let stored = &self.trust;
         let paths =
             stored.hashes().map(|(path, _)| path).chain(stored.editing().iter().map(|editing| editing.path.as_str()));
         let known: BTreeSet<&str> = paths.collect();
@@ -281,7 +281,7 @@ impl TrustPlace {
 
     fn unknown(&self, path: &str, known: &BTreeSet<&str>) -> Error {
         let shown = show::terminal_str(path);
-        if let Some(editing) = self.vouched.editing().iter().find(|editing| is_below(path, &editing.path)) {
+        if let Some(editing) = self.trust.editing().iter().find(|editing| is_below(path, &editing.path)) {
             let folder = show::terminal_str(&editing.path);
             return Error::negative(format!("`{shown}` is trusted only while `{folder}` is edited"))
                 .hinting(Hint::EndEditing { path: folder.into_string() });

@@ -33,19 +33,19 @@ pub struct TrustEntry {
 
 /// All files that are trusted or could be, by path.
 #[must_use]
-pub fn trust_entries(candidates: &Candidates, vouched: &RepositoryTrust) -> BTreeMap<String, TrustEntry> {
+pub fn trust_entries(candidates: &Candidates, trust: &RepositoryTrust) -> BTreeMap<String, TrustEntry> {
     let mut entries = BTreeMap::new();
-    for (path, _) in vouched.hashes() {
+    for (path, _) in trust.hashes() {
         entries.insert(path.to_owned(), TrustEntry { state: TrustState::Gone, hash: None });
     }
-    for editing in vouched.editing() {
+    for editing in trust.editing() {
         entries.insert(editing.path.clone(), TrustEntry { state: TrustState::Editing(editing.until), hash: None });
     }
     for candidate in &candidates.files {
-        let state = match vouched.ends(&candidate.path) {
-            _ if vouched.has(&candidate.path, &candidate.hash) => TrustState::Trusted,
+        let state = match trust.ends(&candidate.path) {
+            _ if trust.is_trusted_by_hash(&candidate.path, &candidate.hash) => TrustState::Trusted,
             Some(until) if !candidate.takes_a_person() => TrustState::Editing(until),
-            _ if vouched.knows(&candidate.path) => TrustState::Changed,
+            _ if trust.knows(&candidate.path) => TrustState::Changed,
             _ => TrustState::Untrusted,
         };
         entries.insert(candidate.path.clone(), TrustEntry { state, hash: Some(candidate.hash.clone()) });

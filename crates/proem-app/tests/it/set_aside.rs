@@ -15,7 +15,7 @@ use crate::triage_signals::charter_text;
 #[test]
 fn a_signal_that_takes_too_long_is_set_aside_asked_about_and_not_read_again() {
     let home = Home::with("");
-    home.triage().vouch_for(&charter_text("artefact"));
+    home.triage().trust_charter(&charter_text("artefact"));
     let project = home.project();
     let signal = json!({
         "timestamp": 1_795_500_000_000_u64,

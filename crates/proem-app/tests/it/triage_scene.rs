@@ -30,8 +30,8 @@ pub(crate) struct TriageScene {
 }
 
 impl TriageScene {
-    /// Writes the project's own file, for which a person vouches.
-    pub(crate) fn vouch_for(&self, charter: &str) {
+    /// Writes the project's own file, which a person trusts.
+    pub(crate) fn trust_charter(&self, charter: &str) {
         let file = self.folder.join(CHARTER);
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(&file, charter).unwrap();

@@ -11,7 +11,7 @@ use crate::Home;
 use crate::triage_scene::{TriageScene, changed_items, signal_outcomes};
 use crate::triage_signals::{added_to_sprint, charter_text, comment, created, flag_change, moved};
 
-/// A user and a project at a level, for whose file the user vouched.
+/// A user and a project at a level, whose file the user trusts.
 fn project_at(level: &str) -> (Home, TriageScene) {
     project_of(&charter_text(level))
 }
@@ -20,7 +20,7 @@ fn project_at(level: &str) -> (Home, TriageScene) {
 fn project_of(charter: &str) -> (Home, TriageScene) {
     let home = Home::with("");
     let scene = home.triage();
-    scene.vouch_for(charter);
+    scene.trust_charter(charter);
     (home, scene)
 }
 

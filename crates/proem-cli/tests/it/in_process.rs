@@ -60,7 +60,7 @@ impl Fixture {
         OpenProject::without_book(&self.repo, &self.places()).unwrap()
     }
 
-    /// Writes files of the project, for which a person vouches.
+    /// Writes files of the project, which a person trusts.
     pub(crate) fn trust(&self, files: &[(&str, &str)]) {
         files.iter().for_each(|(path, text)| self.write(path, text));
         let bytes = |(path, text): &(&str, &str)| ((*path).to_owned(), text.as_bytes().to_vec());
@@ -103,9 +103,9 @@ impl Fixture {
         TriageScene { places: self.places(), folder: self.repo.clone(), moment: None }
     }
 
-    /// Writes the file of a project, for which a person vouches.
-    pub(crate) fn vouch_for_charter(&self, text: &str) {
-        self.triage().vouch_for(text);
+    /// Writes the file of a project, which a person trusts.
+    pub(crate) fn trust_charter(&self, text: &str) {
+        self.triage().trust_charter(text);
     }
 
     /// Makes the last run's requests anew: they are to the byte what was recorded.
@@ -123,7 +123,7 @@ impl Fixture {
         let body = blocking(async {
             let store = look_at_records(&project).await?.value;
             let id = find_run(&store, &project, "last", Whose::Project, RunScope::Acted).await?;
-            let body = exact_body(&store, &store.run(&id).await?, 1).await;
+            let body = exact_body(&store, &store.run(&id).await?, 0).await;
             store.close().await;
             body
         });
@@ -206,7 +206,7 @@ fn blurred_document(mut document: Json) -> Json {
 fn a_scene_of_triage_is_what_the_commands_make_of_it() {
     let [scene, commands] = ["", ""].map(|_| {
         let fixture = Fixture::folder().unborn();
-        fixture.vouch_for_charter(&charter_text("artefact"));
+        fixture.trust_charter(&charter_text("artefact"));
         fixture
     });
     let lines: Vec<String> = some_signals().iter().map(Json::to_string).collect();
@@ -243,8 +243,11 @@ fn an_approval_of_a_scene_is_the_one_that_the_queue_writes() {
         (states, without_name(&approval.actor), approval.kind, approval.breadth.clone(), approval.policy, lasts)
     };
     assert_eq!(written(&ids[0]), written(&ids[1]));
-    let printed = office.propose(&office.note()).json();
-    let scene = office.fixture.propose(&office.note());
+    let mut printed = office.propose(&office.note()).json();
+    let mut scene = office.fixture.propose(&office.note());
+    // Two notes have two contents.
+    let hashes = [&mut printed, &mut scene].map(|said| said["decision"]["content"].take());
+    assert!(hashes[0].is_string() && hashes[1].is_string() && hashes[0] != hashes[1], "{hashes:?}");
     for part in ["fate", "state", "escalation", "decision"] {
         assert_eq!(printed[part], scene[part], "{part}");
     }

@@ -136,7 +136,7 @@ fn signals_a_charter_and_a_persons_words_leave_no_credential() {
     let fixture = Fixture::folder().unborn();
     let token = token();
     let poisoned = charter_text("artefact").replace("Olivia Reyes", &format!("Olivia {token}"));
-    fixture.vouch_for_charter(&format!("# {token}\n{poisoned}"));
+    fixture.trust_charter(&format!("# {token}\n{poisoned}"));
     for (round, form) in forms().into_iter().enumerate() {
         for (name, bytes) in signals(&form) {
             let name = format!("{round}-{name}");

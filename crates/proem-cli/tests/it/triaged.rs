@@ -28,7 +28,7 @@ use crate::terminal::screen::{WIDE, has_terminal, start_on};
 use crate::triage_scene::{changed_items, signal_outcomes};
 use crate::triage_signals::{added_to_sprint, charter_text, created, flag_change, moved};
 
-/// A project at a level whose file a person vouched for.
+/// A project at a level whose file a person trusted.
 fn project(level: &str) -> Fixture {
     project_of(&charter_text(level))
 }
@@ -36,7 +36,7 @@ fn project(level: &str) -> Fixture {
 /// The same of a file's text.
 fn project_of(charter: &str) -> Fixture {
     let fixture = Fixture::folder().unborn();
-    fixture.vouch_for_charter(charter);
+    fixture.trust_charter(charter);
     fixture
 }
 
@@ -69,7 +69,7 @@ fn count(value: &Json) -> usize {
     value.as_array().unwrap().len()
 }
 
-/// Whoever vouches for a project's file is told whom it lets triage reach.
+/// Whoever trusts a project's file is told whom it lets triage reach.
 #[test]
 fn the_file_of_a_project_is_shown_with_all_that_it_allows() {
     let fixture = Fixture::folder().unborn();
@@ -325,7 +325,7 @@ fn the_owner_is_told_of_new_questions() {
     assert_eq!((count(&untold["questions"]), count(&untold["actions"])), (1, 0), "nobody has the address: {untold}");
 
     let owner = "\n[[stakeholders]]\nname = \"Olivia Reyes\"\nrole = \"owner\"\naddress = \"olivia@corp.example\"\n";
-    fixture.vouch_for_charter(&(charter_text("artefact") + owner));
+    fixture.trust_charter(&(charter_text("artefact") + owner));
     let again = created(9, "Please add vouchers", "The sponsor asks for vouchers to be part of the release, too.");
     let report = triaged(&fixture, &[again]);
     assert_eq!(count(&report["questions"]), 1, "{report}");

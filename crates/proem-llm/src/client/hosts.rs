@@ -294,19 +294,16 @@ mod tests {
         check("https://host/#a", Public, "the URL of `host` holds `#`; leave out what follows it");
         // Addresses in the eyes of browsers are addresses here too.
         for host in ["127.0.0.1", "2130706433", "0x7f.1", "017700000001", "127.1"] {
-            let expected = "`127.0.0.1` is an address of this machine; if it is meant, name it as a private host in \
-                            your configuration";
+            let expected = "`127.0.0.1` is an address of this machine; if it is meant, declare it as private";
             check(&format!("http://{host}/"), Public, expected);
         }
         check(
             "http://169.254.169.254/latest",
             Public,
-            "`169.254.169.254` is an address of the local link; if it is meant, name it as a private host in your \
-             configuration",
+            "`169.254.169.254` is an address of the local link; if it is meant, declare it as private",
         );
         for scope in [Public, Private] {
-            let expected = "`[::ffff:7f00:1]` is a reserved address; if it is meant, name it as a private host in \
-                            your configuration";
+            let expected = "`[::ffff:7f00:1]` is a reserved address; if it is meant, declare it as private";
             check("http://[::ffff:127.0.0.1]/", scope, expected);
         }
     }
@@ -317,8 +314,7 @@ mod tests {
         let refused = check_addresses("rebound.example", addresses, HostScope::Public).unwrap_err();
         assert_eq!(
             refused.to_string(),
-            "`rebound.example` is an address of a private network; if it is meant, name it as a private host in your \
-             configuration"
+            "`rebound.example` is an address of a private network; if it is meant, declare it as private"
         );
         assert_eq!(check_addresses("rebound.example", addresses, HostScope::Private), Ok(Some(addresses.to_vec())));
         assert_eq!(check_addresses("nowhere.example", [], HostScope::Public), Ok(None));

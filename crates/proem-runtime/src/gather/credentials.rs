@@ -21,7 +21,7 @@ pub(super) fn cut_credentials(gathered: &mut PlaceFacts) {
     cut_from_outside(&mut gathered.env.cwd, &mut count);
     for file in &mut gathered.rule_files {
         match &mut file.text {
-            RuleText::Approved(text) => ours(text, &mut count),
+            RuleText::Trusted(text) => ours(text, &mut count),
             RuleText::Outside(text) => cut_from_outside(text, &mut count),
         }
     }

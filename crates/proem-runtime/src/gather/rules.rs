@@ -86,7 +86,7 @@ fn rule_file(root: &Path, name: &str, options: &GatherOptions, gaps: &mut Vec<Ga
     let hash = hex::encode_hex(Sha256::digest(&bytes));
     let approved = whole && options.trusted.contains(&TrustedFile { name: name.to_owned(), hash: hash.clone() });
     let text = match String::from_utf8(bytes) {
-        Ok(text) if approved => RuleText::Approved(rules(text)),
+        Ok(text) if approved => RuleText::Trusted(rules(text)),
         Ok(text) => outside(rules(text)),
         Err(error) => {
             gaps.push(about(gap(

@@ -145,7 +145,7 @@ fn a_change_and_rule_files_of_folders_have_sections_of_their_own() {
     let rules = |name: &str, text: RuleText| RuleFile { name: name.to_owned(), hash: "0".repeat(64), text };
     let context = scene.context.as_mut().unwrap();
     context.folder_rules = vec![
-        rules("core/AGENTS.md", RuleText::Approved("Never allocate.\n".to_owned())),
+        rules("core/AGENTS.md", RuleText::Trusted("Never allocate.\n".to_owned())),
         rules("web/AGENTS.md", RuleText::Outside(outside("Use tabs.\n"))),
     ];
     context.commits = vec![outside("0123456 mend the clock")];

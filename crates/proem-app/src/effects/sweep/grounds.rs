@@ -24,7 +24,7 @@ impl SweepGrounds {
     /// The grounds of a desk's decisions: the files as they are before its policy is read, with the trust that the
     /// project was opened with.
     pub(in super::super) fn of_desk(project: &OpenProject) -> Self {
-        Self::of(project, &project.vouched)
+        Self::of(project, &project.trust)
     }
 
     /// The same at this moment, with what this user trusts now.
@@ -62,7 +62,7 @@ enum ProjectFile {
 impl ProjectFile {
     fn read(project: &OpenProject, trust: &RepositoryTrust, path: &str) -> Self {
         match project.read(path) {
-            Ok(Some(bytes)) if trust.has(path, &sha256_hex(&bytes)) => Self::Trusted(bytes),
+            Ok(Some(bytes)) if trust.is_trusted_by_hash(path, &sha256_hex(&bytes)) => Self::Trusted(bytes),
             Ok(Some(bytes)) => Self::Untrusted(bytes),
             Ok(None) => Self::Absent,
             Err(_) => Self::Unreadable,

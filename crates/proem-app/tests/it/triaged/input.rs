@@ -134,7 +134,7 @@ fn the_same_id_in_two_projects_is_two_signals() {
     let project = other.project();
     let refused = records::blocking(TriageDesk::open(&project, StoreAccess::Write)).err().unwrap();
     assert_eq!(refused.kind(), ErrorKind::Invalid, "a copy is trusted by itself: {refused}");
-    other.vouch_for(&charter_text("artefact"));
+    other.trust_charter(&charter_text("artefact"));
     let second = other.take_files(&["signals.jsonl"]);
     for report in [&first, &second] {
         assert_eq!(report["came"]["new"], 2, "{report}");

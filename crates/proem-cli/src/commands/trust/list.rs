@@ -12,7 +12,7 @@ use proem_app::trust::candidates::Candidates;
 use proem_app::trust::{TrustEntry, TrustPlace, TrustState, trust_entries};
 
 pub(super) fn run_trust_list(place: &TrustPlace, as_json: bool) -> Result<ExitCode, CommandFailure> {
-    let entries = trust_entries(&Candidates::read(&place.root), &place.vouched);
+    let entries = trust_entries(&Candidates::read(&place.root), &place.trust);
     if as_json {
         let files: Vec<Value> = entries.iter().map(|(path, entry)| trust_entry_json(path, entry)).collect();
         let root = place.root.to_string_lossy();

@@ -197,7 +197,7 @@ fn what_goes_wrong_is_said_once_and_tried_again() {
     assert_eq!(problem["work"], "cycle", "{problem}");
     assert!(problem["error"].as_str().unwrap().contains(".proem/triage/project.toml"), "{problem}");
     desk.drop_in("meanwhile.json", &flagged(1));
-    assert_eq!(watching.event("problem")["work"], "look", "nobody vouches for the file that a signal is taken in by");
+    assert_eq!(watching.event("problem")["work"], "look", "nobody trusts the file that a signal is taken in by");
     fs::write(&charter, trusted).unwrap();
     watching.event("cycle");
     let away = desk.inbox.with_extension("away");

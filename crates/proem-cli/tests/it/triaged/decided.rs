@@ -39,7 +39,7 @@ fn questioned(policy: &str) -> Option<(Fixture, String)> {
         calls_reply(vec![classified(&id, "stakeholder", "escalate"), ("create_escalation", question_call(&id))]),
     ]);
     let fixture = one_comment("tactical", &server);
-    fixture.vouch_for_charter(&charter_text("tactical").replace("\"Beta\"", "\"Beta launch\""));
+    fixture.trust_charter(&charter_text("tactical").replace("\"Beta\"", "\"Beta launch\""));
     fixture.configure("policy.toml", policy);
     let report = run(&fixture, &["--json"]).json();
     assert_eq!(report["questions"][0]["heading"], "Who tells the vendor?", "{report}");

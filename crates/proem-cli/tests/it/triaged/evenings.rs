@@ -17,8 +17,8 @@ use crate::triage_signals::{added_to_sprint, charter_text, created, flag_change,
 /// The evenings of 24, 25 and 26 November 2026 at 18:30 in UTC, in milliseconds since 1970.
 const EVENINGS: [&str; 3] = ["1795545000000", "1795631400000", "1795717800000"];
 
-/// A project whose file a person vouched for.
-fn vouched(charter: &str) -> Fixture {
+/// A project whose file a person trusted.
+fn trust_of(charter: &str) -> Fixture {
     let mut fixture = project_of(charter);
     fixture.set("PROEM_CLOCK", EVENINGS[0]);
     fixture
@@ -174,7 +174,7 @@ fn a_decision_that_is_given_twice_counts_once() {
 /// A clock that is set back two days releases nothing, un-passes no date and asks nothing again.
 #[test]
 fn a_clock_that_is_set_back_between_evenings_changes_nothing_back() {
-    let mut fixture = vouched(&charter_text("tactical").replace("2999-12-24", "2026-11-25"));
+    let mut fixture = trust_of(&charter_text("tactical").replace("2999-12-24", "2026-11-25"));
     fixture.set("PROEM_CLOCK", EVENINGS[2]);
     let Some((said, 0)) = answered(&fixture, &["effects", "on"], "y") else { return };
     assert!(said.contains("effects are on"), "{said}");
@@ -203,7 +203,7 @@ fn two_projects_in_one_store_tell_of_themselves_alone() {
         .replace("\"TES\"", "\"WAR\"");
     let root = ["--root", other.to_str().unwrap()];
     let scene = TriageScene { folder: other.clone(), ..fixture.triage() };
-    scene.vouch_for(&charter);
+    scene.trust_charter(&charter);
     triaged(&fixture, &[flag_change(7), added_to_sprint(150, "Gift cards")]);
     let theirs = json!([flag_change(8), added_to_sprint(151, "Forklifts")]).to_string().replace("TES", "WAR");
     scene.write("theirs.json", theirs.replace("Payment provider sandbox", "Scanner licences"));

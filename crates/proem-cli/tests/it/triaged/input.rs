@@ -81,7 +81,7 @@ fn a_typing_mistake_in_the_project_s_file() {
         let fixture = Fixture::folder().unborn();
         fixture.write(".proem/triage/project.toml", text);
         fixture.write("signals.jsonl", flag_change(142).to_string());
-        // The person who vouches for it hears of it at once, if there is a terminal. The run says it anyway.
+        // The person who trusts it hears of it at once, if there is a terminal. The run says it anyway.
         let run = fixture.proem(&["triage", "run", "signals.jsonl"]);
         assert_eq!(run.code(), 2, "{}", run.stderr());
         run.transcript()

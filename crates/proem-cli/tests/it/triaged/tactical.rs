@@ -38,9 +38,9 @@ fn a_models_mail_to_a_stakeholder_is_held_under_the_shipped_policy() {
     assert_eq!(action_lines(&report), ["email_stakeholder held"], "{report}");
 }
 
-/// A repository that names its own people reaches nobody before somebody vouches for it, nor once it has changed.
+/// A repository that names its own people reaches nobody before somebody trusts it, nor once it has changed.
 #[test]
-fn a_project_file_that_nobody_vouched_for_allows_nobody() {
+fn a_project_file_that_nobody_trusts_allows_nobody() {
     let fixture = Fixture::folder().unborn();
     fixture.write(".proem/triage/project.toml", charter_text("tactical"));
     let none = |fixture: &Fixture| fixture.proem(&["policy", "check"]).stdout().to_owned();

@@ -44,7 +44,7 @@ fn approval_is_for_one_name_and_the_exact_bytes() {
         fixture.write(name, text);
         let gathered = gather_facts(&fixture.repo, &options).unwrap();
         let file = gathered.rule_files.iter().find(|file| file.name == name).unwrap();
-        assert_eq!(file.text == RuleText::Approved("hello".to_owned()), approved, "{name} {text:?}");
+        assert_eq!(file.text == RuleText::Trusted("hello".to_owned()), approved, "{name} {text:?}");
     }
 }
 

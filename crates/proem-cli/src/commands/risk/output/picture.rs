@@ -39,8 +39,7 @@ pub(in crate::commands::risk) fn risk_picture(reports: &[RiskReport]) -> String 
     }
     let unranked = MARGIN.saturating_add(BINS * STEP).saturating_add(STEP / 2);
     push_svg_text(&mut out, "dim", (unranked, bottom.saturating_add(22)), "no rank");
-    let words =
-        "left to right: riskier than so many percent of the latest changes; the dashed lines begin MEDIUM and HIGH";
+    let words = "left to right: riskier than so many percent of the latest changes; behind a dashed line a finding makes MEDIUM or HIGH";
     push_svg_text(&mut out, "dim", (MARGIN, HEIGHT.saturating_sub(18)), words);
     out.push_str("</svg>\n");
     out
