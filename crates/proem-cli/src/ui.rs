@@ -60,15 +60,15 @@ pub(crate) fn data(text: &str) -> Result<(), CommandFailure> {
     write_to_stdout(Printed::Exact, text).map(|_| ())
 }
 
-/// Writes a picture to a file.
+/// Writes a picture or a page to a file.
 ///
 /// # Errors
 ///
 /// If it can't be written.
-pub(crate) fn write_picture(file: &Path, picture: &str) -> Result<(), CommandFailure> {
+pub(crate) fn write_text_file(file: &Path, text: &str) -> Result<(), CommandFailure> {
     let shown = show::terminal_str(&file.display().to_string());
     let failed = |error: std::io::Error| CommandFailure::outside(format!("could not write `{shown}`: {error}"));
-    files::create(file).and_then(|mut out| out.write_all(picture.as_bytes())).map_err(failed)
+    files::create(file).and_then(|mut out| out.write_all(text.as_bytes())).map_err(failed)
 }
 
 /// Writes bytes to standard output exactly as they are. A terminal gets the text of them, made safe to look at.

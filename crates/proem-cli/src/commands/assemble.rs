@@ -135,7 +135,7 @@ impl PromptOutput {
 /// Draws the context window into a file.
 fn draw_window(file: &Path, made: &MadeAssembly) -> Result<(), CommandFailure> {
     let source = PictureSource { assembled: &made.assembled, model: &made.model, cache: &made.cache };
-    ui::write_picture(file, &svg(&source))
+    ui::write_text_file(file, &svg(&source))
 }
 
 /// The prompt in a format.

@@ -42,13 +42,13 @@ pub(super) fn run_risk(args: &Risk) -> Result<ExitCode, CommandFailure> {
     ui::print_notes(&project.all_notes());
     let Reports { mut reports, trouble } = reports?;
     if args.since.is_some() {
-        reports.sort_by(output::by_rank);
+        reports.sort_by(output::riskiest_first);
     }
     if let Some(file) = &args.svg {
-        ui::write_picture(file, &output::risk_picture(&reports))?;
+        ui::write_text_file(file, &output::risk_picture(&reports))?;
     }
     if let Some(file) = &args.html {
-        ui::write_picture(file, &output::risk_page(&reports))?;
+        ui::write_text_file(file, &output::risk_page(&reports))?;
     }
     output::print_risk_reports(&reports, RiskFormat::of(args))?;
     if let Some(trouble) = trouble {

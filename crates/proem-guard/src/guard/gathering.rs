@@ -126,9 +126,11 @@ impl Gathering {
             if kind == FindingKind::Similar {
                 self.likeness = self.likeness.max(score);
             }
-            // An order to ignore something that is only mild is a quotation.
-            let is_quotation = kind == FindingKind::Override && severity < Severity::Medium;
-            if self.needs_reason && !is_quotation && is_reason(kind, rule) {
+            // An order to ignore something that is only mild is a quotation. A mild start of a turn is any key before a
+            // colon, such as `model: haiku` in front matter.
+            let is_mild = severity < Severity::Medium;
+            let is_chance = is_mild && matches!(kind, FindingKind::Override | FindingKind::RoleMarker);
+            if self.needs_reason && !is_chance && is_reason(kind, rule) {
                 self.reasons.insert(span);
             }
             self.block.push(Finding { kind, rule, span, steps: reading.steps.clone(), hidden, severity, score });

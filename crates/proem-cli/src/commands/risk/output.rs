@@ -13,7 +13,7 @@ mod treemap;
 #[cfg(test)]
 mod tests;
 
-pub(super) use self::batch::by_rank;
+pub(super) use self::batch::riskiest_first;
 pub(super) use self::lines::metric_words;
 pub(super) use self::page::risk_page;
 pub(super) use self::picture::risk_picture;

@@ -110,7 +110,7 @@ pub(super) async fn run_runs_show(
                 run.row.id.short()
             )));
         };
-        ui::write_picture(file, &picture)?;
+        ui::write_text_file(file, &picture)?;
     }
     let texts = TextsByHash::load(&store, shown_hashes(&run)).await?;
     let mut notes = Vec::new();

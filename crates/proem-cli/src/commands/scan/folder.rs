@@ -240,7 +240,7 @@ impl FolderScan<'_> {
 
     fn summary(&self) -> Result<(), CommandFailure> {
         if let Some(path) = &self.args.html {
-            page::write_scan_page(path, &page::scan_page(&self.findings, &self.summary_text()))?;
+            ui::write_text_file(path, &page::scan_page(&self.findings, &self.summary_text()))?;
         }
         if self.args.exit_code_only {
             return Ok(());

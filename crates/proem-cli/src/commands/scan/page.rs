@@ -4,18 +4,14 @@
 //! Invariant: every text goes through `guard::show::html`, whoever wrote it.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
-use std::path::Path;
 
 use proem_app::scan::examine::{ExaminedField, FileScan, PlacedFinding};
 use proem_app::scan::groups::{FindingGroup, finding_groups};
 use proem_app::scan::reasons::PlacedReasons;
 use proem_app::scan::text_marks::{MarkedLine, marked_lines};
 use proem_guard::{ReadingStep, Untrusted, show};
-use proem_runtime::files;
 use proem_text::Span;
 
-use crate::failure::CommandFailure;
 use crate::ui::group_thousands;
 use crate::ui::page::{PAGE_END, begin_page, escape_page_text};
 
@@ -36,18 +32,12 @@ sup { font-weight: 600 }
 ol { padding-left: 1.5rem } li { margin: .5rem 0 }
 ";
 
-/// Writes a page to a file.
-pub(super) fn write_scan_page(path: &Path, text: &str) -> Result<(), CommandFailure> {
-    let shown = show::terminal_str(&path.display().to_string()).into_string();
-    let failed = |error: std::io::Error| CommandFailure::outside(format!("could not write `{shown}`: {error}"));
-    files::create(path).and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed)
-}
-
 /// The page of the files that have something to look at. `summary` is the listing's.
 pub(super) fn scan_page(files: &[FileScan], summary: &str) -> String {
     let mut out = begin_page("Scan", STYLE);
-    for line in anstream::adapter::strip_str(summary).to_string().lines() {
-        out.push_str(&format!("<p>{}</p>\n", escape_page_text(line.trim())));
+    // The lines of folders say what the table says.
+    for line in anstream::adapter::strip_str(summary).to_string().lines().filter(|line| !line.starts_with(' ')) {
+        out.push_str(&format!("<p>{}</p>\n", escape_page_text(line)));
     }
     if files.len() > 1 {
         push_folder_table(files, &mut out);

@@ -1,15 +1,11 @@
 //! `proem book test --live --models`: the cases asked of several models.
 
-use std::io::Write as _;
-use std::path::Path;
 use std::process::ExitCode;
 
 use proem_app::book::compare::{LiveEstimate, ModelStanding, ModelVerdict};
 use proem_app::book::live::{Asking, LiveOptions, LivePurse};
 use proem_app::book::test::{AssemblyState, Suite};
 use proem_app::run::options::Carriage;
-use proem_guard::show;
-use proem_runtime::files;
 use proem_text::json;
 
 use super::{page, table};
@@ -89,14 +85,8 @@ pub(super) fn compare_models(
         ui::print_listing(&table::comparison_table(&standings, args.least, ui::output_width()))?;
     }
     if let Some(file) = &args.html {
-        write_comparison(file, &page::comparison_page(&standings, args.least))?;
+        ui::write_text_file(file, &page::comparison_page(&standings, args.least))?;
     }
     let holds = standings.iter().all(|standing| standing.verdict(args.least) == ModelVerdict::Holds);
     Ok(ExitCode::from(u8::from(!holds)))
-}
-
-fn write_comparison(path: &Path, text: &str) -> Result<(), CommandFailure> {
-    let shown = show::terminal_str(&path.display().to_string());
-    let failed = |error: std::io::Error| CommandFailure::outside(format!("could not write `{shown}`: {error}"));
-    files::create(path).and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed)
 }

@@ -17,7 +17,7 @@ pub(super) fn risk_table(reports: &[RiskReport], width: usize) -> String {
         return "no commit to assess\n".to_owned();
     }
     let mut sorted: Vec<&RiskReport> = reports.iter().collect();
-    sorted.sort_by(|a, b| by_rank(a, b));
+    sorted.sort_by(|a, b| riskiest_first(a, b));
     let head = format!("{:7}  {:>5}  {:10}  {:10}  {:>5}  subject", "level", "score", "change", "date", "files");
     let mut out = format!("{}\n", style_text(DIM, &head));
     for report in sorted {
@@ -50,9 +50,9 @@ fn score_percentile(report: &RiskReport) -> Option<f64> {
     report.score.rank.map(|rank| rank.percentile)
 }
 
-/// Reports by the places of their scores, the highest first. Those of one place, and those without one behind all
-/// others, by level and then by date, the newest first.
-pub(in crate::commands::risk) fn by_rank(a: &RiskReport, b: &RiskReport) -> Ordering {
-    let score = score_percentile(b).unwrap_or(-1.0).total_cmp(&score_percentile(a).unwrap_or(-1.0));
-    score.then_with(|| b.risk_level.cmp(&a.risk_level)).then_with(|| b.change.at.cmp(&a.change.at))
+/// Reports by level, the highest first, since a large change without a finding is LOW whatever its score. Those of one
+/// level by the places of their scores, one without a place last, and then the newest first.
+pub(in crate::commands::risk) fn riskiest_first(a: &RiskReport, b: &RiskReport) -> Ordering {
+    let score = || score_percentile(b).unwrap_or(-1.0).total_cmp(&score_percentile(a).unwrap_or(-1.0));
+    b.risk_level.cmp(&a.risk_level).then_with(score).then_with(|| b.change.at.cmp(&a.change.at))
 }

@@ -30,7 +30,7 @@ h3 { font-size: 1rem; margin: 1rem 0 .25rem } ul { margin: .25rem 0; padding-lef
 /// The page.
 pub(in crate::commands::risk) fn risk_page(reports: &[RiskReport]) -> String {
     let mut sorted: Vec<&RiskReport> = reports.iter().collect();
-    sorted.sort_by(|a, b| b.risk_level.cmp(&a.risk_level).then_with(|| super::by_rank(a, b)));
+    sorted.sort_by(|a, b| super::riskiest_first(a, b));
     let title = match reports {
         [report] => format!("Change risk: {}", report.risk_level.as_str()),
         reports => {
