@@ -62,7 +62,7 @@ fn main() {
     let runtime = records::runtime().unwrap();
     let at_once = ScriptedServer::answering(|request| answer(&request.body)).unwrap();
     let mut spans: [Vec<Duration>; TURNS - 1] = Default::default();
-    let folder = TempDir::new_in(".").unwrap();
+    let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let project = project(folder.path(), &at_once);
     for _ in 0..=ROUNDS {
         let seen = at_once.requests().len();
@@ -86,7 +86,7 @@ fn main() {
     println!("turn 5: {ratio:.2} times turn 1");
 
     let slow = ScriptedServer::answering(|request| answer(&request.body).delayed(ANSWERED_MS)).unwrap();
-    let folder = TempDir::new_in(".").unwrap();
+    let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let project = self::project(folder.path(), &slow);
     let provider = Duration::from_millis(ANSWERED_MS) * u32::try_from(TURNS).unwrap();
     for count in [1, AT_ONCE] {

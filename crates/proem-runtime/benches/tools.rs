@@ -61,7 +61,7 @@ struct CallBench<'b> {
 
 fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let (folder, model) = (TempDir::new_in(".").unwrap(), server([Reply::text("hello")]));
+    let (folder, model) = (TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap(), server([Reply::text("hello")]));
     let scene = Scene::new(folder.path(), &model);
     let workshop = Workshop::new(agent(slow_server()), folder.path(), &tool_results());
     runtime.block_on(async {
