@@ -43,7 +43,7 @@ pub struct ScanOptions {
     pub file_bytes: usize,
     /// The largest file of a folder that is read, in bytes.
     pub folder_file_bytes: usize,
-    /// What is told of each field, beside its findings.
+    /// The detail about each field, beside its findings.
     pub detail: ScanDepth,
 }
 

@@ -63,7 +63,7 @@ fn wide_repository(files: usize) -> Fixture {
     fixture
 }
 
-/// What one run of a command took.
+/// The time and memory of one run of a command.
 #[derive(Debug, Clone, Copy, Default)]
 struct RunCost {
     time: Duration,

@@ -153,7 +153,7 @@ impl Bar {
     pub fn of(&self, finding: &Finding) -> Verdict {
         let [low, medium, high, critical] = self.verdicts;
         match finding.severity {
-            // Where orders count at all, one that drops a control outlives the task that brought it.
+            // An order that drops a control outlives the task that brought it, so it counts for more than others.
             Severity::Low if finding.kind == FindingKind::StandingOrder && low > Verdict::Allow => high,
             Severity::Low => low,
             _ if matches!(finding.kind, FindingKind::Learned | FindingKind::Similar) => self.of_learned(),

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub struct AgentDefinition {
     /// As `proem run` names it: a path in the book, without the file's ending.
     pub name: String,
-    /// What it is for, in a sentence, for agents that call it. `None` leaves it to the mission.
+    /// Its purpose in a sentence, for agents that call it. `None` leaves it to the mission.
     pub purpose: Option<String>,
     /// Its mission. `{{name}}` represents an input.
     pub mission: String,

@@ -241,7 +241,7 @@ struct CalledAgents {
 /// An agent that a tool calls.
 struct AgentOfTool {
     file: PathBuf,
-    /// What it is for, in its own words. Empty if it has none.
+    /// Its purpose, in its own words. Empty if it has none.
     description: String,
     /// The effects that a call of it may have, by all of its tools and those of the agents that it calls.
     power: ToolPower,

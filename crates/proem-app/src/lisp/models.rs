@@ -115,7 +115,7 @@ impl AgentModels {
         self.questions.values().map(|question| question.prompt().id.closure.as_str()).collect()
     }
 
-    /// What a run's settings keep of the questions. Their files are those of the access.
+    /// The questions, as a run's settings keep them. Their files are those of the access.
     pub(super) const fn basis(&self) -> &QuestionsBasis {
         &self.basis
     }

@@ -100,7 +100,7 @@ impl Carriage {
         }
     }
 
-    /// The carrier for the run that a call of a tool starts. What is kept of it is in a folder of its own.
+    /// The carrier for the run that a call of a tool starts. Its record has a folder of its own.
     #[must_use]
     pub(crate) fn within_call(&self, call: EffectId) -> Self {
         let below = |folder: &Path| folder.join(format!("call-{:04}", call.0));

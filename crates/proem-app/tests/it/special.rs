@@ -1,4 +1,4 @@
-//! What git would wait for, at each place where it opens files: a named pipe, or a device that never ends.
+//! Files that git would wait for, at each place where it opens one: a named pipe, or a device that never ends.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -213,7 +213,7 @@ fn a_scene_of_triage_is_what_the_commands_make_of_it() {
     commands.write("signals.jsonl", lines.join("\n"));
     let printed = commands.proem(&["triage", "run", "signals.jsonl", "--json"]).json();
     assert_eq!(blurred_document(scene.triage().take_signals(&some_signals())), blurred_document(printed));
-    // Whoever wrote the records, both read the same in them.
+    // Records of the scene and of the commands read the same.
     for fixture in [scene, commands] {
         let status = fixture.proem(&["triage", "status", "--json"]).json();
         assert_eq!(blurred_document(status), blurred_document(fixture.triage().status()));

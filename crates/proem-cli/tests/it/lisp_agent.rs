@@ -164,7 +164,7 @@ fn the_answer_of_a_turn_is_settled_whatever_its_program_calls_next() {
     }
 }
 
-/// A mission that stopped at a question, goes on at a terminal with this answer. What is left of it.
+/// A mission that stopped at a question goes on at a terminal with this answer: its server, project and last screen.
 fn answered(keys: &str) -> Option<(ScriptedServer, Fixture, screen::Left)> {
     let tell = "(tool/tell {:text (:note (last (tool/orders {:day ctx/day})))})";
     let sum = "(return {:total (sum-by :total (tool/orders {:day ctx/day}))})";

@@ -159,15 +159,20 @@ fn what_nobody_knows_is_no_low_and_fails_only_where_that_is_asked() {
 }
 
 #[test]
-fn what_was_ranked_comes_in_the_order_of_its_score() {
+fn the_riskiest_of_several_changes_come_first_by_level_and_then_by_score() {
     let fixture = shop().repository();
     let all = fixture.proem(&["risk", "--since", "2026-01-01", "--json"]).json();
-    let ranks: Vec<Option<f64>> =
-        all.as_array().unwrap().iter().map(|report| report["score"]["rank"]["percentile"].as_f64()).collect();
-    assert!(ranks.iter().flatten().count() > 9 && ranks.contains(&None), "{ranks:?}");
-    let mut sorted = ranks.clone();
-    sorted.sort_by(|a, b| b.unwrap_or(-1.0).total_cmp(&a.unwrap_or(-1.0)));
-    assert_eq!(ranks, sorted);
+    let order = ["HIGH", "MEDIUM", "UNKNOWN", "LOW"];
+    let place = |report: &Json| {
+        let level = order.iter().position(|level| report["risk_level"] == *level).unwrap();
+        (level, report["score"]["rank"]["percentile"].as_f64().unwrap_or(-1.0))
+    };
+    let places: Vec<(usize, f64)> = all.as_array().unwrap().iter().map(place).collect();
+    assert!(places.iter().filter(|(_, rank)| *rank >= 0.0).count() > 9, "{places:?}");
+    assert!(places.iter().any(|(_, rank)| *rank < 0.0) && places[0].0 < places[places.len() - 1].0, "{places:?}");
+    let mut sorted = places.clone();
+    sorted.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
+    assert_eq!(places, sorted);
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn count(value: &Json) -> usize {
     value.as_array().unwrap().len()
 }
 
-/// Whoever trusts a project's file is told whom it lets triage reach.
+/// A person who trusts a project's file is told whom it lets triage reach.
 #[test]
 fn the_file_of_a_project_is_shown_with_all_that_it_allows() {
     let fixture = Fixture::folder().unborn();

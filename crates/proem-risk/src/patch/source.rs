@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::{FilePatch, is_comment_or_blank};
 
-/// What differs between two pins of something.
+/// The difference between two pins of something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PinChange {
     /// It comes from elsewhere.
@@ -19,20 +19,20 @@ pub enum PinChange {
 /// A line that takes code from elsewhere than the line that it replaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedPin {
-    /// What differs.
+    /// The difference.
     pub change: PinChange,
     /// The line after the change.
     pub line: u32,
-    /// What was taken. From outside.
+    /// The pin before. From outside.
     pub before: String,
-    /// What is taken. From outside.
+    /// The pin after. From outside.
     pub after: String,
 }
 
 /// Something that a line takes from elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Pin<'l> {
-    /// Where it comes from, without version and digest.
+    /// Its origin, without version and digest.
     source: &'l str,
     /// The tag, branch or version, in the reference or in the comment behind it.
     version: Option<&'l str>,
@@ -113,7 +113,7 @@ fn pin_in_words(pin: &Pin<'_>) -> String {
     parts.join(" ").chars().take(SHOWN).collect()
 }
 
-/// What a line takes from elsewhere, by the form of its file.
+/// The pin on a line, by the form of its file.
 fn pin_of<'l>(line: &'l str, path: &[u8]) -> Option<Pin<'l>> {
     let text = line.trim();
     let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What the base of a change says of paths and persons, remembered for the changes of a command.
+//! The facts of paths and persons in a change's base, remembered for the changes of a command.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -173,7 +173,7 @@ fn anchors(old: &[SharedLine], new: &[SharedLine], is_single: &dyn Fn(usize) -> 
     row
 }
 
-/// What is between the matches. `first` is how many lines precede both.
+/// The lines between the matches. `first` is how many lines precede both.
 fn hunks_between(matches: &[(usize, usize)], old: &[&[u8]], new: &[&[u8]], first: usize) -> Vec<Hunk> {
     let mut hunks = Vec::new();
     let (mut old_from, mut new_from) = (0, 0);

@@ -73,7 +73,7 @@ pub(crate) fn read_changes(
 /// The most files of a commit that is read here.
 const WIDE: usize = 1_000;
 
-/// What git says of some commits.
+/// The facts that git tells of some commits.
 struct CommitFacts {
     /// The files of each. Only commits that are read here have any.
     listed: BTreeMap<ObjectId, Vec<RawDiffEntry>>,

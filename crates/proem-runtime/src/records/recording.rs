@@ -461,8 +461,8 @@ impl Recording<'_> {
         }
     }
 
-    /// Lets go of what is written: the run's line, and events before `step`. What became of the last attempt stays: not
-    /// every transaction writes that.
+    /// Lets go of what is written: the run's line, and events before `step`. The last attempt's outcome stays: only
+    /// some transactions write that.
     fn written(&self, step: u32) {
         let mut held = self.held();
         held.begins = None;

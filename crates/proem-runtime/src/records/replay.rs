@@ -63,7 +63,7 @@ pub struct ReplayReport {
     pub outcome: Option<Outcome>,
 }
 
-/// What the requests of a replay are made with.
+/// The means by which a replay makes its requests.
 #[derive(Debug, Clone, Copy)]
 pub struct ReplayMeans<'r> {
     /// The recorded models, the run's own first.

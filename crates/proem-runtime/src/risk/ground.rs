@@ -84,7 +84,7 @@ pub(super) struct GroundReader {
     pub(super) memory: GroundMemory,
 }
 
-/// What was read for one change and may serve another.
+/// Facts that were read for one change and may serve another.
 #[derive(Debug, Default)]
 pub(super) struct GroundMemory {
     /// The facts of the changes' bases.

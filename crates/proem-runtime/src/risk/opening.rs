@@ -88,7 +88,7 @@ impl Assessor {
         let structures = StructureReader::open(git, repository, cache, StructureLimits::default());
         let structures = structures.asking_for(rules.all_packages());
         let commit = options.changes.first().and_then(|change| change.id).map(|id| id.to_string());
-        // Imports don't depend on the past, so that both are read side by side. What is not committed is read later.
+        // Imports don't depend on the past, so that both are read side by side. Uncommitted changes are read later.
         let (history, drawn) = std::thread::scope(|scope| {
             if let Some(commit) = &commit {
                 scope.spawn(|| structures.read_ahead(TreeState::Commit(commit)));

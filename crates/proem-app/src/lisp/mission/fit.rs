@@ -17,7 +17,7 @@ pub struct PromptFit {
     pub model: String,
     /// Its tokens by the model's counter.
     pub tokens: usize,
-    /// What limits took away, a sentence for each section.
+    /// The parts that limits took away, a sentence for each section.
     pub shrunk: Vec<String>,
     /// The tools' descriptions, as the model reads them.
     pub descriptions: Vec<(String, String)>,

@@ -39,7 +39,7 @@ fn a_change_of_more_files_than_are_listed_lists_the_most_risky() {
     assert!(assessment.files.iter().all(|file| file.path.ends_with(".py")), "documentation comes last");
     let said = "3000 of 6000 files are not listed; the 3000 riskiest are";
     assert!(assessment.gaps.iter().any(|gap| gap == said), "{:?}", assessment.gaps);
-    // What is measured later changes only its own file.
+    // A later measurement changes only its own file.
     let one = assessment.files[0].clone();
     let again = assessment.clone().with(one.index, one.metrics[0].clone());
     assert_eq!((again.level, again.confidence, again.files.len()), (assessment.level, assessment.confidence, LISTED));

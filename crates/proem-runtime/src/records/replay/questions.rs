@@ -92,7 +92,7 @@ impl RunRecord {
         }
     }
 
-    /// What came of a call within a tool. `None` if the record doesn't have it.
+    /// The outcome of a call within a tool. `None` if the record doesn't have it.
     fn call_result(&self, row: &CallRow) -> Option<EffectResult> {
         let text = self.text(row.result.as_ref()?)?;
         match row.state {

@@ -106,7 +106,7 @@ async fn nobody(asked: &[Question]) -> Result<Vec<QuestionAnswer>, BrokenOff> {
 #[derive(Clone, Copy, Default)]
 pub(crate) struct ProgramCourse<'c> {
     pub(crate) recording: Option<&'c Recording<'c>>,
-    /// Where it was stopped. It starts anew without.
+    /// The place where it was stopped. It starts anew without.
     pub(crate) resumed: Option<&'c ResumableRun>,
     /// The models that its tools ask.
     pub(crate) models: Option<&'c ToolModels<'c>>,
