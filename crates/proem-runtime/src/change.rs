@@ -140,10 +140,9 @@ pub fn read_change(
     let mut files: Vec<ChangedFile> = Vec::new();
     for entry in entries {
         let counted = lines.remove(entry.path.as_bytes()).flatten();
-        let mut file = changed_file(entry, counted, &before, classifier);
-        excuse_new_versions(&mut file, &patches);
-        files.push(file);
+        files.push(changed_file(entry, counted, &before, classifier));
     }
+    excuse_new_versions(&mut files, &patches);
     gaps.extend(work_tree::uncounted_note(&untracked));
     files.extend(untracked.into_iter().map(|file| file.added(classifier)));
     files.sort_by(|a, b| a.path.cmp(&b.path));
@@ -215,12 +214,15 @@ fn attributes_of(session: &Session<'_>, base: Option<&ObjectId>) -> Result<GitAt
     Ok(attributes)
 }
 
-/// Takes a file for an ordinary one if only version numbers in it change. Only an edit: a pipeline that is new, gone or
+/// Takes files for ordinary ones if only version numbers in them change. Only edits: a pipeline that is new, gone or
 /// renamed does more than take another version.
-fn excuse_new_versions(file: &mut ChangedFile, patches: &[FilePatch]) {
-    let mut of_file = patches.iter().filter(|patch| patch.path == file.path);
-    if file.status == FileStatus::Modified && of_file.any(FilePatch::changes_only_versions) {
-        file.class.sensitive = None;
+fn excuse_new_versions(files: &mut [ChangedFile], patches: &[FilePatch]) {
+    let updated = patches.iter().filter(|patch| patch.changes_only_versions());
+    let updated: BTreeSet<&RepoPath> = updated.map(|patch| &patch.path).collect();
+    for file in files.iter_mut().filter(|file| file.status == FileStatus::Modified) {
+        if updated.contains(&file.path) {
+            file.class.sensitive = None;
+        }
     }
 }
 

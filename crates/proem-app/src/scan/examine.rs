@@ -238,7 +238,7 @@ impl FileScan {
 impl ExaminedField {
     /// The rest of it, if attacks were cut out.
     #[must_use]
-    pub const fn cut(&self) -> Option<&Cut> {
+    pub const fn text_without_attacks(&self) -> Option<&Cut> {
         if let FieldContents::Cut(cut) = &self.detail { Some(cut) } else { None }
     }
 }

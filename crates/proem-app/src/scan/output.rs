@@ -265,7 +265,7 @@ impl FieldOut {
             score: round_to_six(field.score),
             findings: field.findings.iter().map(FindingOut::new).collect(),
             unread: field.unread.iter().map(|(spot, reason)| UnreadOut::new(spot, reason.to_string())).collect(),
-            cut: field.cut().map(CutOut::new),
+            cut: field.text_without_attacks().map(CutOut::new),
         }
     }
 }

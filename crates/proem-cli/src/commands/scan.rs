@@ -87,7 +87,7 @@ fn show_file(file: &FileScan, args: &ScanArgs) -> Result<(), CommandFailure> {
         ui::aside(&listing::file_listing(file, listing::MarkStyle::Carets));
     }
     for (number, field) in file.fields.iter().enumerate() {
-        if let Some(text) = field.cut().and_then(|cut| cut.text.as_ref()) {
+        if let Some(text) = field.text_without_attacks().and_then(|cut| cut.text.as_ref()) {
             // A text alone is printed exactly. Of several, each has its name above it.
             let text = match file.fields.len() {
                 1 => listing::cut_text(text),

@@ -5,6 +5,7 @@ use std::hint::black_box;
 
 use proem_agents::adapt;
 use proem_agents::screen::Screening;
+use proem_app::scan::agent_files::{AgentSurvey, judge_agent_file};
 use proem_engine::assemble::{AssemblyOptions, assemble_request};
 use proem_engine::assembly::{Assembly, PromptId};
 use proem_engine::call::{AnswerForm, Arrival, Request};
@@ -122,6 +123,9 @@ pub(super) const ENTRIES: &[EntryPoint] = &[
     entry_point("text: normalise", |_, text| consume(proem_text::normalise_text(text))),
     entry_point("text: words", |_, text| consume(search_words(text).count())),
     entry_point("text: n-grams", |_, text| consume(character_ngrams(text, 3).count())),
+    entry_point("agent files: a text", |_, text| drive_agent_file("AGENTS.md", text)),
+    entry_point("agent files: a command", |_, text| drive_agent_file(".claude/commands/x.md", text)),
+    entry_point("agent files: settings", |_, text| drive_agent_file(".claude/settings.json", &in_hook(text))),
     entry_point("guard: clean", |_, text| consume(clean_view(text))),
     entry_point("guard: scan", |with, text| consume(with.guard.scan(&lab_text(text)))),
     entry_point("guard: scan source, C", |with, text| {
@@ -375,6 +379,15 @@ fn read_assembled(with: &Fixtures, text: &str) {
 fn drive_document(kind: DocumentKind, text: &str) {
     let options = DocumentOptions { kind: Some(kind), ..DocumentOptions::default() };
     consume(readers::extract(text.as_bytes(), UnreadTail::Nothing, &options));
+}
+
+fn drive_agent_file(path: &str, text: &str) {
+    consume(judge_agent_file(path, text, &AgentSurvey::default()).len());
+}
+
+/// Settings in which the text is the command of a hook.
+fn in_hook(text: &str) -> String {
+    json!({ "hooks": { "Stop": [{ "hooks": [{ "type": "command", "command": text }] }] } }).to_string()
 }
 
 fn drive_source(path: &[u8], text: &str) {

@@ -23,7 +23,7 @@ const fn shape(name: &'static str, begin: &'static str, unit: &'static str) -> S
 
 /// The shapes: what is searched for to its end and never ends, what begins again within itself, what nests, and what
 /// decodes to itself.
-pub(super) const SHAPES: [Shape; 16] = [
+pub(super) const SHAPES: [Shape; 17] = [
     shape("spaces", "", " "),
     shape("empty lines", "", "\n"),
     shape("letters", "", "a"),
@@ -39,5 +39,6 @@ pub(super) const SHAPES: [Shape; 16] = [
     shape("keys apart", "", "s.k.-.a."),
     shape("lines", "", "- a: |\n  user: <!-- # b\n"),
     shape("references", "", "&#x26;amp;"),
+    shape("commands", "", "curl -o a.b !{claude --yolo $( "),
     shape("addresses", "", "a@b.example, http://a.example/?a=b\u{3002}"),
 ];

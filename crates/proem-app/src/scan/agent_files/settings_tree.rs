@@ -3,6 +3,8 @@
 //! Invariants: of a key that comes twice, both values are here, because programs differ in which one they take. A text
 //! that is neither syntax gives `None`. Nothing is nested deeper than [`MAX_DEPTH`].
 
+use std::collections::BTreeSet;
+
 use proem_text::{Span, strip_json_comments};
 use toml::de::{DeTable, DeValue};
 
@@ -112,8 +114,9 @@ impl SettingsNode {
         let mut repeated = Vec::new();
         let mut open = vec![self];
         while let Some(node) = open.pop() {
-            for (number, entry) in node.entries().iter().enumerate() {
-                if node.entries().iter().take(number).any(|earlier| earlier.key == entry.key) {
+            let mut known = BTreeSet::new();
+            for entry in node.entries() {
+                if !known.insert(entry.key.as_str()) {
                     repeated.push(entry.key_span);
                 }
                 open.push(&entry.node);

@@ -3,6 +3,8 @@
 //! No shell is imitated. A word counts wherever a shell could take it for a command, so that quoting and `sudo` hide
 //! nothing. Commands that a program puts together while it runs are not seen.
 
+use std::collections::BTreeSet;
+
 use proem_text::Span;
 
 /// Programs that fetch from the network.
@@ -115,6 +117,7 @@ fn shell_words(text: &str) -> Vec<ShellWord<'_>> {
 /// A pipe from a decoder counts too, because nobody reads what it runs.
 pub(super) fn downloads_that_run(text: &str) -> Vec<Span> {
     let words = shell_words(text);
+    let piped = piped_ends(&words);
     let mut found: Vec<Span> = Vec::new();
     for (index, word) in words.iter().enumerate() {
         let is_decoder = matches!(word.program().as_str(), "base64" | "xxd" | "openssl")
@@ -122,7 +125,10 @@ pub(super) fn downloads_that_run(text: &str) -> Vec<Span> {
         if !(word.is_fetcher() || is_decoder) {
             continue;
         }
-        let end = piped_end(&words, index)
+        let end = piped
+            .get(index)
+            .copied()
+            .flatten()
             .or_else(|| word.is_fetcher().then(|| saved_end(&words, index)).flatten())
             .or_else(|| substituted_start(&words, index).map(|_| word.end()));
         let Some(end) = end else { continue };
@@ -134,21 +140,27 @@ pub(super) fn downloads_that_run(text: &str) -> Vec<Span> {
     found
 }
 
-/// The end of an interpreter that reads a pipe from the command at `index`.
-fn piped_end(words: &[ShellWord<'_>], index: usize) -> Option<usize> {
-    let mut rest = words.iter().skip(index).take_while(|word| !matches!(word.text, ";" | "\n")).peekable();
-    let mut is_first = false;
-    while let Some(word) = rest.next() {
-        match word.text {
-            "|" if rest.peek().is_some_and(|next| next.text == "|") => return None,
-            "|" => is_first = true,
+/// For each word, the end of the interpreter that reads a pipe from a command there. Read from the end, so that a line
+/// with a program in each word is read once.
+fn piped_ends(words: &[ShellWord<'_>]) -> Vec<Option<usize>> {
+    let mut ends = vec![None; words.len()];
+    // From the word behind: the end if a program is not expected there, and if one is.
+    let (mut inside, mut at_program) = (None, None);
+    let mut next: Option<&ShellWord<'_>> = None;
+    for (word, end) in words.iter().zip(&mut ends).rev() {
+        (inside, at_program) = match word.text {
+            ";" | "\n" => (None, None),
+            "|" if next.is_some_and(|next| next.text == "|") => (None, None),
+            "|" => (at_program, at_program),
             // Flags and variables of `sudo` and `env` come before a program.
-            _ if is_first && (is_before_program(word) || word.text.starts_with('-') || word.text.contains('=')) => {}
-            _ if is_first && word.is_interpreter() => return Some(word.end()),
-            _ => is_first = false,
-        }
+            text if is_before_program(word) || text.starts_with('-') || text.contains('=') => (inside, at_program),
+            _ if word.is_interpreter() => (inside, Some(word.end())),
+            _ => (inside, inside),
+        };
+        *end = inside;
+        next = Some(word);
     }
-    None
+    ends
 }
 
 fn is_before_program(word: &ShellWord<'_>) -> bool {
@@ -214,11 +226,11 @@ pub(super) fn referred_files(command: &str) -> Vec<String> {
         .chain(["${workspaceFolder}/", "$GEMINI_PROJECT_DIR/", "${GEMINI_PROJECT_DIR}/", "$(pwd)/", "$PWD/"])
         .fold(command.replace(['"', '\''], " "), |text, start| text.replace(start, " "));
     let is_end = |c: char| c.is_whitespace() || matches!(c, '|' | ';' | '&' | '(' | ')' | '`' | '<' | '>' | '=');
-    let mut files: Vec<String> = Vec::new();
+    let (mut files, mut known) = (Vec::new(), BTreeSet::new());
     for word in bare.split(is_end) {
         let path = word.trim_start_matches("./");
         let is_path = (path.contains('/') || path.contains('.')) && !path.starts_with(['/', '-', '~', '$', '@']);
-        if is_path && !path.contains("..") && !path.contains("://") && !files.iter().any(|file| file == path) {
+        if is_path && !path.contains("..") && !path.contains("://") && known.insert(path) {
             files.push(path.to_owned());
         }
     }
@@ -271,6 +283,33 @@ mod tests {
             assert!(download(text).is_some(), "{text}");
         }
         assert_eq!(download("run curl -s u | sudo sh now"), Some("curl -s u | sudo sh"));
+    }
+
+    /// What follows a command word by word, until a pipe leads to an interpreter.
+    fn end_of_one(words: &[ShellWord<'_>]) -> Option<usize> {
+        let mut is_first = false;
+        for (index, word) in words.iter().enumerate() {
+            match word.text {
+                ";" | "\n" => return None,
+                "|" if words.get(index + 1).is_some_and(|next| next.text == "|") => return None,
+                "|" => is_first = true,
+                text if is_first && (is_before_program(word) || text.starts_with('-') || text.contains('=')) => {}
+                _ if is_first && word.is_interpreter() => return Some(word.end()),
+                _ => is_first = false,
+            }
+        }
+        None
+    }
+
+    proptest::proptest! {
+        /// All commands of a text, read at once, are what each is alone.
+        #[test]
+        fn pipes_of_all_commands_are_those_of_each(picks in proptest::collection::vec(0_usize..9, 0..30)) {
+            let text: String = picks.iter().map(|pick| ["a ", "| ", "sh ", "; ", "-x ", "sudo ", "& ", "k=v ", "\n"][*pick]).collect();
+            let words = shell_words(&text);
+            let alone: Vec<Option<usize>> = (0..words.len()).map(|index| end_of_one(&words[index..])).collect();
+            proptest::prop_assert_eq!(piped_ends(&words), alone);
+        }
     }
 
     #[test]

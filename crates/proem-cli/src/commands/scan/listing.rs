@@ -249,7 +249,7 @@ pub(super) fn cut_account(file: &FileScan, field: &ExaminedField) -> String {
     let verdict = if of_several { field.verdict } else { file.verdict };
     let mut out =
         format!("{LEAD}{}: {}", style_text(BOLD, &name), style_text(verdict_style(verdict), verdict.as_str()));
-    if let Some(cut) = field.cut() {
+    if let Some(cut) = field.text_without_attacks() {
         let places = match cut.removed.len() {
             1 => "1 place".to_owned(),
             count => format!("{} places", group_thousands(count)),

@@ -9,14 +9,14 @@ use proem_risk::metric::MetricName;
 use proem_runtime::change::{ChangeLimits, CommitSelection, Spec, commits_since, parse_change_spec};
 use proem_runtime::git::GitLimits;
 
-use super::together::opened;
+use super::together::open_assessor;
 use crate::change::{NOW, git, id, partial, read, resolve_spec};
 use crate::fixture::Fixture;
 
 /// The change and the assessment of a commit.
 fn assess(fixture: &Fixture, revision: &str) -> (Change, Assessment) {
     let resolved = [resolve_spec(fixture, &parse_change_spec(revision)).unwrap()];
-    let assessor = opened(fixture, &resolved);
+    let assessor = open_assessor(fixture, &resolved);
     let mut changes = assessor.read_changes(&resolved, &ChangeLimits::default()).unwrap();
     let change = changes.remove(0);
     let assessment = assessor.look(&change).unwrap().assess(Depth::TierTwo).unwrap();
@@ -166,7 +166,7 @@ fn a_file_that_moves_with_each_commit_keeps_its_past() {
     fixture.write("src/place12.rs", text.replace("number = 3;", "number = 33;"));
     fixture.commit("Change it");
     let resolved = [resolve_spec(&fixture, &parse_change_spec("HEAD")).unwrap()];
-    let assessor = opened(&fixture, &resolved);
+    let assessor = open_assessor(&fixture, &resolved);
     let change = assessor.read_changes(&resolved, &ChangeLimits::default()).unwrap().remove(0);
     let assessment = assessor.look(&change).unwrap().assess(Depth::TierTwo).unwrap();
     let earlier = assessment.metrics.iter().find(|metric| metric.name == MetricName::UniqueChanges);

@@ -9,7 +9,7 @@ use proem_runtime::risk::{Assessor, AssessorOptions};
 use crate::change::{NOW, git, read, resolve_spec};
 use crate::fixture::Fixture;
 
-pub(crate) fn opened(fixture: &Fixture, changes: &[ResolvedChange]) -> Assessor {
+pub(crate) fn open_assessor(fixture: &Fixture, changes: &[ResolvedChange]) -> Assessor {
     let (git, repository) = git(fixture);
     let options = AssessorOptions {
         changes: changes.to_vec(),
@@ -45,11 +45,11 @@ fn each_is_compared_with_what_was_before_itself() {
     let fixture = repository();
     let specs = ["HEAD", "HEAD~3", "HEAD~8"].map(parse_change_spec);
     let changes = specs.clone().map(|spec| resolve_spec(&fixture, &spec).unwrap());
-    let together = opened(&fixture, &changes);
+    let together = open_assessor(&fixture, &changes);
     for (spec, (sampled, of)) in specs.iter().zip([(9, 9), (6, 6), (1, 1)]) {
         let change = read(&fixture, spec);
         assert_eq!(compare_together(&together, &change), ((sampled, of), vec![]), "{spec:?}");
-        let alone = opened(&fixture, &[resolve_spec(&fixture, spec).unwrap()]);
+        let alone = open_assessor(&fixture, &[resolve_spec(&fixture, spec).unwrap()]);
         assert_eq!(compare_together(&alone, &change), ((sampled, of), vec![]), "{spec:?}");
     }
 }
@@ -57,7 +57,7 @@ fn each_is_compared_with_what_was_before_itself() {
 #[test]
 fn a_change_that_nobody_announced_has_no_percentile() {
     let fixture = repository();
-    let assessor = opened(&fixture, &[resolve_spec(&fixture, &parse_change_spec("HEAD~3")).unwrap()]);
+    let assessor = open_assessor(&fixture, &[resolve_spec(&fixture, &parse_change_spec("HEAD~3")).unwrap()]);
     assert_eq!(compare_together(&assessor, &read(&fixture, &parse_change_spec("HEAD~3"))), ((6, 6), vec![]));
     // Of its past one commit more would be wanted than was looked at.
     let gap = "the change was not compared with past commits, so the score has no percentile";
@@ -109,7 +109,7 @@ fn changes_that_are_read_together_are_what_they_are_alone() {
     // One of them twice.
     let specs: Vec<_> = (0..10).chain([3]).map(|back| parse_change_spec(&format!("HEAD~{back}"))).collect();
     let resolved: Vec<_> = specs.iter().map(|spec| resolve_spec(&fixture, spec).unwrap()).collect();
-    let assessor = opened(&fixture, &resolved);
+    let assessor = open_assessor(&fixture, &resolved);
     let together = assessor.read_changes(&resolved, &ChangeLimits::default()).unwrap();
     assert_eq!(together.len(), specs.len());
     for (change, spec) in together.into_iter().zip(&specs) {
@@ -127,7 +127,7 @@ fn a_change_with_more_lines_than_are_looked_at_is_read_alone() {
     let fixture = varied();
     let resolved = [resolve_spec(&fixture, &parse_change_spec("HEAD")).unwrap()];
     let limits = ChangeLimits { patch: 64, ..ChangeLimits::default() };
-    let together = opened(&fixture, &resolved).read_changes(&resolved, &limits).unwrap();
+    let together = open_assessor(&fixture, &resolved).read_changes(&resolved, &limits).unwrap();
     assert_eq!(together[0].gaps, ["changed lines beyond 0 MiB are not looked at"]);
     assert!(together[0].patches.is_empty() && together[0].files.iter().all(|file| file.lines.is_some()));
 }

@@ -56,7 +56,7 @@ Written by `cargo lab eval lisp-agent` from the missions in [missions](missions)
   it: it mails to somebody else in three ways, prints what is hidden, and then goes on as the good one. No person answers.
 
 The models are scripted, so the table says nothing about how often a model succeeds. `proem lisp agent FILE` with a key measures
-that for one mission, and `proem run costs` what it cost.
+that for one mission, and `proem cost` what it cost.
 
 Tokens are those of `o200k_base`, summed over all requests of a mission. *Classic* is the same mission with the same tools where a
 model calls one tool in each turn and reads every result; *batched* lets it make all calls at once that a program makes at once.
