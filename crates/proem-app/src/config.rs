@@ -55,6 +55,8 @@ pub struct Config {
     pub effects: EffectsFile,
     /// Whether triage asks models. Only your own configuration decides this.
     pub triage: TriageFile,
+    /// Whether a model may see lines of a change that it assesses. Only your own configuration decides this.
+    pub risk: RiskFile,
     /// How long git may take.
     pub git: GitFile,
     /// How much a program of PTC-Lisp may do. A project's file can only lower yours, unless you trust it.
@@ -330,6 +332,14 @@ pub struct TriageFile {
     pub models: Option<bool>,
     /// How often a call that failed is made again after a pause; without it, 2.
     pub retries: Option<u32>,
+}
+
+/// The keys of `[risk]`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RiskFile {
+    /// Whether `proem risk --show-diff` may send lines of a change to the model. It may not unless this is `true`.
+    pub show_diff: Option<bool>,
 }
 
 /// The keys of `[adapt]`.

@@ -23,7 +23,7 @@ use proem_runtime::{Environment, TrustedFile, delimiting_key};
 
 use self::restrictions::restrict;
 use crate::config::effects::EffectsFile;
-use crate::config::{CatalogueFiles, Config, TriageFile};
+use crate::config::{CatalogueFiles, Config, RiskFile, TriageFile};
 use crate::error::Error;
 use crate::message::{Hint, Note, NoteKind};
 use crate::places::Places;
@@ -342,7 +342,7 @@ impl OpenProject {
         }
         let own = Config::parse(CONFIG, &text)?;
         let days = self.config.records.days;
-        let (effects, triage) = (self.config.effects.clone(), self.config.triage);
+        let (effects, triage, risk) = (self.config.effects.clone(), self.config.triage, self.config.risk);
         let keys = text.parse::<toml::Table>().unwrap_or_default();
         let base = toml::Table::try_from(&self.config).map_err(|e| Error::bug("could not write TOML", e))?;
         self.config = merge_tables(base, keys).try_into().map_err(|e| Error::invalid(format!("{CONFIG}: {e}")))?;
@@ -358,6 +358,10 @@ impl OpenProject {
             self.note_setting(format!("{CONFIG}: `triage` is ignored; only your own configuration decides it"));
         }
         self.config.triage = triage;
+        if own.risk != RiskFile::default() {
+            self.note_setting(format!("{CONFIG}: `risk` is ignored; only your own configuration decides it"));
+        }
+        self.config.risk = risk;
         Ok(own)
     }
 

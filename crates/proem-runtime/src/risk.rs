@@ -17,6 +17,7 @@ pub use self::opening::{AssessorOptions, AssessorProgress};
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use proem_agents::risk::evidence::Yardsticks;
 use proem_agents::risk::investigation::NeighbourFiles;
 use proem_risk::assess::{Assessment, Depth, assess_change, deepen_assessment};
 use proem_risk::change::Change;
@@ -243,6 +244,13 @@ impl ChangeView<'_> {
     pub fn signals(&self) -> (Base, Vec<SignalRow>) {
         let table = &self.lessons.table;
         (table.base, table.rows(&self.assessor.trained))
+    }
+
+    /// The thresholds and figures that a model reads the change's signals by.
+    #[must_use]
+    pub fn yardsticks(&self) -> Yardsticks {
+        let (base, signals) = self.signals();
+        Yardsticks { thresholds: self.assessor.thresholds.clone(), base, signals }
     }
 
     fn facts(&self) -> AssessmentFacts<'_> {

@@ -1,7 +1,7 @@
 //! The evidence of a change within a token budget, in four levels of detail.
 //!
 //! - The changes: files, languages, lines.
-//! - One line for each signal that is not LOW, the weightiest first. LOW is counted.
+//! - One line for each finding and signal, the weightiest first. LOW is counted in records that have no yardsticks.
 //! - Details of what is HIGH, and what no rule speaks of for the riskiest files.
 //! - The files around a file, once that was asked for.
 //!
@@ -10,11 +10,16 @@
 //! message only the first line; what is not shown is counted.
 
 mod alias;
+mod excerpt;
 mod words;
+mod yardstick;
 
 pub use self::alias::Aliases;
+pub use self::excerpt::DiffExcerpt;
+pub use self::yardstick::Yardsticks;
 
 use proem_risk::assess::{Assessment, FileAssessment, Partner};
+use proem_risk::finding::Finding;
 use proem_risk::level::Level;
 use proem_risk::metric::{Metric, MetricName, Sentence, SentencePart, Signal};
 use proem_risk::path::{FileRole, Sensitive};
@@ -65,6 +70,17 @@ pub struct KnownFacts<'k> {
     pub neighbours: &'k [(u32, NeighbourFiles)],
     /// Changed files that are spoken of besides, whose aliases are explained too.
     pub named: &'k [u32],
+    /// Whether every measured signal has a line.
+    pub signals: ListedSignals,
+}
+
+/// The signals that get a line of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListedSignals {
+    /// Findings and all measured ones, LOW too.
+    All,
+    /// Metrics above LOW, as in records of before.
+    AboveLow,
 }
 
 /// Evidence as a prompt shows it.
@@ -140,7 +156,7 @@ pub fn gather_evidence(known: KnownFacts<'_>, aliases: &mut Aliases) -> PromptEv
     known.named.iter().for_each(|file| _ = writer.changed(*file));
     let mut left_out = Vec::new();
     let change = change_lines(known.assessment, &mut writer);
-    let found = numbered_evidence(known.assessment, &mut left_out);
+    let found = numbered_evidence(known.assessment, known.signals, &mut left_out);
     let mut items = Vec::new();
     let mut details = Vec::new();
     for (number, piece) in (1_u32..).zip(&found) {
@@ -165,6 +181,7 @@ enum EvidenceSource<'a> {
     Metric(&'a FileAssessment, &'a Metric),
     Sensitive(&'a FileAssessment, Sensitive),
     Partner(&'a Partner),
+    Finding(&'a Assessment, &'a Finding),
 }
 
 impl EvidenceSource<'_> {
@@ -174,7 +191,8 @@ impl EvidenceSource<'_> {
             Self::Metric(_, metric) => metric.signal,
             // The rules put the change at MEDIUM at least for it.
             Self::Sensitive(..) => Signal::Medium,
-            Self::Partner(..) => Signal::None,
+            Self::Finding(_, finding) if finding.worth.raises => Signal::Medium,
+            Self::Partner(..) | Self::Finding(..) => Signal::None,
         }
     }
 
@@ -196,6 +214,10 @@ impl EvidenceSource<'_> {
             Self::Metric(file, metric) => of(format!("{} of ", metric.name.as_str()), &file.path),
             Self::Sensitive(file, _) => of("what ".to_owned(), &file.path).and(" is for"),
             Self::Partner(partner) => of("the missing partner ".to_owned(), &partner.path),
+            Self::Finding(assessment, finding) => {
+                let file = assessment.files.iter().find(|file| file.index == finding.file);
+                of(format!("{} in ", finding.signal.as_str()), file.map_or("the change", |file| &file.path))
+            }
         }
     }
 
@@ -234,17 +256,21 @@ impl EvidenceSource<'_> {
                 let (together, all) = (partner.together.numerator, partner.together.denominator);
                 format!("missing: {missing} changed with {of} in {together} of {all} commits{imported}")
             }
+            Self::Finding(_, finding) => {
+                let head = format!("finding {} in {}", finding.signal.as_str(), writer.changed(finding.file));
+                format!("{head}: {}", writer.sentence(&finding.evidence))
+            }
         }
     }
 
     /// The third level: names behind what is HIGH, and behind incidents of the middle band.
     fn details(&self, writer: &mut AliasWriter<'_>) -> Option<String> {
-        let metric = match self {
-            Self::Metric(_, metric) => metric,
+        let (file, metric) = match self {
+            Self::Metric(file, metric) => (file, metric),
             Self::Score(assessment) if assessment.score.signal >= Signal::Medium => {
                 return words::raised_by(&assessment.score);
             }
-            Self::Score(_) | Self::Sensitive(..) | Self::Partner(..) => return None,
+            Self::Score(_) | Self::Sensitive(..) | Self::Partner(..) | Self::Finding(..) => return None,
         };
         let most = match (metric.signal, metric.name) {
             (Signal::High, MetricName::IncidentSimilarity) => usize::MAX,
@@ -258,13 +284,30 @@ impl EvidenceSource<'_> {
         if more > 0 {
             shown.push(format!("and {more} more"));
         }
+        shown.extend(call_sites(file, metric));
         (!shown.is_empty()).then(|| shown.join("; "))
     }
 }
 
+/// How often the files that import a file of HIGH coupling call it.
+fn call_sites(file: &FileAssessment, metric: &Metric) -> Option<String> {
+    if (metric.signal, metric.name) != (Signal::High, MetricName::Coupling) {
+        return None;
+    }
+    let calls = file.metrics.iter().find(|metric| metric.name == MetricName::CallSites && metric.value.is_some())?;
+    Some(format!("call sites: {}", measured_value(calls)))
+}
+
 /// All pieces that get a number; what gets none is counted in `left_out`.
-fn numbered_evidence<'a>(assessment: &'a Assessment, left_out: &mut Vec<String>) -> Vec<EvidenceSource<'a>> {
+fn numbered_evidence<'a>(
+    assessment: &'a Assessment,
+    listed: ListedSignals,
+    left_out: &mut Vec<String>,
+) -> Vec<EvidenceSource<'a>> {
     let mut found = vec![EvidenceSource::Score(assessment)];
+    if listed == ListedSignals::All {
+        found.extend(assessment.found.findings.iter().map(|finding| EvidenceSource::Finding(assessment, finding)));
+    }
     let (mut low, mut unjudged) = (0_usize, 0_usize);
     for file in &assessment.files {
         if !is_judged(file) {
@@ -274,7 +317,7 @@ fn numbered_evidence<'a>(assessment: &'a Assessment, left_out: &mut Vec<String>)
         found.extend(file.class.sensitive.map(|sensitive| EvidenceSource::Sensitive(file, sensitive)));
         for metric in file.metrics.iter().filter(|metric| metric.name.tier().is_some()) {
             match metric.signal {
-                Signal::Low => low = low.saturating_add(1),
+                Signal::Low if listed == ListedSignals::AboveLow => low = low.saturating_add(1),
                 Signal::None => {}
                 _ => found.push(EvidenceSource::Metric(file, metric)),
             }
@@ -301,7 +344,8 @@ fn numbered_evidence<'a>(assessment: &'a Assessment, left_out: &mut Vec<String>)
     let more = found.split_off(found.len().min(MAX_ITEMS));
     if !more.is_empty() {
         let of = |signal: Signal| more.iter().filter(|found| found.signal() == signal).count();
-        let parts = [Signal::High, Signal::Medium, Signal::Unknown].map(|signal| (of(signal), signal.as_str()));
+        let parts =
+            [Signal::High, Signal::Medium, Signal::Low, Signal::Unknown].map(|signal| (of(signal), signal.as_str()));
         let parts: Vec<String> =
             parts.iter().filter(|(n, _)| *n > 0).map(|(n, signal)| format!("{n} {signal}")).collect();
         let among = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };

@@ -13,6 +13,8 @@ pub enum HopAction {
     ExpandGraph,
     /// The end of the investigation.
     Finalize,
+    /// Nothing: the hop's time was up before a choice came. It is never offered.
+    TimedOut,
 }
 
 proem_text::word_table! {
@@ -21,6 +23,7 @@ proem_text::word_table! {
         CalculateMetric = "CALCULATE_METRIC",
         ExpandGraph = "EXPAND_GRAPH",
         Finalize = "FINALIZE",
+        TimedOut = "TIMED_OUT",
     }
 }
 

@@ -320,8 +320,13 @@ impl<'t> Investigation<'t> {
         if self.permits_shorter(because) {
             return self.decide(offer, None);
         }
+        let is_late = because == FallbackReason::Failed(FailureKind::TimedOut);
+        // Records without measures end their hops there, and their replay has to make the same requests.
+        if is_late && self.state.subject.yardsticks.is_some() {
+            return self.timed_out(offer);
+        }
         let choice = HopChoice::fallback(offer, because.in_words());
-        if because == FallbackReason::Failed(FailureKind::TimedOut) {
+        if is_late {
             self.note(format!("hop {} timed out; the summary uses the evidence collected until then", self.hop()));
         }
         if is_final(because) {
@@ -329,6 +334,17 @@ impl<'t> Investigation<'t> {
             return self.over(None);
         }
         self.ended_by_fallback(choice)
+    }
+
+    /// Ends a hop whose time was up, and goes on with the next one.
+    fn timed_out(&mut self, offer: &Offer) -> InvestigationStep {
+        self.note(format!(
+            "hop {} timed out and brought no evidence; the investigation goes on without it",
+            self.hop()
+        ));
+        let choice = HopChoice { action: HopAction::TimedOut, ..HopChoice::fallback(offer, String::new()) };
+        self.took(choice, HopChooser::Fallback, Sentence::ours("the call took longer than a hop may"));
+        self.next()
     }
 
     fn fell_back(&mut self, choice: HopChoice) {

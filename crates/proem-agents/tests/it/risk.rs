@@ -11,6 +11,7 @@ mod checklist;
 mod hops;
 mod hostile;
 mod laws;
+mod measures;
 mod scene;
 mod shipped;
 mod verdict;

@@ -52,7 +52,7 @@ const INTRODUCTION: &str = "\
 const USERS_ALONE: [&str; 1] = ["effects"];
 
 /// Values for keys without a default, to show their form.
-const FORMS: [(&str, &str); 85] = [
+const FORMS: [(&str, &str); 86] = [
     ("baseline", "\".proem/prompts/monolithic.md\""),
     ("model", "\"small\""),
     ("lisp.model", "\"large\""),
@@ -136,6 +136,7 @@ const FORMS: [(&str, &str); 85] = [
     ("providers.ollama.models.\"llama3.1\".input_price", "100"),
     ("providers.ollama.models.\"llama3.1\".output_price", "200"),
     ("providers.ollama.models.\"llama3.1\".output_tokens", "2048"),
+    ("risk.show_diff", "true"),
     ("triage.models", "true"),
     ("triage.retries", "2"),
 ];

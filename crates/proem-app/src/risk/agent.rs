@@ -22,9 +22,10 @@ use super::assessing::{AssessedRepository, ChangeAssessment};
 use super::grounds::AssessmentRecord;
 use super::investigating::{complete_tier_two, investigation_subject};
 use super::investigation_settings::{InvestigationStart, investigation_policy_hash};
+use super::options::DiffChoice;
 use super::prompts::{DECISION, InvestigationPrompts, SYNTHESIS};
 use super::recording::{InvestigationRun, ReportSubject, evaluations, investigation_outcome, subject_inputs};
-use super::setting::false_positives;
+use super::setting::{false_positives, permitted_diff};
 use crate::agents::access::{ModelAccess, RunTerms};
 use crate::agents::record::RunRecord;
 use crate::agents::{
@@ -118,7 +119,11 @@ impl RecordedInvestigation {
         let missing = "its change is missing from the record";
         let assessing = AssessedRepository::again(&self.assessed, root, project, progress).map_err(anew)?;
         let looked = assessing.look_one(0).ok_or(missing)??;
-        let today = investigation_subject(&assessing.look_at(0).ok_or(missing)??, &looked.first);
+        let diff = if self.subject.diff.is_some() { DiffChoice::Show } else { DiffChoice::Hide };
+        permitted_diff(diff, project)?;
+        let mut today = investigation_subject(&assessing.look_at(0).ok_or(missing)??, &looked.first, diff);
+        // Older records have no measures, and their requests go on without them.
+        today.yardsticks = today.yardsticks.filter(|_| self.subject.yardsticks.is_some());
         if content_hash(subject_inputs(&today)?.compact().as_bytes()) == recorded {
             return Ok((assessing, looked));
         }

@@ -5,12 +5,15 @@
 
 pub mod question;
 mod thresholds;
+mod versions;
+
+pub use self::versions::PromptVersionTally;
 
 use std::collections::BTreeMap;
 
 use proem_agents::risk::feedback::{
     AssessmentOpinion, FeedbackTally, FeedbackVerdict, KIND, Meter, Suggestion, apply_suggestions, metric_reason_note,
-    read_note, read_signals, suggest, tally_verdicts,
+    read_level, read_note, read_signals, suggest, tally_verdicts,
 };
 use proem_agents::risk::report::Rate;
 use proem_engine::run::Time;
@@ -39,6 +42,10 @@ pub struct FeedbackSummary {
     pub tally: FeedbackTally,
     /// Thresholds that follow from it.
     pub suggestions: Vec<Suggestion>,
+    /// The thresholds in force.
+    pub thresholds: Thresholds,
+    /// How each version of the prompt did, with each model.
+    pub versions: Vec<PromptVersionTally>,
 }
 
 /// A person's opinion of an assessment.
@@ -90,6 +97,7 @@ fn verdicts(rows: &[JudgedRow]) -> Vec<FeedbackVerdict> {
             said: AssessmentOpinion::parse(&row.feedback.verdict)?,
             meters,
             reason: reason.to_owned(),
+            level: row.settings.get("risk").and_then(read_level),
             signals: row.settings.get("risk").map(read_signals).unwrap_or_default(),
         })
     };
@@ -106,9 +114,13 @@ pub async fn count_feedback(project: &OpenProject, since: &str) -> Result<WithNo
     let since = when::since(since, when::time_now(), &zone)?;
     let WithNotes { value: store, notes } = records::look_at_records(project).await?;
     let rows = store.judged(&records::records_owner(project), KIND, since).await?;
-    let tally = tally_verdicts(&verdicts(&rows));
-    let suggestions = suggest(&tally, &thresholds(project)?);
-    Ok(WithNotes { value: FeedbackSummary { since: when::iso_date(since, &zone), tally, suggestions }, notes })
+    let verdicts = verdicts(&rows);
+    let tally = tally_verdicts(&verdicts);
+    let thresholds = thresholds(project)?;
+    let suggestions = suggest(&tally, &thresholds);
+    let versions = versions::count_prompt_versions(&store, project, since, &verdicts).await?;
+    let since = when::iso_date(since, &zone);
+    Ok(WithNotes { value: FeedbackSummary { since, tally, suggestions, thresholds, versions }, notes })
 }
 
 /// Records what a person says of an assessment, which `run` names: the beginning of its id, `last` or `last~1`.

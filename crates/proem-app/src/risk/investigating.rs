@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream;
+use proem_agents::risk::evidence::DiffExcerpt;
 use proem_agents::risk::investigation::{Investigation, InvestigationEnd, Subject};
 use proem_agents::risk::report::RiskReport;
 use proem_risk::assess::{Assessment, Investigate};
@@ -16,6 +17,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::assessing::{AssessedRepository, ChangeAssessment};
+use super::options::DiffChoice;
 use super::recording::{self, InvestigationRun};
 use super::setting::OpenInvestigations;
 use crate::agents::EarlierAttempts;
@@ -100,7 +102,8 @@ impl OpenInvestigations {
         let Some(look) = assessing.look_at(looked.change).transpose()? else {
             return Err(Error::bug("a change is missing", looked.change));
         };
-        let (subject, began) = (investigation_subject(&look, &looked.first), Instant::now());
+        let subject = investigation_subject(&look, &looked.first, self.setting.diff);
+        let began = Instant::now();
         let common = records.map(OpenRecords::kept);
         let start = id.map(|id| kept.start(id, access, &subject, self.setting.limits)).transpose()?;
         let recording = common.as_ref().zip(start).map(|(common, start)| Recording::new(common, &start.start()));
@@ -144,11 +147,13 @@ impl OpenInvestigations {
 }
 
 /// The starting point of an investigation.
-pub(super) fn investigation_subject(look: &ChangeView<'_>, first: &Assessment) -> Subject {
+pub(super) fn investigation_subject(look: &ChangeView<'_>, first: &Assessment, diff: DiffChoice) -> Subject {
     Subject {
         assessment: first.clone(),
         subject: look.change().subject.clone(),
         paths: look.change().paths().map(proem_risk::path::RepoPath::to_text).collect(),
+        yardsticks: Some(look.yardsticks()),
+        diff: (diff == DiffChoice::Show).then(|| DiffExcerpt::choose(look.change(), first)),
     }
 }
 

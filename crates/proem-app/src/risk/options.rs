@@ -68,10 +68,22 @@ pub struct InvestigationOptions {
     pub seconds: NonZeroU32,
     /// The longest that one step of it may take, in seconds.
     pub hop_seconds: NonZeroU32,
+    /// Whether the model sees lines of the change.
+    pub diff: DiffChoice,
     /// A folder that keeps what goes over the wire.
     pub record: Option<PathBuf>,
     /// A folder that answers are taken from. Nothing is sent.
     pub replay: Option<PathBuf>,
+}
+
+/// Whether a model sees lines of a change.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum DiffChoice {
+    /// It sees numbers and names only.
+    #[default]
+    Hide,
+    /// It sees the riskiest parts, if the user's own configuration permits that.
+    Show,
 }
 
 /// Whether the history is kept between commands.

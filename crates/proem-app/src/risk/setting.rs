@@ -12,10 +12,11 @@ use proem_llm::endpoint::EndpointKey;
 
 use super::assessing::{AssessedRepository, ChangeAssessment};
 use super::feedback;
-use super::options::RiskOptions;
+use super::options::{DiffChoice, RiskOptions};
 use super::prompts::{DECISION, InvestigationPrompts, SYNTHESIS, WHOSE};
 use super::recording::ReportSubject;
 use crate::agents::access::{AccessOptions, ContractedPrompt, ModelAccess};
+use crate::ask::disclosure::{Telling, disclosure};
 use crate::calling;
 use crate::error::Error;
 use crate::message::{Hint, Note};
@@ -29,6 +30,10 @@ use crate::when;
 /// For how many days verdicts of people count as false-positive rates.
 const JUDGED_DAYS: i64 = 365;
 
+/// The contents of the requests where a model sees lines of a change.
+const SENT_WITH_DIFF: [&str; 4] =
+    ["measurements", "paths and names", "the commit's title", "the riskiest lines of the change, without credentials"];
+
 /// The common part of all investigations of one command.
 #[derive(Debug)]
 pub struct RiskSetting {
@@ -38,6 +43,8 @@ pub struct RiskSetting {
     pub(super) limits: InvestigationLimits,
     /// The most changes that are investigated at once.
     pub(super) concurrency: NonZeroUsize,
+    /// Whether the model sees lines of the change.
+    pub(super) diff: DiffChoice,
     /// How often a HIGH was said to be a false alarm.
     pub(super) false_positives: BTreeMap<Meter, Rate>,
 }
@@ -72,6 +79,7 @@ impl RiskSetting {
     ///
     /// If a prompt is missing or declares no output schema, or a model is named and can't be asked.
     pub fn new(options: &RiskOptions, project: &mut OpenProject) -> Result<Self, Error> {
+        let diff = permitted_diff(options.investigation.diff, project)?;
         let book = project.book()?;
         let of = |name| ContractedPrompt::new(book.prompt(name, None)?, WHOSE)?.with_value(WHOSE);
         let prompts = InvestigationPrompts { decision: of(DECISION)?, synthesis: of(SYNTHESIS)? };
@@ -83,7 +91,7 @@ impl RiskSetting {
         };
         let investigator = investigator(options, project, &book, &prompts)?;
         let concurrency = options.concurrency;
-        Ok(Self { prompts, investigator, limits, concurrency, false_positives: BTreeMap::new() })
+        Ok(Self { prompts, investigator, limits, concurrency, diff, false_positives: BTreeMap::new() })
     }
 
     /// Opens the records, and looks up the prompts' lessons and persons' opinions of earlier assessments. Messages go
@@ -110,6 +118,14 @@ impl RiskSetting {
         };
         if let Some(records) = booking.records() {
             self.false_positives = false_positives(records, project).await?;
+        }
+        if let (Ok(access), DiffChoice::Show) = (&self.investigator, self.diff) {
+            notes.extend(disclosure(
+                &project.places,
+                &access.asked.endpoint,
+                &SENT_WITH_DIFF.map(str::to_owned),
+                Telling::Always,
+            ));
         }
         if self.investigator.is_ok() {
             let history = match booking.records() {
@@ -138,6 +154,20 @@ impl RiskSetting {
         let access = self.investigator.as_ref().map_err(String::as_str);
         ReportSubject { prompts: &self.prompts, access, false_positives: &self.false_positives, assessing, looked }
     }
+}
+
+/// Whether a model sees lines of a change. No project's file can permit it, since a change could permit its own.
+///
+/// # Errors
+///
+/// If it is wanted, and the user's own configuration doesn't permit it.
+pub(super) fn permitted_diff(wanted: DiffChoice, project: &OpenProject) -> Result<DiffChoice, Error> {
+    if wanted == DiffChoice::Show && project.config.risk.show_diff != Some(true) {
+        let text = "your own configuration doesn't permit a model to see lines of a change; set `show_diff = true` under \
+                    `[risk]` in your `config.toml`";
+        return Err(Error::invalid(text));
+    }
+    Ok(wanted)
 }
 
 /// How often a HIGH was said to be a false alarm, by what persons said of earlier assessments.

@@ -1,28 +1,36 @@
 //! The question to a model about feedback, and the admissible part of its answer.
 
+use proem_risk::level::{Level, Thresholds};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-use super::{FeedbackTally, Meter, Suggestion};
+use super::{FeedbackTally, LevelTally, Meter, Suggestion};
 
 /// The inputs of the prompt `risk/feedback`: counts and numbered suggestions in our words, reasons in
 /// people's.
 #[must_use]
-pub fn feedback_inputs(period: &str, tally: &FeedbackTally, suggestions: &[Suggestion]) -> Json {
+pub fn feedback_inputs(
+    period: &str,
+    tally: &FeedbackTally,
+    suggestions: &[Suggestion],
+    thresholds: &Thresholds,
+) -> Json {
     let counts: Vec<String> = tally
         .metrics
         .iter()
         .filter(|metric| metric.n > 0)
         .map(|metric| {
             format!(
-                "{}: HIGH was a false alarm in {} of {} cases",
+                "{}: {}; HIGH was a false alarm in {} of {} cases",
                 metric.metric.as_str(),
+                metric.metric.threshold_words(thresholds),
                 metric.false_positives,
                 metric.n
             )
         })
         .collect();
+    let levels: Vec<String> = tally.levels.iter().map(level_line).collect();
     let suggested: Vec<String> =
         suggestions.iter().enumerate().map(|(index, one)| suggestion_line(index, one)).collect();
     let mut reasons: Vec<String> =
@@ -30,7 +38,14 @@ pub fn feedback_inputs(period: &str, tally: &FeedbackTally, suggestions: &[Sugge
     if tally.other_reasons > 0 {
         reasons.push(format!("{} × others", tally.other_reasons));
     }
-    json!({ "period": period, "counts": counts, "suggestions": suggested, "reasons": reasons })
+    json!({ "period": period, "counts": counts, "levels": levels, "suggestions": suggested, "reasons": reasons })
+}
+
+/// The opinions of a level on one line.
+fn level_line(tally: &LevelTally) -> String {
+    let LevelTally { level, n, false_positives, caught } = tally;
+    let level = level.map_or("a level that is not recorded", Level::as_str);
+    format!("{level}: {false_positives} of {n} were false alarms, {caught} were risky")
 }
 
 /// A suggestion on one line, with its number: `S1`.

@@ -81,6 +81,17 @@ impl Meter {
         }
     }
 
+    /// From which value it is MEDIUM and HIGH, for a prompt.
+    pub(in crate::risk) fn threshold_words(self, thresholds: &Thresholds) -> String {
+        let Steps { first, second } = self.steps(thresholds);
+        match self {
+            Self::Score | Self::IncidentSimilarity => format!("HIGH from {second} %, MEDIUM from {first} %"),
+            Self::Coupling => format!("HIGH above {second}, MEDIUM above {first}"),
+            Self::CoChange => format!("HIGH above {second}, MEDIUM above {first}, by the lower bound"),
+            Self::TestRatio | Self::OwnershipChurn => format!("HIGH below {second}, MEDIUM below {first}"),
+        }
+    }
+
     pub(super) const fn steps_mut(self, thresholds: &mut Thresholds) -> &mut Steps {
         match self {
             Self::Score => &mut thresholds.score,

@@ -1,7 +1,9 @@
 //! Verdicts, counted by metric and reason.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use proem_risk::level::Level;
 use proem_risk::metric::Signal;
 use proem_score::interval::{Z95, wilson};
 use schemars::JsonSchema;
@@ -27,6 +29,8 @@ pub struct FeedbackTally {
     pub false_positives: u64,
     /// Those that were said to be right.
     pub caught: u64,
+    /// Each level of an assessment, by its rules, the highest first.
+    pub levels: Vec<LevelTally>,
     /// Each metric.
     pub metrics: Vec<MetricTally>,
     /// Why alarms were called false, the most frequent reason first.
@@ -35,6 +39,20 @@ pub struct FeedbackTally {
     pub other_reasons: u64,
     #[serde(skip)]
     pub(super) values: BTreeMap<Meter, Vec<(f64, AssessmentOpinion)>>,
+}
+
+/// The opinions of assessments of one level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LevelTally {
+    /// The level by the rules. Null for records that don't say it.
+    #[schemars(with = "Option<String>")]
+    pub level: Option<Level>,
+    /// How many assessments somebody said something of.
+    pub n: u64,
+    /// Those of them that were said to be false alarms.
+    pub false_positives: u64,
+    /// Those of them that were said to be risky.
+    pub caught: u64,
 }
 
 /// The opinions of one metric.
@@ -81,11 +99,28 @@ pub fn tally_verdicts(verdicts: &[FeedbackVerdict]) -> FeedbackTally {
         runs: usize_as_u64(runs.len()),
         false_positives: of(AssessmentOpinion::FalsePositive),
         caught: of(AssessmentOpinion::Caught),
+        levels: level_tallies(&runs),
         metrics: Meter::ALL.into_iter().map(|meter| of_metric(meter, &runs)).collect(),
         reasons,
         other_reasons,
         values: Meter::ALL.into_iter().map(|meter| (meter, judged_values(meter, &runs))).collect(),
     }
+}
+
+/// The opinions by level. Levels that nobody spoke of have no row.
+fn level_tallies(runs: &[&FeedbackVerdict]) -> Vec<LevelTally> {
+    let mut levels: BTreeMap<Reverse<Option<Level>>, LevelTally> = BTreeMap::new();
+    for verdict in runs {
+        let none = LevelTally { level: verdict.level, n: 0, false_positives: 0, caught: 0 };
+        let tally = levels.entry(Reverse(verdict.level)).or_insert(none);
+        tally.n = tally.n.saturating_add(1);
+        let said = match verdict.said {
+            AssessmentOpinion::FalsePositive => &mut tally.false_positives,
+            AssessmentOpinion::Caught => &mut tally.caught,
+        };
+        *said = said.saturating_add(1);
+    }
+    levels.into_values().collect()
 }
 
 /// Whether a verdict speaks of a meter: it was HIGH, and no other one was named.

@@ -1,6 +1,7 @@
 //! The record of an assessment, and a person's opinion of it.
 
 use proem_risk::assess::Assessment;
+use proem_risk::level::Level;
 use proem_risk::metric::{Metric, Signal};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
@@ -53,6 +54,8 @@ pub struct FeedbackVerdict {
     pub meters: Vec<Meter>,
     /// Why, in the person's words. From outside.
     pub reason: String,
+    /// The level of the run, by the rules. `None` if its record doesn't say it.
+    pub level: Option<Level>,
     /// The signals of the run.
     pub signals: Vec<SignalAt>,
 }
@@ -106,6 +109,12 @@ pub fn read_signals(recorded: &Json) -> Vec<SignalAt> {
         Some(SignalAt { file, meter: Meter::parse(&metric)?, signal, value: value.filter(|value| value.is_finite()) })
     };
     recorded.get("signals").and_then(Json::as_array).into_iter().flatten().filter_map(read).collect()
+}
+
+/// The level that [`recorded_signals`] recorded.
+#[must_use]
+pub fn read_level(recorded: &Json) -> Option<Level> {
+    Level::parse(recorded.get("level")?.as_str()?)
 }
 
 /// How a reason is recorded that is about some metrics only: `[coupling, co_change] why`.

@@ -17,7 +17,7 @@ use super::{
     Aliases, Hop, HopAction, HopChooser, InvestigationLimits, InvestigationPhase, InvestigationState, Subject, Time,
     requests,
 };
-use crate::risk::evidence::came_of;
+use crate::risk::evidence::{Yardsticks, came_of};
 
 /// The result of a case.
 #[derive(Debug, Clone, PartialEq)]
@@ -111,6 +111,7 @@ pub fn pose_case(prompt: &str, given: &Json) -> Result<CasePrompt, Error> {
 }
 
 fn state_of_scene(scene: CaseScene) -> Result<InvestigationState, String> {
+    let yardsticks = Yardsticks::shipped().map_err(|error| error.to_string())?;
     let paths: Vec<String> = scene.files.iter().map(|file| file.path.clone()).collect();
     let mut assessment = Assessment {
         level: Level::Low,
@@ -171,7 +172,7 @@ fn state_of_scene(scene: CaseScene) -> Result<InvestigationState, String> {
     }
     Ok(InvestigationState {
         aliases: Aliases::new(&paths),
-        subject: Subject { assessment, subject: scene.subject, paths },
+        subject: Subject { assessment, subject: scene.subject, paths, yardsticks: Some(yardsticks), diff: None },
         phase: InvestigationPhase::New,
         now: Time(0),
         spent_ms: 0,

@@ -57,7 +57,7 @@ impl HopChoice {
             return Err(format!("`{}` is not offered; choose one of {}", action.as_str(), words.join(", ")));
         }
         let (metric, file) = match action {
-            HopAction::Finalize => (None, None),
+            HopAction::Finalize | HopAction::TimedOut => (None, None),
             HopAction::ExpandGraph => {
                 let file = chosen_file(target.as_ref(), state)?;
                 if !offer.expand.contains(&file) {

@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 use super::offer::Offer;
 use super::{Attempts, CitableEvidence, InvestigationPrompt, InvestigationState, InvestigationTerms, OpenCall};
 use crate::prompt_call::{InputAuthor as By, PromptCall, prepare_prompt_call};
-use crate::risk::evidence::{KnownFacts, PromptEvidence, gather_evidence};
+use crate::risk::evidence::{KnownFacts, ListedSignals, PromptEvidence, gather_evidence};
 
 /// The section of both prompts that numbers the evidence.
 const SIGNALS: &str = "signals";
@@ -110,13 +110,22 @@ pub(super) fn synthesis_inputs(state: &mut InvestigationState) -> (Json, PromptE
     let mut inputs = shared_prompt_inputs(state, &evidence);
     if let Json::Object(fields) = &mut inputs {
         fields.insert("level".to_owned(), json!(state.subject.assessment.level.as_str()));
+        let diff = state.subject.diff.clone().unwrap_or_default();
+        let left_out: Vec<String> = evidence.left_out.iter().cloned().chain(diff.left_out).collect();
+        fields.insert("left_out".to_owned(), json!(left_out));
+        fields.insert("diff".to_owned(), json!(diff.parts));
     }
     (inputs, evidence)
 }
 
 fn evidence_for_prompt(state: &mut InvestigationState, named: &[u32]) -> PromptEvidence {
-    let known =
-        KnownFacts { assessment: &state.subject.assessment, hops: &state.hops, neighbours: &state.neighbours, named };
+    let known = KnownFacts {
+        assessment: &state.subject.assessment,
+        hops: &state.hops,
+        neighbours: &state.neighbours,
+        named,
+        signals: if state.subject.yardsticks.is_some() { ListedSignals::All } else { ListedSignals::AboveLow },
+    };
     gather_evidence(known, &mut state.aliases)
 }
 
@@ -137,7 +146,19 @@ fn shared_prompt_inputs(state: &InvestigationState, evidence: &PromptEvidence) -
     if let (Json::Object(fields), false) = (&mut inputs, subject.is_empty()) {
         fields.insert("subject".to_owned(), json!(subject));
     }
+    if let (Json::Object(fields), Some(yardsticks)) = (&mut inputs, &state.subject.yardsticks) {
+        fields.insert("measures".to_owned(), json!(yardsticks.lines(&state.subject.assessment)));
+    }
     inputs
+}
+
+/// Those of the inputs that a prompt has a place for: an older version of it has none for the measures.
+fn declared_inputs(asked: InvestigationPrompt<'_>, inputs: &Json) -> Json {
+    let schema = asked.prompt.file.input_schema();
+    let declared = schema.get("properties").and_then(Json::as_object);
+    let all = inputs.as_object().into_iter().flatten();
+    let kept = all.filter(|(name, _)| declared.is_some_and(|declared| declared.contains_key(*name)));
+    Json::Object(kept.map(|(name, value)| (name.clone(), value.clone())).collect())
 }
 
 /// The calls' lessons so far about the model's server.
@@ -158,7 +179,7 @@ fn investigation_request(
     let ask = PromptCall {
         prompt: asked.prompt,
         owed: asked.contract.owed(),
-        inputs: &inputs.clone().into(),
+        inputs: &declared_inputs(asked, inputs).into(),
         given: By::ByCaller,
         model: &model,
         key: terms.key,

@@ -9,6 +9,7 @@ use proem_guard::InstallationKey;
 use proem_risk::assess::Assessment;
 use serde::{Deserialize, Serialize};
 
+use crate::risk::evidence::{DiffExcerpt, Yardsticks};
 use crate::screen::Screening;
 
 /// The name of the effect that measures a Tier 2 metric: `of` is `{"metric": name, "file": index}`, and
@@ -86,4 +87,10 @@ pub struct Subject {
     pub subject: String,
     /// The files of the change, by place. From outside.
     pub paths: Vec<String>,
+    /// The measures to read its signals by. `None` in records of before, whose requests have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub yardsticks: Option<Yardsticks>,
+    /// Parts of the diff. `None` unless the user wants the model to see them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diff: Option<DiffExcerpt>,
 }

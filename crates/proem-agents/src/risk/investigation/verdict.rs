@@ -64,7 +64,7 @@ pub(super) fn judge_synthesis(
             });
             continue;
         };
-        may_raise |= found.signal != Signal::Low;
+        may_raise |= !matches!(found.signal, Signal::Low | Signal::Unknown);
         key_evidence.push(format!(
             "{} [E{}: {}]",
             aliases.named(&cited.text),
@@ -103,7 +103,7 @@ fn raise(level: Level, may_raise: bool, assessment: &mut Assessment, notes: &mut
             assessment.reasons.insert(0, LevelReason::Raised { from });
         }
         Ordering::Greater => notes.push(format!(
-            "the model says {by} but cites no evidence above LOW for it; the level {} of the rules applies",
+            "the model says {by} but cites no measured evidence above LOW for it; the level {} of the rules applies",
             from.as_str()
         )),
     }

@@ -56,9 +56,8 @@ fn what_is_not_shown_is_counted() {
     let assembly = &ran.asked[0].assembly;
     let left_out = section(assembly, "left-out");
     for words in [
-        "60 further metrics are LOW",
+        "160 further signals are not shown: 96 MEDIUM, 61 LOW",
         "5 further usual partners are missing",
-        "further signals are not shown",
         "unknown: the 0th thing is not known",
         "unknown: 5 things more",
     ] {
@@ -68,7 +67,7 @@ fn what_is_not_shown_is_counted() {
 }
 
 #[test]
-fn high_is_detailed_medium_is_brief_and_low_is_counted() {
+fn high_is_detailed_and_medium_and_low_are_brief() {
     let ran = run(
         subject("Go", &[("src/auth.py", wide(15.0))]),
         &[&decides("FINALIZE", None, None), &says("MEDIUM", &["E1"])],
@@ -77,7 +76,7 @@ fn high_is_detailed_medium_is_brief_and_low_is_counted() {
     let signals = section(assembly, "signals");
     assert!(signals.contains("- E1 HIGH coupling of file 1: 15 files; file 2 and others import it\n"), "{signals}");
     assert!(signals.contains("- E2 MEDIUM co_change of file 1: 0.4\n"), "{signals}");
-    assert!(section(assembly, "left-out").contains("1 further metric is LOW"));
+    assert!(signals.contains("- E4 LOW test_ratio of file 1: 0.9\n"), "{signals}");
     assert!(section(assembly, "details").contains("- E1: file 2"));
     assert!(
         section(assembly, "change").contains("1 file, 40 lines added, 3 lines removed; MEDIUM by the rules so far")

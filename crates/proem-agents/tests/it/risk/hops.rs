@@ -1,6 +1,6 @@
 //! The steps of an investigation.
 
-use proem_agents::risk::investigation::{HopAction, Investigation, InvestigationLimits, NeighbourFiles};
+use proem_agents::risk::investigation::{HopAction, Investigation, InvestigationLimits, NeighbourFiles, Subject};
 use proem_engine::profile::Profile;
 use proem_engine::run::{Effect, EffectId, EffectResult, Event, EventKind, Machine, Step, Time};
 use proem_risk::assess::Investigate;
@@ -212,13 +212,50 @@ fn where_the_rank_decides_signals_offer_hops_and_a_model_may_raise() {
 }
 
 #[test]
-fn a_hop_that_ran_out_of_time_ends_and_the_synthesis_follows() {
-    let ran = run(medium(), &["! timed-out", &says("MEDIUM", &["E1"])]);
-    assert_eq!(hops(&ran.end), ["FINALIZE by fallback"]);
+fn a_hop_out_of_time_ends_that_hop_and_not_the_investigation() {
+    let known = ownership(14.0, Signal::High);
+    let ran = run(medium(), &["! timed-out", &asks_for("ownership_churn"), &known, &says("HIGH", &["E1"])]);
+    assert_eq!(
+        hops(&ran.end),
+        ["TIMED_OUT by fallback", "CALCULATE_METRIC ownership_churn 0 by model", "FINALIZE by rules"]
+    );
+    assert_eq!(ran.end.hops[0].result, "the call took longer than a hop may");
     assert!(ran.end.synthesis.is_some());
+    assert_eq!(ran.end.notes, ["hop 1 timed out and brought no evidence; the investigation goes on without it"]);
+    let second = &ran.asked[1].assembly;
+    assert!(section(second, "step").contains("hop 2 of at most 3"));
+    assert!(section(second, "chain").contains("hop 1: TIMED_OUT: the call took longer than a hop may"));
+}
+
+#[test]
+fn hops_that_all_time_out_end_in_a_summary() {
+    let ran = run(medium(), &["! timed-out", "! timed-out", &says("MEDIUM", &["E1"])]);
+    assert_eq!(hops(&ran.end), ["TIMED_OUT by fallback", "TIMED_OUT by fallback", "FINALIZE by rules"]);
+    assert!(ran.end.synthesis.is_some());
+    // Slow hops leave the time of one call for the summary.
+    let slow = |ms: i64| format!("@{ms} ! timed-out");
+    let ran = run(medium(), &[&slow(10_000), &slow(20_000), &says("MEDIUM", &["E1"])]);
+    assert!(ran.end.synthesis.is_some(), "{:?}", ran.end.notes);
+}
+
+#[test]
+fn a_model_cannot_choose_to_have_timed_out() {
+    let wrong = decides("TIMED_OUT", None, None);
+    let ran = run(medium(), &[&wrong, &wrong, &says("MEDIUM", &["E1"])]);
+    assert_eq!(hops(&ran.end), ["FINALIZE by fallback"]);
+}
+
+#[test]
+fn a_record_without_measures_makes_the_same_requests_as_before() {
+    let before = || Subject { yardsticks: None, ..medium() };
+    let ran = run(before(), &["! timed-out", &says("MEDIUM", &["E1"])]);
+    assert_eq!(hops(&ran.end), ["FINALIZE by fallback"]);
     let note = "hop 1 timed out; the summary uses the evidence collected until then";
     assert!(ran.end.notes.iter().any(|found| found == note), "{:?}", ran.end.notes);
-    assert!(section(&ran.asked[1].assembly, "chain").contains("hop 1: FINALIZE: the call failed (timed-out)"));
+    let synthesis = &ran.asked[1].assembly;
+    assert!(section(synthesis, "chain").contains("hop 1: FINALIZE: the call failed (timed-out)"));
+    assert!(section(synthesis, "left-out").contains("1 further metric is LOW"));
+    assert_eq!(section(synthesis, "measures"), "");
 }
 
 #[test]

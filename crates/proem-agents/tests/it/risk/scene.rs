@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use proem_agents::book::embedded_book;
+use proem_agents::risk::evidence::Yardsticks;
 use proem_agents::risk::investigation::{
     DECISION, Investigation, InvestigationEnd, InvestigationLimits, InvestigationPrompt, InvestigationTerms, SYNTHESIS,
     Subject,
@@ -124,7 +125,8 @@ pub(crate) fn subject(message: &str, files: &[(&str, Vec<Metric>)]) -> Subject {
         }
     }
     let paths = files.iter().map(|(path, _)| (*path).to_owned()).collect();
-    Subject { assessment, subject: message.to_owned(), paths }
+    let yardsticks = Some(Yardsticks::shipped().unwrap());
+    Subject { assessment, subject: message.to_owned(), paths, yardsticks, diff: None }
 }
 
 /// The same where the rank decides, as in every assessment of today.

@@ -2,8 +2,9 @@
 
 use proem_agents::risk::investigation::InvestigationEnd;
 use proem_risk::level::{Level, LevelReason};
+use proem_risk::metric::MetricName;
 
-use crate::risk::scene::{decides, medium, run, says};
+use crate::risk::scene::{decides, medium, run, says, unknown};
 
 fn ends(level: &str, cites: &[&str]) -> InvestigationEnd {
     run(medium(), &[&decides("FINALIZE", None, None), &says(level, cites)]).end
@@ -31,8 +32,17 @@ fn it_does_not_rise_on_what_is_low() {
     assert_eq!(end.assessment.level, Level::Medium);
     assert_eq!(
         end.notes,
-        ["the model says HIGH but cites no evidence above LOW for it; the level MEDIUM of the rules applies"]
+        ["the model says HIGH but cites no measured evidence above LOW for it; the level MEDIUM of the rules applies"]
     );
+}
+
+#[test]
+fn it_does_not_rise_on_what_is_unknown() {
+    let mut subject = medium();
+    subject.assessment = subject.assessment.with(0, unknown(MetricName::TestRatio));
+    let end = run(subject, &[&decides("FINALIZE", None, None), &says("HIGH", &["E4"])]).end;
+    assert_eq!(end.synthesis.unwrap().key_evidence, ["It is used widely [E4: test_ratio of src/auth.py]"]);
+    assert_eq!(end.assessment.level, Level::Medium);
 }
 
 #[test]

@@ -115,7 +115,13 @@ mod tests {
             gaps: Vec::new(),
             calibration_error: 0.05,
         };
-        Subject { assessment, subject: "Go".to_owned(), paths: vec!["src/a\u{1b}.py".to_owned()] }
+        Subject {
+            assessment,
+            subject: "Go".to_owned(),
+            paths: vec!["src/a\u{1b}.py".to_owned()],
+            yardsticks: None,
+            diff: None,
+        }
     }
 
     #[test]

@@ -49,7 +49,8 @@ pub async fn ask_about_feedback(
     stop: &CancellationToken,
     notes: &mut Vec<Note>,
 ) -> Result<Option<FeedbackAnalysis>, Error> {
-    let inputs = feedback_inputs(&format!("{} on", judged.since), &judged.tally, &judged.suggestions);
+    let period = format!("{} on", judged.since);
+    let inputs = feedback_inputs(&period, &judged.tally, &judged.suggestions, &judged.thresholds);
     match run.ask(&inputs.into(), None, stop).await?.outcome.ended {
         ExchangeEnd::Answered { value } => {
             let value = proem_guard::show::exact_value(&value);

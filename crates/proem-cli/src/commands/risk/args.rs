@@ -8,7 +8,7 @@ use proem_agents::risk::feedback::Meter;
 use proem_app::project::unix_seconds;
 use proem_app::records::learning::Adapting;
 use proem_app::records::writing::RecordChoice;
-use proem_app::risk::options::HistoryCaching;
+use proem_app::risk::options::{DiffChoice, HistoryCaching};
 use proem_app::risk::options::{EvidenceOptions, InvestigationOptions, RiskOptions, WantedChanges};
 use proem_app::{Error, when};
 use proem_risk::level::{Level, LevelRules};
@@ -140,6 +140,9 @@ pub(crate) struct InvestigatorArgs {
     /// Time limit of one step of the investigation
     #[arg(long, value_name = "SECONDS", default_value = "10")]
     pub(crate) hop_timeout: NonZeroU32,
+    /// Let the model see the riskiest lines of the change, if `[risk] show_diff` of your own configuration permits it
+    #[arg(long, conflicts_with = "no_model")]
+    pub(crate) show_diff: bool,
     /// Record requests and answers in a folder, without API keys
     #[arg(long, value_name = "DIR")]
     pub(crate) record: Option<PathBuf>,
@@ -184,6 +187,7 @@ impl Risk {
                 provider: asking.provider.clone(),
                 seconds: asking.timeout,
                 hop_seconds: asking.hop_timeout,
+                diff: if asking.show_diff { DiffChoice::Show } else { DiffChoice::Hide },
                 record: asking.record.clone(),
                 replay: asking.replay.clone(),
             },
@@ -313,6 +317,7 @@ impl Signals {
                 provider: None,
                 seconds: second,
                 hop_seconds: second,
+                diff: DiffChoice::Hide,
                 record: None,
                 replay: None,
             },

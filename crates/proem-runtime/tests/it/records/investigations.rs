@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use proem_agents::book::embedded_book;
+use proem_agents::risk::evidence::Yardsticks;
 use proem_agents::risk::investigation::{
     DECISION, Investigation, InvestigationEnd, InvestigationLimits, InvestigationPrompt, InvestigationTerms, SYNTHESIS,
     Subject,
@@ -134,6 +135,8 @@ fn subject() -> Subject {
         assessment: assessment.with(0, coupling),
         subject: "Go".to_owned(),
         paths: vec!["src/auth.py".to_owned()],
+        yardsticks: Some(Yardsticks::shipped().unwrap()),
+        diff: None,
     }
 }
 

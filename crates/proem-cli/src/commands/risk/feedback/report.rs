@@ -1,9 +1,11 @@
 //! The feedback, as a page and as JSON.
 
-use proem_agents::risk::feedback::{FEWEST, FeedbackAnalysis, FeedbackTally, Meter, ReasonTally, Suggestion};
-use proem_app::risk::feedback::FeedbackSummary;
+use proem_agents::risk::feedback::{
+    FEWEST, FeedbackAnalysis, FeedbackTally, LevelTally, Meter, ReasonTally, Suggestion,
+};
+use proem_app::risk::feedback::{FeedbackSummary, PromptVersionTally};
 use proem_app::words::two_decimals;
-use proem_risk::level::Thresholds;
+use proem_risk::level::{Level, Thresholds};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -11,6 +13,9 @@ use serde_json::Value as Json;
 use crate::commands::risk::output::metric_words;
 use crate::failure::CommandFailure;
 use crate::ui::{BOLD, CYAN, DIM, UNKNOWN, count_with_noun, cut_to_width, style_text};
+
+/// Cells of a version or a model.
+const NAME: usize = 40;
 
 /// Cells of a reason.
 const REASON: usize = 72;
@@ -25,6 +30,8 @@ pub(super) struct FeedbackOutput<'p> {
     tally: &'p FeedbackTally,
     /// Thresholds that follow. None is in force before `--apply`.
     suggestions: &'p [Suggestion],
+    /// How each version of the summarising prompt did, with each model.
+    versions: &'p [PromptVersionTally],
     /// A model's reading of it. Null without one.
     model: Option<&'p FeedbackAnalysis>,
 }
@@ -33,13 +40,13 @@ pub(super) fn feedback_json(
     judged: &FeedbackSummary,
     heard: Option<&FeedbackAnalysis>,
 ) -> Result<Json, CommandFailure> {
-    let FeedbackSummary { since, tally, suggestions } = judged;
-    serde_json::to_value(FeedbackOutput { since, tally, suggestions, model: heard })
+    let FeedbackSummary { since, tally, suggestions, versions, .. } = judged;
+    serde_json::to_value(FeedbackOutput { since, tally, suggestions, versions, model: heard })
         .map_err(|error| CommandFailure::bug("the feedback as JSON", error))
 }
 
 pub(super) fn feedback_page(judged: &FeedbackSummary, heard: Option<&FeedbackAnalysis>) -> String {
-    let FeedbackSummary { since, tally, suggestions } = judged;
+    let FeedbackSummary { since, tally, suggestions, versions, .. } = judged;
     if tally.runs == 0 {
         return format!("no feedback since {since}; give some with `proem risk feedback last --caught`\n");
     }
@@ -49,13 +56,47 @@ pub(super) fn feedback_page(judged: &FeedbackSummary, heard: Option<&FeedbackAna
         tally.false_positives,
         tally.caught
     );
+    push_level_tally(tally, &mut out);
     push_metric_tally(tally, &mut out);
     push_reasons(tally, &mut out);
     push_suggestions(tally, suggestions, &mut out);
+    push_versions(versions, &mut out);
     if let Some(heard) = heard {
         push_model_words(heard, &mut out);
     }
     out
+}
+
+fn push_level_tally(tally: &FeedbackTally, out: &mut String) {
+    let head = format!("{:20}  {:>5}  {:>6}  {:>6}", "level", "n", "false", "caught");
+    out.push_str(&format!("{}\n", style_text(DIM, &head)));
+    for LevelTally { level, n, false_positives, caught } in &tally.levels {
+        let level = level.map_or("not recorded", Level::as_str);
+        out.push_str(&format!("{level:20}  {n:>5}  {false_positives:>6}  {caught:>6}\n"));
+    }
+    out.push('\n');
+}
+
+/// A line for each version of the prompt and model.
+fn push_versions(versions: &[PromptVersionTally], out: &mut String) {
+    if versions.is_empty() {
+        return;
+    }
+    out.push_str(&format!("\n{}\n", style_text(BOLD, "prompt versions")));
+    for one in versions {
+        let tokens = |tokens: Option<u64>| tokens.map_or_else(|| UNKNOWN.to_owned(), |tokens| tokens.to_string());
+        out.push_str(&format!(
+            "  {} with {}: {}, {} without a summary; tokens {} in, {} out on average; false positives {} of {}\n",
+            cut_to_width(&one.version, NAME),
+            cut_to_width(&one.model, NAME),
+            count_with_noun(one.runs, "assessment"),
+            one.degraded,
+            tokens(one.input_tokens),
+            tokens(one.output_tokens),
+            one.false_positives.count,
+            one.false_positives.n
+        ));
+    }
 }
 
 fn push_metric_tally(tally: &FeedbackTally, out: &mut String) {
