@@ -9,6 +9,7 @@ use std::process::Stdio;
 
 use proem_llm::scripted::{Delivery, Reply, ScriptedServer};
 use serde_json::{Value as Json, json};
+use sha2::{Digest as _, Sha256};
 
 use self::scene::{AFTER_THE_SHOP, Past, code, shop};
 use crate::fixture::{Fixture, Run};
@@ -24,11 +25,18 @@ fn shown(run: &Run) -> String {
 
 /// A user of `fixture` whose provider is the server.
 fn with_model(fixture: &mut Fixture, server: &ScriptedServer) {
+    configure_model(fixture, server, "");
+}
+
+/// The same with more in their own configuration.
+fn configure_model(fixture: &mut Fixture, server: &ScriptedServer, more: &str) {
     fixture.set("ANTHROPIC_API_KEY", "sk-ant-api-0123456789abcdef");
     let address = server.address();
     fixture.configure(
         "config.toml",
-        &format!("[providers.anthropic]\nbase_url = \"http://{address}\"\nkey = \"ANTHROPIC_API_KEY\"\nattempts = 1\n"),
+        &format!(
+            "[providers.anthropic]\nbase_url = \"http://{address}\"\nkey = \"ANTHROPIC_API_KEY\"\nattempts = 1\n{more}"
+        ),
     );
 }
 
@@ -201,9 +209,17 @@ fn a_model_investigates_and_may_raise() {
     let kept = fixture.proem(&["runs", "list", "--json"]).json();
     assert_eq!((&kept[0]["kind"], &kept[0]["outcome"]), (&json!("risk"), &json!("answered")), "{kept:#}");
     assert_eq!(fixture.proem(&["runs", "show", "last"]).code(), 0);
+    assert_eq!(fixture.proem(&["risk", "feedback", "last", "--caught"]).code(), 0);
+    let feedback = fixture.proem(&["risk", "feedback", "--report", "--json", "--no-model"]).json();
+    let [version] = feedback["versions"].as_array().unwrap().as_slice() else { panic!("{feedback:#}") };
+    assert!(version["version"].as_str().unwrap().starts_with("1.2.0"), "{version:#}");
+    assert_eq!((&version["runs"], &version["degraded"]), (&json!(1), &json!(0)));
+    assert_eq!(version["false_positives"], json!({ "count": 0, "n": 1 }));
+    assert!(version["input_tokens"].as_u64().is_some_and(|tokens| tokens > 0), "{version:#}");
+    assert_eq!(feedback["levels"][0]["caught"], 1);
     // Each call counts for the prompt that it was made with.
     let stats = fixture.proem(&["stats"]);
-    for prompt in ["risk/decision@1.1.0", "risk/synthesis@1.1.0"] {
+    for prompt in ["risk/decision@1.2.0", "risk/synthesis@1.2.0"] {
         assert!(stats.answer().contains(prompt), "{}", stats.stdout());
     }
 }
@@ -265,14 +281,16 @@ fn a_model_may_look_at_the_neighbours_of_a_hub() {
 #[test]
 fn a_hop_that_takes_too_long_is_given_up() {
     let late = Reply { how: Delivery { delay_ms: 3_000, ..Delivery::default() }, ..finalise() };
-    let server = start(vec![late, synthesis("MEDIUM", &[("E1", "Twenty-five pages import file 1.")])]);
+    let server = start(vec![late, finalise(), synthesis("MEDIUM", &[("E1", "Twenty-five pages import file 1.")])]);
     let mut fixture = hub().repository();
     with_model(&mut fixture, &server);
     let report = fixture.proem(&["risk", "HEAD", "--json", "--hop-timeout", "1"]).json();
-    // The hop is over, and what there is is put together.
-    assert_eq!((&report["mode"], server.requests().len()), (&json!("INVESTIGATED"), 2), "{report:#}");
+    // That hop is over, and the investigation goes on.
+    assert_eq!((&report["mode"], server.requests().len()), (&json!("INVESTIGATED"), 3), "{report:#}");
+    assert_eq!(report["investigation_trace"][0]["action"], "TIMED_OUT");
+    assert_eq!(report["investigation_trace"][1]["action"], "FINALIZE");
     let notes = report["notes"].to_string();
-    assert!(notes.contains("hop 1 timed out"), "{notes}");
+    assert!(notes.contains("hop 1 timed out and brought no evidence"), "{notes}");
 }
 
 #[test]
@@ -302,6 +320,39 @@ fn what_a_commit_says_reaches_the_model_contained() {
         let system = body["system"].to_string();
         assert!(!system.contains("IGNORE ALL RULES") && !system.contains("shop/permissions.py"), "{system}");
     }
+}
+
+#[test]
+fn lines_of_a_change_reach_the_model_only_where_the_users_own_configuration_permits_it() {
+    let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0a1B2c3D4e5F6g7H8");
+    let lines = format!("{}TOKEN = \"{token}\"\n# The limit is 7919.\n", code(90, 700));
+    let mut past = shop();
+    past.commit((301, "alice@example.com"), "Check it", &[("shop/permissions.py", &lines)]);
+    let answers = || [finalise(), synthesis("MEDIUM", &[("E1", "Twelve pages import the permission check.")])];
+    let server = start(answers().into_iter().chain(answers()).collect());
+    let mut fixture = past.repository();
+    with_model(&mut fixture, &server);
+    // A change of the project's own file permits nothing, trusted or not.
+    let own = "[risk]\nshow_diff = true\n";
+    fixture.write("proem.toml", own);
+    let hash = proem_text::hex::encode_hex(Sha256::digest(own.as_bytes()));
+    assert_eq!(fixture.proem(&["trust", "--sha256", &hash, "proem.toml"]).code(), 0);
+    let refused = fixture.proem(&["risk", "HEAD", "--show-diff"]);
+    assert_eq!((refused.code(), server.requests().len()), (2, 0), "{}", refused.stderr());
+    let ignored = "proem.toml: `risk` is ignored; only your own configuration decides it";
+    assert!(refused.stderr().contains(ignored), "{}", refused.stderr());
+    assert!(refused.stderr().contains("set `show_diff = true` under `[risk]`"), "{}", refused.stderr());
+    configure_model(&mut fixture, &server, own);
+    // Off unless it is asked for.
+    fixture.proem(&["risk", "HEAD", "--json"]).json();
+    let shown = fixture.proem(&["risk", "HEAD", "--json", "--show-diff"]);
+    assert!(shown.stderr().contains("receives measurements, paths and names"), "{}", shown.stderr());
+    assert!(shown.stderr().contains("the riskiest lines of the change, without credentials"), "{}", shown.stderr());
+    let bodies: Vec<String> = server.requests().iter().map(|one| one.json().unwrap().to_string()).collect();
+    let has_lines: Vec<bool> = bodies.iter().map(|body| body.contains("+# The limit is 7919.")).collect();
+    assert_eq!(has_lines, [false, false, false, true]);
+    assert!(bodies.iter().all(|body| !body.contains(&token)));
+    assert!(bodies[3].contains("[redacted:"), "{}", bodies[3]);
 }
 
 #[test]

@@ -33,9 +33,12 @@ fn assembled(prompt: &str) -> Assembly {
     let prompt = Book::new(vec![embedded_book()]).unwrap().prompt(prompt, None).unwrap();
     let schema = prompt.file.input_schema();
     let fields = schema["properties"].as_object().unwrap();
-    let given = |field: &Json| match field["type"].as_str() {
-        Some("integer") => json!(1),
-        Some("array") => json!(["a line"]),
+    let is_of = |field: &Json, kind: &str| {
+        field["type"] == kind || field["type"].as_array().is_some_and(|kinds| kinds.contains(&json!(kind)))
+    };
+    let given = |field: &Json| match field {
+        field if is_of(field, "integer") => json!(1),
+        field if is_of(field, "array") => json!(["a line"]),
         _ => json!("a text"),
     };
     let trusted: Vec<&str> = prompt.file.strict.inputs.iter().map(|(name, _)| name.as_str()).collect();
