@@ -151,7 +151,7 @@ fn the_cases_that_ship() {
     let tested = fixture.proem(&["book", "test", "risk/decision", "--json"]).json();
     assert_eq!(tested["failed"], 0);
     let first = &tested["tests"][0];
-    assert_eq!((&first["prompt"], &first["asked"]), (&json!("risk/decision@1.1.0"), &json!(true)));
+    assert_eq!((&first["prompt"], &first["asked"]), (&json!("risk/decision@1.2.0"), &json!(true)));
     assert!(first["tokens"].as_u64().unwrap() < 2_000 && first["live"].is_null(), "{first}");
 }
 

@@ -89,7 +89,7 @@ fn what_no_answer_came_of_is_recorded_and_shapes_nothing() {
 fn a_hop_that_took_too_long_shapes_nothing() {
     let owner = || metric("ownership_churn", "shop/permissions.py");
     let late = Reply { how: Delivery { delay_ms: 600_000, ..Delivery::default() }, ..owner() };
-    let server = start(vec![late, synthesis("HIGH", &[("E1", "Twelve pages import it.")]), owner(), low()]);
+    let server = start(vec![late, owner(), synthesis("HIGH", &[("E1", "Twelve pages import it.")]), owner(), low()]);
     let mut fixture = shop().within(Fixture::folder());
     crate::run::set_up(&mut fixture, &server, "attempts = 1\n");
     let_learn(&fixture);

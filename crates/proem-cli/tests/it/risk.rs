@@ -325,7 +325,7 @@ fn what_a_commit_says_reaches_the_model_contained() {
 #[test]
 fn lines_of_a_change_reach_the_model_only_where_the_users_own_configuration_permits_it() {
     let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0a1B2c3D4e5F6g7H8");
-    let lines = format!("{}TOKEN = \"{token}\"\n# The limit is 7919.\n", code(90, 700));
+    let lines = format!("TOKEN = \"{token}\"\n# The limit is 7919.\n{}", code(90, 700));
     let mut past = shop();
     past.commit((301, "alice@example.com"), "Check it", &[("shop/permissions.py", &lines)]);
     let answers = || [finalise(), synthesis("MEDIUM", &[("E1", "Twelve pages import the permission check.")])];

@@ -44,7 +44,7 @@ fn every_call_keeps_its_budget() {
         let ran = run(crowded(files), &[&decides("FINALIZE", None, None), &says("MEDIUM", &["E1"])]);
         let [decision, synthesis] = ran.asked.as_slice() else { panic!("{}", ran.asked.len()) };
         let tokens = [decision.assembly.tokens(), synthesis.assembly.tokens()];
-        assert!(tokens[0] <= 2_000 && tokens[1] <= 3_000, "{files} files: {tokens:?}");
+        assert!(tokens[0] <= 2_600 && tokens[1] <= 3_400, "{files} files: {tokens:?}");
         assert_eq!((decision.assembly.output_tokens, synthesis.assembly.output_tokens), (200, 500));
         assert!(ran.end.synthesis.is_some(), "{:?}", ran.end.notes);
     }

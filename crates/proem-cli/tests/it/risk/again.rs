@@ -109,8 +109,8 @@ fn an_investigation_is_replayed_from_its_record_alone() {
         );
         shown(&fixture.proem(&["runs", "replay", "last"]))
     };
-    let synthesis = changed("book/risk/synthesis/1.1.0.prompt", "You must never", "You may");
-    let decision = changed("book/risk/decision/1.1.0.prompt", "Hops so far:", "Hops before:");
+    let synthesis = changed("book/risk/synthesis/1.2.0.prompt", "You must never", "You may");
+    let decision = changed("book/risk/decision/1.2.0.prompt", "Hops so far:", "Hops before:");
     let first: usize = bodies(&server)[..2].iter().map(Vec::len).sum();
     let told = format!("{same}{synthesis}{decision}").replace(&grouped(first), "M");
     snapshot!("risk_replayed", told);
