@@ -349,7 +349,7 @@ fn lines_of_a_change_reach_the_model_only_where_the_users_own_configuration_perm
     assert!(shown.stderr().contains("receives measurements, paths and names"), "{}", shown.stderr());
     assert!(shown.stderr().contains("the riskiest lines of the change, without credentials"), "{}", shown.stderr());
     let bodies: Vec<String> = server.requests().iter().map(|one| one.json().unwrap().to_string()).collect();
-    let has_lines: Vec<bool> = bodies.iter().map(|body| body.contains("+# The limit is 7919.")).collect();
+    let has_lines: Vec<bool> = bodies.iter().map(|body| body.contains("The limit is 7919.")).collect();
     assert_eq!(has_lines, [false, false, false, true]);
     assert!(bodies.iter().all(|body| !body.contains(&token)));
     assert!(bodies[3].contains("[redacted:"), "{}", bodies[3]);

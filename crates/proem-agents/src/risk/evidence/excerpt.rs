@@ -65,7 +65,11 @@ impl DiffExcerpt {
         let unread = change.patches.iter().filter(|patch| patch.is_cut).count();
         let counted = [
             (missing, "further part of the change is not shown", "further parts of the change are not shown"),
-            (cut, "line of these parts is not shown", "lines of these parts are not shown"),
+            (
+                cut,
+                "line of the shown parts of the change is left out",
+                "lines of the shown parts of the change are left out",
+            ),
             (unread, "file has too many or too long lines to show", "files have too many or too long lines to show"),
         ];
         let counted = counted.into_iter().filter(|(count, ..)| *count > 0);

@@ -195,12 +195,12 @@ fn the_hunks_of_findings_come_first_and_the_cut_is_counted() {
     let first = shown(&mut subject, patches());
     assert!(first.parts[0].starts_with("file 2, line 403:\n-gone\n+kept"), "{:?}", first.parts);
     assert!(first.parts.iter().map(String::len).sum::<usize>() <= 4_000);
-    assert_eq!(first.left_out, ["126 lines of these parts are not shown"], "{:?}", first.left_out);
+    assert_eq!(first.left_out, ["126 lines of the shown parts of the change are left out"], "{:?}", first.left_out);
     let mut backwards = change(patches());
     backwards.patches.reverse();
     assert_eq!(DiffExcerpt::choose(&backwards, &subject.assessment), first, "the order of patches says nothing");
     let request = synthesis_of(subject);
-    assert!(section(&request.assembly, "left-out").contains("126 lines of these parts are not shown"));
+    assert!(section(&request.assembly, "left-out").contains("126 lines of the shown parts of the change are left out"));
     assert!(request.assembly.tokens() <= 3_400);
 }
 
