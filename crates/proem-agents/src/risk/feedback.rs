@@ -16,7 +16,9 @@ mod verdict;
 pub use self::analysis::{ChosenAdjustment, ComplaintPattern, FeedbackAnalysis, feedback_inputs};
 pub use self::meter::Meter;
 pub use self::suggest::{FEWEST, Suggestion, apply_suggestions, suggest};
-pub use self::tally::{FeedbackTally, LevelTally, MetricTally, ReasonTally, tally_verdicts};
+pub use self::tally::{
+    FeedbackTally, LevelTally, MetricTally, ReasonTally, last_verdicts, tally_levels, tally_verdicts,
+};
 pub use self::verdict::{
     AssessmentOpinion, FeedbackVerdict, SignalAt, metric_reason_note, read_level, read_note, read_signals,
     recorded_signals,

@@ -37,6 +37,7 @@ use serde_json::{Value as Json, json};
 
 use self::choice::HopChoice;
 use self::offer::{Offer, offer_hops};
+use self::outcome::is_final;
 use super::evidence::{self, Aliases, CitableEvidence, sentence_with_names};
 
 /// The name of the prompt that decides the next step.
@@ -578,25 +579,6 @@ fn investigation_out_of_step(problem: &str) -> Error {
 
 fn unreadable_result(effect: &str, problem: &dyn core::fmt::Display) -> Error {
     Error::new(ErrorKind::InvalidInput, format!("the result of `{effect}` can't be read: {problem}"))
-}
-
-/// Whether another call would fail in the same way, or nobody wants one.
-const fn is_final(because: FallbackReason) -> bool {
-    match because {
-        FallbackReason::Cancelled(_) | FallbackReason::Program => true,
-        FallbackReason::Failed(kind) => !matches!(
-            kind,
-            FailureKind::RateLimited
-                | FailureKind::Server
-                | FailureKind::TimedOut
-                | FailureKind::TooLarge
-                | FailureKind::Malformed
-                | FailureKind::Cut
-                | FailureKind::Empty
-                | FailureKind::UnknownTool
-        ),
-        FallbackReason::Refusal | FallbackReason::CutOff | FallbackReason::Invalid => false,
-    }
 }
 
 /// A decoded answer as it is. Every text in it is from outside.

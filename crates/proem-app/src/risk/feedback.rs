@@ -12,8 +12,8 @@ pub use self::versions::PromptVersionTally;
 use std::collections::BTreeMap;
 
 use proem_agents::risk::feedback::{
-    AssessmentOpinion, FeedbackTally, FeedbackVerdict, KIND, Meter, Suggestion, apply_suggestions, metric_reason_note,
-    read_level, read_note, read_signals, suggest, tally_verdicts,
+    AssessmentOpinion, FeedbackTally, FeedbackVerdict, KIND, LevelTally, Meter, Suggestion, apply_suggestions,
+    metric_reason_note, read_level, read_note, read_signals, suggest, tally_levels, tally_verdicts,
 };
 use proem_agents::risk::report::Rate;
 use proem_engine::run::Time;
@@ -40,6 +40,8 @@ pub struct FeedbackSummary {
     pub since: String,
     /// The opinions, counted.
     pub tally: FeedbackTally,
+    /// The same by the level of an assessment.
+    pub levels: Vec<LevelTally>,
     /// Thresholds that follow from it.
     pub suggestions: Vec<Suggestion>,
     /// The thresholds in force.
@@ -116,11 +118,12 @@ pub async fn count_feedback(project: &OpenProject, since: &str) -> Result<WithNo
     let rows = store.judged(&records::records_owner(project), KIND, since).await?;
     let verdicts = verdicts(&rows);
     let tally = tally_verdicts(&verdicts);
+    let levels = tally_levels(&verdicts);
     let thresholds = thresholds(project)?;
     let suggestions = suggest(&tally, &thresholds);
     let versions = versions::count_prompt_versions(&store, project, since, &verdicts).await?;
     let since = when::iso_date(since, &zone);
-    Ok(WithNotes { value: FeedbackSummary { since, tally, suggestions, thresholds, versions }, notes })
+    Ok(WithNotes { value: FeedbackSummary { since, tally, levels, suggestions, thresholds, versions }, notes })
 }
 
 /// Records what a person says of an assessment, which `run` names: the beginning of its id, `last` or `last~1`.

@@ -64,16 +64,23 @@ pub struct InvestigationOptions {
     pub model: Option<String>,
     /// The model's provider.
     pub provider: Option<String>,
-    /// The longest that one investigation may take, with its summary, in seconds.
-    pub seconds: NonZeroU32,
-    /// The longest that one step of it may take, in seconds.
-    pub hop_seconds: NonZeroU32,
+    /// The longest that it may take.
+    pub time: InvestigationTime,
     /// Whether the model sees lines of the change.
     pub diff: DiffChoice,
     /// A folder that keeps what goes over the wire.
     pub record: Option<PathBuf>,
     /// A folder that answers are taken from. Nothing is sent.
     pub replay: Option<PathBuf>,
+}
+
+/// The limits of time of an investigation, in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InvestigationTime {
+    /// Of all of it, with its summary.
+    pub total: NonZeroU32,
+    /// Of one step.
+    pub hop: NonZeroU32,
 }
 
 /// Whether a model sees lines of a change.

@@ -85,8 +85,8 @@ impl RiskSetting {
         let prompts = InvestigationPrompts { decision: of(DECISION)?, synthesis: of(SYNTHESIS)? };
         let seconds = |seconds: NonZeroU32| seconds.get().saturating_mul(1_000);
         let limits = InvestigationLimits {
-            total_ms: seconds(options.investigation.seconds),
-            hop_ms: seconds(options.investigation.hop_seconds),
+            total_ms: seconds(options.investigation.time.total),
+            hop_ms: seconds(options.investigation.time.hop),
             ..InvestigationLimits::default()
         };
         let investigator = investigator(options, project, &book, &prompts)?;

@@ -12,7 +12,7 @@ use super::{FeedbackTally, LevelTally, Meter, Suggestion};
 #[must_use]
 pub fn feedback_inputs(
     period: &str,
-    tally: &FeedbackTally,
+    (tally, levels): (&FeedbackTally, &[LevelTally]),
     suggestions: &[Suggestion],
     thresholds: &Thresholds,
 ) -> Json {
@@ -30,7 +30,7 @@ pub fn feedback_inputs(
             )
         })
         .collect();
-    let levels: Vec<String> = tally.levels.iter().map(level_line).collect();
+    let levels: Vec<String> = levels.iter().map(level_line).collect();
     let suggested: Vec<String> =
         suggestions.iter().enumerate().map(|(index, one)| suggestion_line(index, one)).collect();
     let mut reasons: Vec<String> =

@@ -29,8 +29,6 @@ pub struct FeedbackTally {
     pub false_positives: u64,
     /// Those that were said to be right.
     pub caught: u64,
-    /// Each level of an assessment, by its rules, the highest first.
-    pub levels: Vec<LevelTally>,
     /// Each metric.
     pub metrics: Vec<MetricTally>,
     /// Why alarms were called false, the most frequent reason first.
@@ -85,21 +83,13 @@ pub struct ReasonTally {
 /// worst.
 #[must_use]
 pub fn tally_verdicts(verdicts: &[FeedbackVerdict]) -> FeedbackTally {
-    let mut last: BTreeMap<&str, &FeedbackVerdict> = BTreeMap::new();
-    for verdict in verdicts {
-        let known = last.entry(&verdict.run).or_insert(verdict);
-        if verdict.at >= known.at {
-            *known = verdict;
-        }
-    }
-    let runs: Vec<&FeedbackVerdict> = last.into_values().collect();
+    let runs: Vec<&FeedbackVerdict> = last_verdicts(verdicts).into_values().collect();
     let (reasons, other_reasons) = false_alarm_reasons(runs.iter().copied(), REASONS);
     let of = |said: AssessmentOpinion| usize_as_u64(runs.iter().filter(|verdict| verdict.said == said).count());
     FeedbackTally {
         runs: usize_as_u64(runs.len()),
         false_positives: of(AssessmentOpinion::FalsePositive),
         caught: of(AssessmentOpinion::Caught),
-        levels: level_tallies(&runs),
         metrics: Meter::ALL.into_iter().map(|meter| of_metric(meter, &runs)).collect(),
         reasons,
         other_reasons,
@@ -107,10 +97,24 @@ pub fn tally_verdicts(verdicts: &[FeedbackVerdict]) -> FeedbackTally {
     }
 }
 
-/// The opinions by level. Levels that nobody spoke of have no row.
-fn level_tallies(runs: &[&FeedbackVerdict]) -> Vec<LevelTally> {
+/// The last verdict of each run, by the run's id.
+#[must_use]
+pub fn last_verdicts(verdicts: &[FeedbackVerdict]) -> BTreeMap<&str, &FeedbackVerdict> {
+    let mut last: BTreeMap<&str, &FeedbackVerdict> = BTreeMap::new();
+    for verdict in verdicts {
+        let known = last.entry(&verdict.run).or_insert(verdict);
+        if verdict.at >= known.at {
+            *known = verdict;
+        }
+    }
+    last
+}
+
+/// Counts what was said of each level by the rules, the highest first. Levels that nobody spoke of have no row.
+#[must_use]
+pub fn tally_levels(verdicts: &[FeedbackVerdict]) -> Vec<LevelTally> {
     let mut levels: BTreeMap<Reverse<Option<Level>>, LevelTally> = BTreeMap::new();
-    for verdict in runs {
+    for verdict in last_verdicts(verdicts).into_values() {
         let none = LevelTally { level: verdict.level, n: 0, false_positives: 0, caught: 0 };
         let tally = levels.entry(Reverse(verdict.level)).or_insert(none);
         tally.n = tally.n.saturating_add(1);

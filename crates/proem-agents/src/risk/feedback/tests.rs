@@ -54,14 +54,14 @@ fn every_level_is_tallied_with_its_outcome() {
         level,
         ..verdict(run, said, "x", &[])
     };
-    let tally = tally_verdicts(&[
+    let levels = tally_levels(&[
         at_level(1, AssessmentOpinion::Caught, Some(Level::Low)),
         at_level(2, AssessmentOpinion::FalsePositive, Some(Level::High)),
         at_level(3, AssessmentOpinion::Caught, Some(Level::High)),
         at_level(4, AssessmentOpinion::FalsePositive, Some(Level::Unknown)),
         at_level(5, AssessmentOpinion::FalsePositive, None),
     ]);
-    let rows: Vec<_> = tally.levels.iter().map(|one| (one.level, one.n, one.false_positives, one.caught)).collect();
+    let rows: Vec<_> = levels.iter().map(|one| (one.level, one.n, one.false_positives, one.caught)).collect();
     let expected =
         [(Some(Level::High), 2, 1, 1), (Some(Level::Unknown), 1, 1, 0), (Some(Level::Low), 1, 0, 1), (None, 1, 1, 0)];
     assert_eq!(rows, expected);
@@ -214,7 +214,8 @@ fn a_model_chooses_among_suggestions_and_makes_none() {
 fn a_model_is_asked_with_counts_and_quoted_reasons() {
     let tally = judged(20, 10);
     let suggestions = suggest(&tally, &thresholds());
-    let inputs = feedback_inputs("since 2026-08-01", &tally, &suggestions, &thresholds());
+    let levels = [LevelTally { level: Some(Level::High), n: 30, false_positives: 20, caught: 10 }];
+    let inputs = feedback_inputs("since 2026-08-01", (&tally, &levels), &suggestions, &thresholds());
     assert_eq!(
         inputs,
         json!({

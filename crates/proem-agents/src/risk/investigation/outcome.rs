@@ -1,7 +1,7 @@
 //! The result of an investigation.
 
-use proem_engine::call::Usage;
-use proem_engine::run::Outcome;
+use proem_engine::call::{FailureKind, Usage};
+use proem_engine::run::{FallbackReason, Outcome};
 use proem_risk::assess::Assessment;
 use proem_risk::level::Level;
 use serde::{Deserialize, Serialize};
@@ -68,5 +68,24 @@ impl InvestigationEnd {
         let last = self.exchanges.last()?.outcome.ended.clone();
         let attempts = self.exchanges.iter().flat_map(|exchange| exchange.outcome.attempts.iter().cloned());
         Some(Outcome { ended: last, attempts: attempts.collect() })
+    }
+}
+
+/// Whether another call would fail in the same way, or nobody wants one.
+pub(super) const fn is_final(because: FallbackReason) -> bool {
+    match because {
+        FallbackReason::Cancelled(_) | FallbackReason::Program => true,
+        FallbackReason::Failed(kind) => !matches!(
+            kind,
+            FailureKind::RateLimited
+                | FailureKind::Server
+                | FailureKind::TimedOut
+                | FailureKind::TooLarge
+                | FailureKind::Malformed
+                | FailureKind::Cut
+                | FailureKind::Empty
+                | FailureKind::UnknownTool
+        ),
+        FallbackReason::Refusal | FallbackReason::CutOff | FallbackReason::Invalid => false,
     }
 }

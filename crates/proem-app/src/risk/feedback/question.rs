@@ -50,7 +50,7 @@ pub async fn ask_about_feedback(
     notes: &mut Vec<Note>,
 ) -> Result<Option<FeedbackAnalysis>, Error> {
     let period = format!("{} on", judged.since);
-    let inputs = feedback_inputs(&period, &judged.tally, &judged.suggestions, &judged.thresholds);
+    let inputs = feedback_inputs(&period, (&judged.tally, &judged.levels), &judged.suggestions, &judged.thresholds);
     match run.ask(&inputs.into(), None, stop).await?.outcome.ended {
         ExchangeEnd::Answered { value } => {
             let value = proem_guard::show::exact_value(&value);

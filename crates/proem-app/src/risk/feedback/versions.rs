@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use proem_agents::risk::feedback::{AssessmentOpinion, FeedbackVerdict, KIND};
+use proem_agents::risk::feedback::{AssessmentOpinion, FeedbackVerdict, KIND, last_verdicts};
 use proem_agents::risk::report::Rate;
 use proem_engine::run::Time;
 use proem_store::Store;
@@ -59,13 +59,7 @@ pub(super) async fn count_prompt_versions(
 }
 
 fn tally_versions<'r>(runs: impl Iterator<Item = &'r RunRow>, verdicts: &[FeedbackVerdict]) -> Vec<PromptVersionTally> {
-    let mut said: BTreeMap<&str, &FeedbackVerdict> = BTreeMap::new();
-    for verdict in verdicts {
-        let last = said.entry(&verdict.run).or_insert(verdict);
-        if verdict.at >= last.at {
-            *last = verdict;
-        }
-    }
+    let said = last_verdicts(verdicts);
     let mut groups: BTreeMap<(&str, &str), Vec<&RunRow>> = BTreeMap::new();
     for run in runs {
         groups.entry((&run.prompt.version, &run.model)).or_default().push(run);

@@ -8,8 +8,9 @@ use proem_agents::risk::feedback::Meter;
 use proem_app::project::unix_seconds;
 use proem_app::records::learning::Adapting;
 use proem_app::records::writing::RecordChoice;
-use proem_app::risk::options::{DiffChoice, HistoryCaching};
-use proem_app::risk::options::{EvidenceOptions, InvestigationOptions, RiskOptions, WantedChanges};
+use proem_app::risk::options::{
+    DiffChoice, EvidenceOptions, HistoryCaching, InvestigationOptions, InvestigationTime, RiskOptions, WantedChanges,
+};
 use proem_app::{Error, when};
 use proem_risk::level::{Level, LevelRules};
 use proem_runtime::change::{CommitSelection, Spec, parse_change_spec};
@@ -66,6 +67,9 @@ pub(crate) struct Risk {
     pub(crate) evidence: AssessmentArgs,
     #[command(flatten)]
     pub(crate) asking: InvestigatorArgs,
+    /// Let the model see the riskiest lines of the change, if `[risk] show_diff` of your own configuration permits it
+    #[arg(long, conflicts_with = "no_model")]
+    pub(crate) show_diff: bool,
     #[command(flatten)]
     pub(crate) wishes: AnswerWishes,
     /// Maximum number of changes assessed in parallel
@@ -140,9 +144,6 @@ pub(crate) struct InvestigatorArgs {
     /// Time limit of one step of the investigation
     #[arg(long, value_name = "SECONDS", default_value = "10")]
     pub(crate) hop_timeout: NonZeroU32,
-    /// Let the model see the riskiest lines of the change, if `[risk] show_diff` of your own configuration permits it
-    #[arg(long, conflicts_with = "no_model")]
-    pub(crate) show_diff: bool,
     /// Record requests and answers in a folder, without API keys
     #[arg(long, value_name = "DIR")]
     pub(crate) record: Option<PathBuf>,
@@ -185,9 +186,8 @@ impl Risk {
                 unasked: asking.no_model.then(|| "no model is asked (--no-model)".to_owned()),
                 model: asking.model.clone(),
                 provider: asking.provider.clone(),
-                seconds: asking.timeout,
-                hop_seconds: asking.hop_timeout,
-                diff: if asking.show_diff { DiffChoice::Show } else { DiffChoice::Hide },
+                time: InvestigationTime { total: asking.timeout, hop: asking.hop_timeout },
+                diff: if self.show_diff { DiffChoice::Show } else { DiffChoice::Hide },
                 record: asking.record.clone(),
                 replay: asking.replay.clone(),
             },
@@ -315,8 +315,7 @@ impl Signals {
                 unasked: Some("only signals are measured".to_owned()),
                 model: None,
                 provider: None,
-                seconds: second,
-                hop_seconds: second,
+                time: InvestigationTime { total: second, hop: second },
                 diff: DiffChoice::Hide,
                 record: None,
                 replay: None,

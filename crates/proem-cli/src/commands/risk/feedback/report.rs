@@ -28,6 +28,8 @@ pub(super) struct FeedbackOutput<'p> {
     /// The feedback.
     #[serde(flatten)]
     tally: &'p FeedbackTally,
+    /// The same by the level of an assessment, the highest first.
+    levels: &'p [LevelTally],
     /// Thresholds that follow. None is in force before `--apply`.
     suggestions: &'p [Suggestion],
     /// How each version of the summarising prompt did, with each model.
@@ -40,8 +42,8 @@ pub(super) fn feedback_json(
     judged: &FeedbackSummary,
     heard: Option<&FeedbackAnalysis>,
 ) -> Result<Json, CommandFailure> {
-    let FeedbackSummary { since, tally, suggestions, versions, .. } = judged;
-    serde_json::to_value(FeedbackOutput { since, tally, suggestions, versions, model: heard })
+    let FeedbackSummary { since, tally, levels, suggestions, versions, .. } = judged;
+    serde_json::to_value(FeedbackOutput { since, tally, levels, suggestions, versions, model: heard })
         .map_err(|error| CommandFailure::bug("the feedback as JSON", error))
 }
 
@@ -56,7 +58,7 @@ pub(super) fn feedback_page(judged: &FeedbackSummary, heard: Option<&FeedbackAna
         tally.false_positives,
         tally.caught
     );
-    push_level_tally(tally, &mut out);
+    push_level_tally(&judged.levels, &mut out);
     push_metric_tally(tally, &mut out);
     push_reasons(tally, &mut out);
     push_suggestions(tally, suggestions, &mut out);
@@ -67,10 +69,10 @@ pub(super) fn feedback_page(judged: &FeedbackSummary, heard: Option<&FeedbackAna
     out
 }
 
-fn push_level_tally(tally: &FeedbackTally, out: &mut String) {
+fn push_level_tally(levels: &[LevelTally], out: &mut String) {
     let head = format!("{:20}  {:>5}  {:>6}  {:>6}", "level", "n", "false", "caught");
     out.push_str(&format!("{}\n", style_text(DIM, &head)));
-    for LevelTally { level, n, false_positives, caught } in &tally.levels {
+    for LevelTally { level, n, false_positives, caught } in levels {
         let level = level.map_or("not recorded", Level::as_str);
         out.push_str(&format!("{level:20}  {n:>5}  {false_positives:>6}  {caught:>6}\n"));
     }
