@@ -4,7 +4,7 @@
 //! Changes Induce Fixes?*, 2005). Only lines of code and configuration count. Proem's own reading of messages decides
 //! about fixes, so the labels share its faults. Every row of a table is compared with the same ones.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -36,10 +36,12 @@ pub(super) fn needed_a_fix(folder: &Path, revision: &str, commits: &[String]) ->
     let fixes = fixes(folder, revision)?;
     let mut found = BTreeSet::new();
     for fix in later.lines().filter(|id| fixes.contains(*id)) {
-        for (path, first, count) in removed_lines(folder, fix, &rules)? {
-            let range = format!("-L{first},+{count}");
-            let before = format!("{fix}^");
-            let blamed = ask_git(folder, &["blame", "-w", "--line-porcelain", &range, &before, "--", &path])?;
+        let before = format!("{fix}^");
+        for (path, ranges) in removed_lines(folder, fix, &rules)? {
+            let mut args = vec!["blame", "-w", "--line-porcelain"];
+            args.extend(ranges.iter().map(String::as_str));
+            args.extend([before.as_str(), "--", path.as_str()]);
+            let blamed = ask_git(folder, &args)?;
             let ids = blamed.lines().filter_map(|line| line.split(' ').next());
             found.extend(ids.filter(|id| wanted.contains(id)).map(str::to_owned));
         }
@@ -61,10 +63,10 @@ fn fixes(folder: &Path, revision: &str) -> Result<BTreeSet<String>, String> {
     Ok(fixes.map(|commit| commit.id.to_string()).collect())
 }
 
-/// The lines that a commit takes away from code and configuration: path, first line and number.
-fn removed_lines(folder: &Path, commit: &str, rules: &PathRules) -> Result<Vec<(String, u32, u32)>, String> {
+/// The lines that a commit takes away from code and configuration, as options of blame by path.
+fn removed_lines(folder: &Path, commit: &str, rules: &PathRules) -> Result<BTreeMap<String, Vec<String>>, String> {
     let patch = ask_git(folder, &["diff-tree", "-p", "-U0", "--no-commit-id", "--no-renames", "-r", commit, "--"])?;
-    let (mut path, mut ranges) = (None, Vec::new());
+    let (mut path, mut ranges): (Option<String>, BTreeMap<String, Vec<String>>) = (None, BTreeMap::new());
     for line in patch.lines() {
         if let Some(name) = line.strip_prefix("--- ") {
             let name = name.strip_prefix("a/").map(str::to_owned);
@@ -74,8 +76,8 @@ fn removed_lines(folder: &Path, commit: &str, rules: &PathRules) -> Result<Vec<(
         } else if let (Some(path), Some(hunk)) = (&path, line.strip_prefix("@@ -")) {
             let before = hunk.split(' ').next().unwrap_or_default();
             let (first, count) = before.split_once(',').unwrap_or((before, "1"));
-            if let (Ok(first), Ok(count @ 1..)) = (first.parse(), count.parse()) {
-                ranges.push((path.clone(), first, count));
+            if let (Ok(first), Ok(count @ 1..)) = (first.parse::<u32>(), count.parse::<u32>()) {
+                ranges.entry(path.clone()).or_default().push(format!("-L{first},+{count}"));
             }
         }
     }

@@ -379,6 +379,35 @@ fn code_from_another_source_is_never_low_and_names_both() {
 }
 
 #[test]
+fn a_lock_file_alone_that_takes_a_package_from_another_source_is_not_low() {
+    let assess = |paths: &[&str], samples: usize, new: &str| {
+        let mut world = World::new(paths);
+        world.sampled(samples);
+        world.change.files[0].lines = Some(proem_risk::change::LineCounts { added: 1, removed: 1 });
+        let line = |host: &str| format!("\"resolved\": \"https://{host}/left-pad/-/left-pad-1.3.0.tgz\",");
+        world.changes("package-lock.json", &[&line("registry.npmjs.org")], &[&line(new)]);
+        world.assess(Depth::TierOne)
+    };
+    // With a rank and without one, and beside tests.
+    for (paths, samples) in [
+        (&["package-lock.json"][..], 200),
+        (&["package-lock.json"][..], 0),
+        (&["package-lock.json", "tests/test_a.py"][..], 200),
+        (&["package-lock.json", "README.md"][..], 200),
+    ] {
+        let swapped = assess(paths, samples, "npm.evil.example");
+        assert_eq!(swapped.level, Level::Medium, "{paths:?} of {samples}: {:?}", swapped.reasons);
+        let words = text(&only(&swapped, SignalName::OtherSource).evidence);
+        let expected = "‹package-lock.json› takes code from another source at line 7: ‹registry.npmjs.org› becomes \
+                        ‹npm.evil.example›";
+        assert_eq!(words, expected);
+        assert_eq!(swapped.reasons.len(), 1, "{:?}", swapped.reasons);
+        let bumped = assess(paths, samples, "registry.npmjs.org");
+        assert_eq!(bumped.level, Level::Low, "{paths:?} of {samples}: {:?}", bumped.reasons);
+    }
+}
+
+#[test]
 fn versions_and_comments_alone_are_low_whatever_their_rank() {
     let check = |path: &str, old: &str, new: &str, words: &str| {
         let mut world = World::new(&[path]);
