@@ -78,7 +78,8 @@ pub(super) fn changed_sources(patch: &FilePatch) -> Vec<ChangedPin> {
         for (line, text) in (hunk.new_start..).zip(&hunk.added) {
             let Some(source) = source_of(text).filter(|source| !known.contains(source)) else { continue };
             // A package that is new may come from a repository of its own, but hardly from a host of its own.
-            let replaced = if source.is_shared { gone.clone() } else { gone.clone().or_else(|| removed.first().cloned()) };
+            let replaced =
+                if source.is_shared { gone.clone() } else { gone.clone().or_else(|| removed.first().cloned()) };
             let Some(replaced) = replaced.filter(|_| seen.insert(source.clone())) else { continue };
             found.push(ChangedPin {
                 change: PinChange::Source,
@@ -191,13 +192,19 @@ mod tests {
             &[("registry.yarnpkg.com", "b.org")],
         );
         let git = "source = \"git+https://github.com/evil/serde?rev=1#2\"";
-        check("Cargo.lock", &[(&[CRATES], &[git])], &[("github.com/rust-lang/crates.io-index", "github.com/evil/serde")]);
-        let (old, new) = ("source = { registry = \"https://pypi.org/simple\" }", "source = { registry = \"https://p.org\" }");
+        check(
+            "Cargo.lock",
+            &[(&[CRATES], &[git])],
+            &[("github.com/rust-lang/crates.io-index", "github.com/evil/serde")],
+        );
+        let (old, new) =
+            ("source = { registry = \"https://pypi.org/simple\" }", "source = { registry = \"https://p.org\" }");
         check("uv.lock", &[(&[old], &[new])], &[("pypi.org", "p.org")]);
-        check("Gemfile.lock", &[(&["  remote: https://rubygems.org/"], &["  remote: https://g.org/"])], &[(
-            "rubygems.org",
-            "g.org",
-        )]);
+        check(
+            "Gemfile.lock",
+            &[(&["  remote: https://rubygems.org/"], &["  remote: https://g.org/"])],
+            &[("rubygems.org", "g.org")],
+        );
         check("go.sum", &[(&["a https://a.org"], &["a https://b.org"])], &[]);
     }
 
@@ -229,13 +236,18 @@ mod tests {
         check("Cargo.lock", &[(&["version = \"1\""], &["version = \"2\""]), (&[], &[CRATES])]);
         check("package-lock.json", &[(&[NPM], &[NPM_NEXT, "\"funding\": \"https://opencollective.com/a\","])]);
         // A new package of composer comes from a repository of its own.
-        let (old, new) = ("\"url\": \"https://api.github.com/repos/a/b/zipball/1\",", "\"url\": \"https://api.github.com/repos/a/b/zipball/2\",");
+        let (old, new) = (
+            "\"url\": \"https://api.github.com/repos/a/b/zipball/1\",",
+            "\"url\": \"https://api.github.com/repos/a/b/zipball/2\",",
+        );
         check("composer.lock", &[(&[old], &[new]), (&[], &["\"url\": \"https://github.com/c/d.git\","])]);
     }
 
     #[test]
     fn lines_of_a_lock_file_from_outside_end_no_program() {
-        for line in ["://", "https://", "git@", "git@:", "https://@:/", "é://é", "https://github.com", "https://github.com//"] {
+        for line in
+            ["://", "https://", "git@", "git@:", "https://@:/", "é://é", "https://github.com", "https://github.com//"]
+        {
             check("Cargo.lock", &[(&[line], &[line])], &[]);
         }
     }
