@@ -14,6 +14,10 @@ use proem_runtime::Environment;
 use proem_runtime::git::{GitProgram, discover_repository_around};
 use proem_runtime::history::{HistoryWanted, read_repository_history};
 
+/// The most places of a file that a fix changes. One that changes more rewrites the file, which says nothing of who was
+/// wrong, and git needs gigabytes for it.
+const RANGES: usize = 80;
+
 /// The ids of commits, newest first: without merges, at most `last` behind the newest `skip`.
 pub(super) fn commits(folder: &Path, revision: &str, skip: usize, last: usize) -> Result<Vec<String>, String> {
     let (skip, last) = (format!("--skip={skip}"), format!("--max-count={last}"));
@@ -37,7 +41,8 @@ pub(super) fn needed_a_fix(folder: &Path, revision: &str, commits: &[String]) ->
     let mut found = BTreeSet::new();
     for fix in later.lines().filter(|id| fixes.contains(*id)) {
         let before = format!("{fix}^");
-        for (path, ranges) in removed_lines(folder, fix, &rules)? {
+        let removed = removed_lines(folder, fix, &rules)?;
+        for (path, ranges) in removed.into_iter().filter(|(_, ranges)| ranges.len() <= RANGES) {
             let mut args = vec!["blame", "-w", "--line-porcelain"];
             args.extend(ranges.iter().map(String::as_str));
             args.extend([before.as_str(), "--", path.as_str()]);

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use clap::Args;
 use proem_risk::assess::Depth;
+use proem_risk::change::Change;
 use proem_risk::history::ObjectId;
 use proem_risk::level::{Level, LevelRules, Thresholds};
 use proem_risk::metric::MetricName;
@@ -18,7 +19,7 @@ use proem_risk::signal::SignalName;
 use proem_runtime::Environment;
 use proem_runtime::change::{ChangeLimits, ResolvedChange, Spec, read_change, resolve_change};
 use proem_runtime::git::{GitProgram, Repository, discover_repository_around};
-use proem_runtime::risk::{Assessor, AssessorOptions, ChangeView};
+use proem_runtime::risk::{Assessor, AssessorOptions};
 
 use super::blame;
 use super::measure::{ScoredCommit, area_under_curve};
@@ -74,9 +75,9 @@ pub(crate) fn run_eval_levels(args: &EvalLevels) -> Result<String, String> {
          [data card](README.md).\n",
     );
     for clone in &args.clones {
-        let window = CommitWindow { clone, skip: args.skip, last: args.last, is_labelled: args.labelled };
-        let (folder, revision) = window.place()?;
-        let assessed = judge_commits(&window, judge_by_rules)?;
+        let (folder, revision) =
+            clone.rsplit_once('@').ok_or_else(|| format!("`{clone}` names no revision; write DIR@REV"))?;
+        let assessed = assess_commits(Path::new(folder), revision, args)?;
         out.push_str(&levels_table(&name_of_clone(folder), revision, args, &assessed));
     }
     if let Some(path) = &args.out {
@@ -90,37 +91,14 @@ pub(super) fn name_of_clone(folder: &str) -> String {
     name.map_or_else(|| folder.to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
-/// The commits of a clone that are looked at.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct CommitWindow<'c> {
-    /// The clone with its revision, as `DIR@REV`.
-    pub(super) clone: &'c str,
-    pub(super) skip: usize,
-    pub(super) last: usize,
-    pub(super) is_labelled: bool,
-}
-
-impl<'c> CommitWindow<'c> {
-    /// The folder and the revision.
-    pub(super) fn place(&self) -> Result<(&'c str, &'c str), String> {
-        let clone = self.clone;
-        clone.rsplit_once('@').ok_or_else(|| format!("`{clone}` names no revision; write DIR@REV"))
-    }
-}
-
-/// Judges the commits of a clone, each against its own past and with whether it needed a fix later. Newest first.
-pub(super) fn judge_commits<T>(
-    window: &CommitWindow<'_>,
-    judge: impl Fn(&ChangeView<'_>, bool) -> Result<T, proem_runtime::Error>,
-) -> Result<Vec<T>, String> {
-    let (folder, revision) = window.place()?;
-    let folder = Path::new(folder);
+/// Assesses the commits of a clone by all rules.
+fn assess_commits(folder: &Path, revision: &str, args: &EvalLevels) -> Result<Vec<CommitLevels>, String> {
     let words = |error: &dyn std::fmt::Display| format!("`{}`: {error}", folder.display());
     let git = GitProgram::find(&Environment::inherited()).map_err(|error| words(&error))?;
     let repository = discover_repository_around(&git, folder, SMALL).map_err(|error| words(&error))?;
     let repository = repository.ok_or_else(|| words(&"is not in a git repository"))?;
-    let commits = blame::commits(folder, revision, window.skip, window.last)?;
-    let buggy = if window.is_labelled { blame::needed_a_fix(folder, revision, &commits)? } else { BTreeSet::new() };
+    let commits = blame::commits(folder, revision, args.skip, args.last)?;
+    let buggy = if args.labelled { blame::needed_a_fix(folder, revision, &commits)? } else { BTreeSet::new() };
     let now = blame::commit_date(folder, revision)?;
     let specs = commits.iter().map(|id| Spec::Rev(id.clone()));
     let changes = specs.map(|spec| resolve_change(&git, &repository, &spec, now)).collect::<Result<Vec<_>, _>>();
@@ -128,8 +106,7 @@ pub(super) fn judge_commits<T>(
     let assessor = open_assessor(&git, &repository, &changes, now).map_err(|error| words(&error))?;
     let one = |resolved: &ResolvedChange| {
         let change = read_change(&git, &repository, resolved, assessor.rules(), &ChangeLimits::default())?;
-        let is_bug = resolved.id.is_some_and(|id: ObjectId| buggy.contains(&id.to_string()));
-        judge(&assessor.look(&change)?, is_bug)
+        judge_change(&assessor, &change, resolved.id.is_some_and(|id: ObjectId| buggy.contains(&id.to_string())))
     };
     changes.iter().map(one).collect::<Result<_, _>>().map_err(|error| words(&error))
 }
@@ -155,7 +132,8 @@ fn open_assessor(
     Assessor::open(git, repository, options, &|_| ())
 }
 
-fn judge_by_rules(look: &ChangeView<'_>, is_bug: bool) -> Result<CommitLevels, proem_runtime::Error> {
+fn judge_change(assessor: &Assessor, change: &Change, is_bug: bool) -> Result<CommitLevels, proem_runtime::Error> {
+    let look = assessor.look(change)?;
     let mut levels = [Level::Unknown; RULES.len()];
     let (mut added, mut removed, mut percentile, mut found) = (0.0, 0.0, None, BTreeSet::new());
     for (level, (_, rules)) in levels.iter_mut().zip(RULES) {

@@ -7,37 +7,33 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use proem_risk::assess::Depth;
-use proem_risk::level::LevelRules;
 use proem_risk::metric::MetricName;
 use proem_risk::signal::SignalName;
-use proem_runtime::risk::ChangeView;
 use proem_score::linear::{Logistic, TrainingOptions, fit_logistic};
 use proem_score::measure;
+use serde_json::Value as Json;
 
+use super::blame;
 use super::learn::single_precision;
-use super::levels::{CommitWindow, judge_commits, name_of_clone};
+use super::levels::name_of_clone;
 use super::measure::{QUINTILES, ScoredCommit, area_under_curve, area_within_size};
 use crate::selection::public_sets::Dice;
 
 /// Learns scores from clones and measures them on others.
 #[derive(Debug, Args)]
 pub(crate) struct EvalTraining {
-    /// A clone to learn from, with its revision, as in `../ripgrep@3fce3b5bb023`. Give it once for each clone.
+    /// A folder with the answers of `proem risk REV... --no-model --json`, one `NAME.json` for each clone `NAME`.
+    #[arg(long, value_name = "DIR")]
+    reports: PathBuf,
+    /// A clone to learn from, with its newest revision, as in `../ripgrep@3fce3b5bb023`. Give it once for each clone.
     #[arg(long, value_name = "DIR@REV", required = true)]
     train: Vec<String>,
     /// A clone to measure on. Give it once for each clone.
     #[arg(long, value_name = "DIR@REV", required = true)]
     measure: Vec<String>,
-    /// How many commits of each clone are assessed. Merges are not.
-    #[arg(long, value_name = "N", default_value_t = 600)]
-    last: usize,
-    /// How many newer ones only tell which of them needed a fix.
-    #[arg(long, value_name = "N", default_value_t = 150)]
-    skip: usize,
     /// A file that the table is written to.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -96,7 +92,7 @@ pub(crate) fn run_eval_training(args: &EvalTraining) -> Result<String, String> {
     let train = args.train.iter().map(assess).collect::<Result<Vec<_>, _>>()?;
     let measured = args.measure.iter().map(assess).collect::<Result<Vec<_>, _>>()?;
     let (pooled, within_size) = (fit_pooled(&train)?, fit_within_size(&train)?);
-    let out = training_text(args, &measured, &[&pooled, &within_size]);
+    let out = training_text(&train, &measured, &[&pooled, &within_size]);
     if let Some(path) = &args.out {
         std::fs::write(path, &out).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
     }
@@ -104,32 +100,48 @@ pub(crate) fn run_eval_training(args: &EvalTraining) -> Result<String, String> {
 }
 
 fn assess_clone(clone: &str, args: &EvalTraining) -> Result<AssessedClone, String> {
-    let window = CommitWindow { clone, skip: args.skip, last: args.last, is_labelled: true };
-    let commits = judge_commits(&window, assess_commit)?.into_iter().flatten().collect();
-    let (folder, revision) = window.place()?;
-    Ok(AssessedClone { name: format!("{} at {revision}", name_of_clone(folder)), commits })
+    let place = clone.rsplit_once('@').ok_or_else(|| format!("`{clone}` names no revision; write DIR@REV"));
+    let (folder, revision) = place?;
+    let name = name_of_clone(folder);
+    let path = args.reports.join(format!("{name}.json"));
+    let words = |error: &dyn std::fmt::Display| format!("`{}`: {error}", path.display());
+    let text = std::fs::read(&path).map_err(|error| words(&error))?;
+    let reports: Vec<Json> = serde_json::from_slice(&text).map_err(|error| words(&error))?;
+    let id = |report: &Json| report.pointer("/change/id").and_then(Json::as_str).map(str::to_owned);
+    let known: BTreeSet<String> = reports.iter().filter_map(id).collect();
+    // In the order of history: labels are asked of those behind the newest.
+    let listed = blame::commits(Path::new(folder), revision, 0, usize::from(u16::MAX))?;
+    let ids: Vec<String> = listed.into_iter().filter(|id| known.contains(id)).collect();
+    let buggy = blame::needed_a_fix(Path::new(folder), revision, &ids)?;
+    let one = |report: &Json| assessed_commit(report, id(report).is_some_and(|id| buggy.contains(&id)));
+    Ok(AssessedClone { name: format!("{name} at {revision}"), commits: reports.iter().filter_map(one).collect() })
 }
 
-/// The features of a commit. `None` if nothing in it runs differently, or its past is too short.
-fn assess_commit(look: &ChangeView<'_>, is_bug: bool) -> Result<Option<AssessedCommit>, proem_runtime::Error> {
-    let assessment = look.assess_by(LevelRules::Rank, Depth::TierOne)?;
-    let Some(rank) = assessment.score.rank.filter(|_| assessment.found.quiet.is_empty()) else { return Ok(None) };
-    let metric = |name: MetricName| assessment.metrics.iter().find(|one| one.name == name);
-    let value = |name: MetricName| metric(name).and_then(|one| one.value).unwrap_or(0.0);
-    let places = PLACES.map(|name| metric(name).and_then(|one| one.rank).map_or(0.5, |rank| rank.percentile / 100.0));
-    let found: BTreeSet<SignalName> = assessment.found.findings.iter().map(|finding| finding.signal).collect();
-    let signals = SignalName::ALL.map(|signal| f64::from(u8::from(found.contains(&signal))));
+/// The features of a commit by its report. `None` if nothing in it runs differently, or its past is too short.
+fn assessed_commit(report: &Json, is_bug: bool) -> Option<AssessedCommit> {
+    let percentile = report.pointer("/score/rank/percentile")?.as_f64()?;
+    let metrics = report.get("metrics")?.as_array()?;
+    let metric = |name: MetricName| {
+        metrics.iter().find(|one| one.get("name").and_then(Json::as_str) == Some(name.as_str()))
+    };
+    let value = |name: MetricName| metric(name).and_then(|one| one.get("value")?.as_f64()).unwrap_or(0.0);
+    let place = |name: MetricName| metric(name)?.pointer("/rank/percentile")?.as_f64();
+    let places = PLACES.map(|name| place(name).map_or(0.5, |percentile| percentile / 100.0));
+    let findings = report.get("findings")?.as_array()?;
+    let found: BTreeSet<&str> = findings.iter().filter_map(|one| one.get("signal")?.as_str()).collect();
+    let signals = SignalName::ALL.map(|signal| f64::from(u8::from(found.contains(signal.as_str()))));
     let all: Vec<f64> = places.into_iter().chain([value(MetricName::Fix)]).chain(signals).collect();
     let mut features = [0.0; FEATURES];
     features.iter_mut().zip(single_precision(&all)).for_each(|(slot, feature)| *slot = feature);
-    Ok(Some(AssessedCommit {
+    let is_of_change = |signal: &SignalName| found.contains(signal.as_str()) && !OF_PLACES.contains(signal);
+    Some(AssessedCommit {
         features,
-        percentile: rank.percentile,
+        percentile,
         added: value(MetricName::LinesAdded),
         lines: value(MetricName::LinesAdded) + value(MetricName::LinesDeleted),
         is_bug,
-        is_found: found.iter().any(|signal| !OF_PLACES.contains(signal)),
-    }))
+        is_found: SignalName::ALL.iter().any(is_of_change),
+    })
 }
 
 /// A regression over all commits. Each clone, and each label within it, counts the same, so that habits of writing "fix"
@@ -221,12 +233,14 @@ fn scores_of_ways(commit: &AssessedCommit, models: &[&Logistic; 2]) -> [f64; WAY
     [commit.added, commit.percentile, pooled, within_size]
 }
 
-fn training_text(args: &EvalTraining, measured: &[AssessedClone], models: &[&Logistic; 2]) -> String {
+fn training_text(train: &[AssessedClone], measured: &[AssessedClone], models: &[&Logistic; 2]) -> String {
+    let names: Vec<String> = train.iter().map(|clone| format!("{} ({})", clone.name, clone.commits.len())).collect();
     let mut out = format!(
         "# Risk: scores learned from clones\n\nMade by `cargo lab eval risk-training`; what it measures says [design \
-         55](../../docs/design/0055-what-training-buys.md). Of each clone the {} commits behind the newest {} without \
-         merges, if something in them runs differently.\n\n| | needed a fix | with a finding, × base |",
-        args.last, args.skip
+         55](../../docs/design/0055-what-training-buys.md). Each cell has the AUC, with the 95 % interval of how far it is \
+         above that of lines added, and the AUC within quintiles of lines added.\n\nLearned from {}.\n\n| | needed a fix \
+         | of those with a finding, × base |",
+        names.join(", ")
     );
     WAYS.iter().for_each(|way| _ = write!(out, " {way} |"));
     out.push_str("\n|---|---:|---:|---:|---:|---:|---:|\n");
