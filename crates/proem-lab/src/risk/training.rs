@@ -121,9 +121,8 @@ fn assess_clone(clone: &str, args: &EvalTraining) -> Result<AssessedClone, Strin
 fn assessed_commit(report: &Json, is_bug: bool) -> Option<AssessedCommit> {
     let percentile = report.pointer("/score/rank/percentile")?.as_f64()?;
     let metrics = report.get("metrics")?.as_array()?;
-    let metric = |name: MetricName| {
-        metrics.iter().find(|one| one.get("name").and_then(Json::as_str) == Some(name.as_str()))
-    };
+    let metric =
+        |name: MetricName| metrics.iter().find(|one| one.get("name").and_then(Json::as_str) == Some(name.as_str()));
     let value = |name: MetricName| metric(name).and_then(|one| one.get("value")?.as_f64()).unwrap_or(0.0);
     let place = |name: MetricName| metric(name)?.pointer("/rank/percentile")?.as_f64();
     let places = PLACES.map(|name| place(name).map_or(0.5, |percentile| percentile / 100.0));
