@@ -74,7 +74,8 @@ fn removed_lines(folder: &Path, commit: &str, rules: &PathRules) -> Result<BTree
     let (mut path, mut ranges): (Option<String>, BTreeMap<String, Vec<String>>) = (None, BTreeMap::new());
     for line in patch.lines() {
         if let Some(name) = line.strip_prefix("--- ") {
-            let name = name.strip_prefix("a/").map(str::to_owned);
+            // Git ends a name with spaces with a tab.
+            let name = name.strip_suffix('\t').unwrap_or(name).strip_prefix("a/").map(str::to_owned);
             let role =
                 |name: &String| classify_path(&RepoPath::new(name.as_str()), &GitAttributes::default(), rules).role;
             path = name.filter(|name| matches!(role(name), FileRole::Code | FileRole::Configuration));
@@ -135,6 +136,23 @@ mod tests {
         assert_eq!(found.into_iter().collect::<Vec<_>>(), [ids[1].clone()]);
         let window = super::commits(folder.path(), "HEAD", 1, 2).unwrap();
         assert_eq!(window, [ids[3].clone(), ids[2].clone()]);
+    }
+
+    #[test]
+    fn a_name_with_spaces_is_blamed_too() {
+        let folder = tempfile::tempdir().unwrap();
+        repository(folder.path(), &[("Begin", "one = 1\n")]);
+        let commit = |content: &str, message: &str| {
+            std::fs::write(folder.path().join("b c.py"), content).unwrap();
+            ask_git(folder.path(), &["add", "-A"]).unwrap();
+            let args = ["-c", "user.name=A", "-c", "user.email=a@x", "commit", "-q", "--no-gpg-sign", "-m", message];
+            ask_git(folder.path(), &args).unwrap();
+        };
+        commit("two = 3\n", "Add two");
+        commit("two = 2\n", "Fix two");
+        let ids = super::commits(folder.path(), "HEAD", 0, 2).unwrap();
+        let found = needed_a_fix(folder.path(), "HEAD", &ids).unwrap();
+        assert_eq!(found.into_iter().collect::<Vec<_>>(), [ids[1].clone()]);
     }
 
     #[test]

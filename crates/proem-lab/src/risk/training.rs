@@ -289,7 +289,7 @@ mod tests {
     use super::*;
 
     /// A commit of a size, whose second feature is the one that tells.
-    fn commit(added: f32, tells: f32, is_bug: bool) -> AssessedCommit {
+    fn telling_commit(added: f32, tells: f32, is_bug: bool) -> AssessedCommit {
         let mut features = [0.0; FEATURES];
         features[0] = added;
         features[1] = tells;
@@ -300,7 +300,7 @@ mod tests {
     fn clone_with_a_telling_feature() -> AssessedClone {
         let one = |n: u8| {
             let is_bug = n % 10 < 2;
-            commit(f32::from(n / 10), if is_bug || n % 10 == 2 { 1.0 } else { 0.0 }, is_bug)
+            telling_commit(f32::from(n / 10), if is_bug || n % 10 == 2 { 1.0 } else { 0.0 }, is_bug)
         };
         AssessedClone { name: "a".to_owned(), commits: (0..100).map(one).collect() }
     }
@@ -321,13 +321,13 @@ mod tests {
     fn a_pair_is_of_one_quintile_and_both_labels() {
         // Each quintile of twenty has four that needed a fix and sixteen that didn't.
         assert_eq!(pairs_of_like_size(&clone_with_a_telling_feature().commits).len(), 5 * 4 * 16);
-        assert!(pairs_of_like_size(&[commit(1.0, 1.0, true)]).is_empty());
+        assert!(pairs_of_like_size(&[telling_commit(1.0, 1.0, true)]).is_empty());
     }
 
     #[test]
     fn findings_are_compared_with_the_base_rate() {
         assert_eq!(findings_cell(&clone_with_a_telling_feature().commits), "20 of 20, 5.00");
-        assert_eq!(findings_cell(&[commit(1.0, 1.0, false)]), "0 of 0");
+        assert_eq!(findings_cell(&[telling_commit(1.0, 1.0, false)]), "0 of 0");
     }
 
     #[test]

@@ -126,7 +126,7 @@ pub(super) fn settle_level(assessment: &mut Assessment) {
 
 fn level_with_reasons(assessment: &Assessment) -> (Level, Vec<LevelReason>) {
     if !anything_runs(assessment) {
-        return match other_source(assessment) {
+        return match other_source_reason(assessment) {
             Some(source) => (Level::Medium, alloc::vec![source]),
             None => (Level::Low, nothing_runs(assessment)),
         };
@@ -149,7 +149,7 @@ const EARNED_HIGH: usize = 3;
 /// from another source. HIGH by three signals that have earned it, or by two of a change that is not LOW without them.
 /// A signal that only names a busy place raises nothing alone: it says nothing of this change.
 fn raised_by_findings(assessment: &Assessment, level: Level) -> (Level, Vec<LevelReason>) {
-    let source = other_source(assessment);
+    let source = other_source_reason(assessment);
     if LevelBasis::of(assessment) != LevelBasis::Kind {
         return (if source.is_some() { Level::Medium } else { level }, source.into_iter().collect());
     }
@@ -172,7 +172,7 @@ fn raised_by_findings(assessment: &Assessment, level: Level) -> (Level, Vec<Leve
 }
 
 /// Code from another source: never LOW, also in a lock file and where there is no rank. The seed's rules don't know it.
-fn other_source(assessment: &Assessment) -> Option<LevelReason> {
+fn other_source_reason(assessment: &Assessment) -> Option<LevelReason> {
     let findings = assessment.found.findings.iter().filter(|_| assessment.rules == LevelRules::Rank);
     let source = findings.into_iter().find(|finding| finding.signal == SignalName::OtherSource)?;
     Some(LevelReason::OtherSource { file: source.file })

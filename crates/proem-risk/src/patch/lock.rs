@@ -66,7 +66,8 @@ pub(super) fn is_lock(name: &[u8]) -> bool {
 
 /// The sources of packages that replace others. The first line of each source.
 pub(super) fn changed_sources(patch: &FilePatch) -> Vec<ChangedPin> {
-    let sources = |lines: &[Vec<u8>]| -> Vec<LockSource> { lines.iter().filter_map(|line| source_of(line)).collect() };
+    let sources =
+        |lines: &[Vec<u8>]| -> Vec<LockSource> { lines.iter().filter_map(|line| lock_source(line)).collect() };
     let removed: Vec<LockSource> = patch.hunks.iter().flat_map(|hunk| sources(&hunk.removed)).collect();
     let known: BTreeSet<&LockSource> = removed.iter().collect();
     let added: Vec<LockSource> = patch.hunks.iter().flat_map(|hunk| sources(&hunk.added)).collect();
@@ -76,7 +77,7 @@ pub(super) fn changed_sources(patch: &FilePatch) -> Vec<ChangedPin> {
     for hunk in &patch.hunks {
         let gone = first_gone(&sources(&hunk.removed), &sources(&hunk.added)).or_else(|| gone_from_file.clone());
         for (line, text) in (hunk.new_start..).zip(&hunk.added) {
-            let Some(source) = source_of(text).filter(|source| !known.contains(source)) else { continue };
+            let Some(source) = lock_source(text).filter(|source| !known.contains(source)) else { continue };
             // A package that is new may come from a repository of its own, but hardly from a host of its own.
             let replaced =
                 if source.is_shared { gone.clone() } else { gone.clone().or_else(|| removed.first().cloned()) };
@@ -116,7 +117,7 @@ fn source_in_words(source: &LockSource) -> String {
 }
 
 /// The source of a package on a line: that of the first address with a scheme.
-fn source_of(line: &[u8]) -> Option<LockSource> {
+fn lock_source(line: &[u8]) -> Option<LockSource> {
     let text = String::from_utf8_lossy(line);
     let (key, rest) = text.split_once("://").or_else(|| text.split_once("git@"))?;
     let words = key.to_ascii_lowercase();
@@ -161,7 +162,7 @@ mod tests {
     const NPM_NEXT: &str = "\"resolved\": \"https://registry.npmjs.org/left-pad/-/left-pad-1.3.1.tgz\",";
     const CRATES: &str = "source = \"registry+https://github.com/rust-lang/crates.io-index\"";
 
-    fn patch(path: &str, hunks: &[(&[&str], &[&str])]) -> FilePatch {
+    fn lock_patch(path: &str, hunks: &[(&[&str], &[&str])]) -> FilePatch {
         let bytes = |lines: &[&str]| lines.iter().map(|line| line.as_bytes().to_vec()).collect();
         let hunk = |(removed, added): &(&[&str], &[&str])| Hunk {
             old_start: 3,
@@ -173,8 +174,8 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(path: &str, hunks: &[(&[&str], &[&str])], expected: &[(&str, &str)]) {
-        let found = changed_pins(&patch(path, hunks));
+    fn check_lock(path: &str, hunks: &[(&[&str], &[&str])], expected: &[(&str, &str)]) {
+        let found = changed_pins(&lock_patch(path, hunks));
         let words: Vec<(&str, &str)> = found.iter().map(|pin| (pin.before.as_str(), pin.after.as_str())).collect();
         assert_eq!(words, expected, "{path}: {hunks:?}");
     }
@@ -182,8 +183,8 @@ mod tests {
     #[test]
     fn a_package_of_a_lock_file_from_another_host_is_a_changed_source() {
         let evil = "\"resolved\": \"https://npm.evil.example/left-pad/-/left-pad-1.3.0.tgz\",";
-        check("web/package-lock.json", &[(&[NPM], &[evil])], &[("registry.npmjs.org", "npm.evil.example")]);
-        check(
+        check_lock("web/package-lock.json", &[(&[NPM], &[evil])], &[("registry.npmjs.org", "npm.evil.example")]);
+        check_lock(
             "yarn.lock",
             &[(
                 &["  resolved \"https://registry.yarnpkg.com/a/-/a-1.tgz#0\""],
@@ -192,33 +193,33 @@ mod tests {
             &[("registry.yarnpkg.com", "b.org")],
         );
         let git = "source = \"git+https://github.com/evil/serde?rev=1#2\"";
-        check(
+        check_lock(
             "Cargo.lock",
             &[(&[CRATES], &[git])],
             &[("github.com/rust-lang/crates.io-index", "github.com/evil/serde")],
         );
         let (old, new) =
             ("source = { registry = \"https://pypi.org/simple\" }", "source = { registry = \"https://p.org\" }");
-        check("uv.lock", &[(&[old], &[new])], &[("pypi.org", "p.org")]);
-        check(
+        check_lock("uv.lock", &[(&[old], &[new])], &[("pypi.org", "p.org")]);
+        check_lock(
             "Gemfile.lock",
             &[(&["  remote: https://rubygems.org/"], &["  remote: https://g.org/"])],
             &[("rubygems.org", "g.org")],
         );
-        check("go.sum", &[(&["a https://a.org"], &["a https://b.org"])], &[]);
+        check_lock("go.sum", &[(&["a https://a.org"], &["a https://b.org"])], &[]);
     }
 
     #[test]
     fn a_swapped_source_does_not_hide_behind_a_new_package_or_a_look_alike() {
         let evil = "\"resolved\": \"https://npm.evil.example/a.tgz\",";
         let words = &[("registry.npmjs.org", "npm.evil.example")];
-        check("package-lock.json", &[(&[NPM], &[NPM_NEXT, evil])], words);
+        check_lock("package-lock.json", &[(&[NPM], &[NPM_NEXT, evil])], words);
         // The block moved to where nothing is taken away.
-        check("package-lock.json", &[(&[NPM], &[]), (&[], &[evil])], words);
-        check("package-lock.json", &[(&[NPM], &[NPM_NEXT]), (&[], &[evil])], words);
+        check_lock("package-lock.json", &[(&[NPM], &[]), (&[], &[evil])], words);
+        check_lock("package-lock.json", &[(&[NPM], &[NPM_NEXT]), (&[], &[evil])], words);
         let one = |address: &str, place: &str| {
             let added = format!("\"resolved\": \"{address}\",");
-            check("package-lock.json", &[(&[NPM], &[&added])], &[("registry.npmjs.org", place)]);
+            check_lock("package-lock.json", &[(&[NPM], &[&added])], &[("registry.npmjs.org", place)]);
         };
         one("https://registry.npmjs.org@evil.example/a.tgz", "evil.example");
         one("https://registry.npmjs.org.evil.example/a.tgz", "registry.npmjs.org.evil.example");
@@ -230,7 +231,7 @@ mod tests {
 
     #[test]
     fn a_bump_and_a_new_package_of_the_same_registry_change_no_source() {
-        let check = |path: &str, hunks: &[(&[&str], &[&str])]| check(path, hunks, &[]);
+        let check = |path: &str, hunks: &[(&[&str], &[&str])]| check_lock(path, hunks, &[]);
         check("package-lock.json", &[(&[NPM], &[NPM_NEXT]), (&[], &[NPM])]);
         check("package-lock.json", &[(&[NPM], &["\"resolved\": \"https://REGISTRY.npmjs.org./a.tgz\","])]);
         check("Cargo.lock", &[(&["version = \"1\""], &["version = \"2\""]), (&[], &[CRATES])]);
@@ -248,7 +249,7 @@ mod tests {
         for line in
             ["://", "https://", "git@", "git@:", "https://@:/", "é://é", "https://github.com", "https://github.com//"]
         {
-            check("Cargo.lock", &[(&[line], &[line])], &[]);
+            check_lock("Cargo.lock", &[(&[line], &[line])], &[]);
         }
     }
 }

@@ -71,7 +71,7 @@ pub(super) const SHOWN: usize = 80;
 #[must_use]
 pub fn changed_pins(patch: &FilePatch) -> Vec<ChangedPin> {
     let path = patch.path.as_bytes();
-    if lock::is_lock(file_name(path)) {
+    if lock::is_lock(last_name(path)) {
         return lock::changed_sources(patch);
     }
     let text = |line: &'_ [u8]| (!is_comment_or_blank(line, path)).then(|| String::from_utf8_lossy(line).to_string());
@@ -116,14 +116,14 @@ fn pin_in_words(pin: &Pin<'_>) -> String {
     parts.join(" ").chars().take(SHOWN).collect()
 }
 
-fn file_name(path: &[u8]) -> &[u8] {
+fn last_name(path: &[u8]) -> &[u8] {
     path.rsplit(|&byte| byte == b'/').next().unwrap_or_default()
 }
 
 /// The pin on a line, by the form of its file.
 fn pin_of<'l>(line: &'l str, path: &[u8]) -> Option<Pin<'l>> {
     let text = line.trim();
-    let name = file_name(path);
+    let name = last_name(path);
     let is_image =
         name.starts_with(b"Dockerfile") || name.starts_with(b"Containerfile") || path.ends_with(b".dockerfile");
     if is_image {
