@@ -96,6 +96,8 @@ enum Eval {
     Risk(risk::eval::EvalRisk),
     /// The levels of the commits of real clones.
     RiskLevels(risk::levels::EvalLevels),
+    /// Scores learned from the assessments of clones, on clones that they didn't see.
+    RiskTraining(risk::training::EvalTraining),
     /// The selection of tools.
     Selection(selection::eval::EvalSelection),
     /// The triage of signals without a model.
@@ -149,6 +151,7 @@ fn report_data_command(command: DataCommand) -> Result<String, String> {
         DataCommand::Eval(Eval::Prompts(args)) => context::prompts::run_eval_prompts(&args),
         DataCommand::Eval(Eval::Risk(args)) => risk::eval::run_eval_risk(&args),
         DataCommand::Eval(Eval::RiskLevels(args)) => risk::levels::run_eval_levels(&args),
+        DataCommand::Eval(Eval::RiskTraining(args)) => risk::training::run_eval_training(&args),
         DataCommand::Eval(Eval::Selection(args)) => selection::eval::run_eval_selection(&args),
         DataCommand::Eval(Eval::Triage(args)) => triage::eval::run_eval_triage(&args),
     }

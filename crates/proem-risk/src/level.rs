@@ -266,6 +266,15 @@ mod tests {
     }
 
     #[test]
+    fn a_percentile_is_printed_as_it_decides() {
+        for (percentile, words) in
+            [(94.57, "94.57"), (94.996, "94.99"), (95.0, "95"), (79.999_999, "79.99"), (0.0, "0")]
+        {
+            assert_eq!(percent_words(percentile), words, "{percentile}");
+        }
+    }
+
+    #[test]
     fn unknown_is_neither_low_nor_worth_an_alarm() {
         assert!(Level::Low < Level::Unknown && Level::Unknown < Level::Medium);
         assert_eq!(serde_json::to_string(&Level::Unknown).unwrap(), "\"UNKNOWN\"");

@@ -6,6 +6,7 @@
 //! is marked [`FilePatch::is_cut`]. A quoted path, which holds an unusual character, is unquoted only where that needs
 //! no table: such files have no lines here.
 
+mod lock;
 mod operation;
 mod source;
 mod text;

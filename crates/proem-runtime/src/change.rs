@@ -278,17 +278,18 @@ fn changed_text(
     }
     // To git a file that was moved behind its back is gone.
     let moved: BTreeSet<&RepoPath> = entries.iter().filter_map(|entry| entry.from.as_ref()).collect();
-    let is_wanted = |path: &RepoPath| !moved.contains(path) && identifiers::is_written(&classifier.class(path));
-    let mut names = identifiers::PatchIdentifiers::new(limits.patch, limits.identifiers, is_wanted);
+    let is_written = |path: &RepoPath| !moved.contains(path) && identifiers::is_written(&classifier.class(path));
+    let is_told = |path: &RepoPath| !moved.contains(path) && identifiers::has_telling_lines(&classifier.class(path));
+    let mut names = identifiers::PatchIdentifiers::new(limits.patch, limits.identifiers, is_written);
     let mut lines = PatchLines { left: limits.patch, reader: PatchReader::default(), files: Vec::new() };
     let read = comparison.patch(session, &mut |piece| {
         let wants_more = names.take(piece);
-        lines.take(piece, &is_wanted) || wants_more
+        lines.take(piece, &is_told) || wants_more
     });
     let names = names.into_names();
     match read {
         Ok(()) => {
-            let patches = lines.end(&is_wanted).unwrap_or_else(|| {
+            let patches = lines.end(&is_told).unwrap_or_else(|| {
                 gaps.push(format!("changed lines beyond {} MiB are not looked at", limits.patch >> 20));
                 Vec::new()
             });

@@ -37,6 +37,7 @@ use proem_llm::secret::{self, Secret, SecretStream};
 use proem_risk::coverage::Coverage;
 use proem_risk::identity::Mailmap;
 use proem_risk::incident::Corpus;
+use proem_risk::patch::{FilePatch, Hunk, changed_pins};
 use proem_risk::path::{GitAttributes, RepoPath};
 use proem_runtime::context::IgnorePatterns;
 use proem_runtime::readers::{self, DocumentKind, DocumentOptions, UnreadTail};
@@ -263,6 +264,9 @@ pub(super) const ENTRIES: &[EntryPoint] = &[
         consume(Mailmap::read(text.as_bytes()).person(b"Ann", b"a@b.example"));
         consume(Coverage::read(text.as_bytes()));
         consume(Corpus::read(text.as_bytes()));
+        let lines: Vec<Vec<u8>> = text.lines().map(|line| line.as_bytes().to_vec()).collect();
+        let hunks = vec![Hunk { old_start: 1, removed: lines.clone(), new_start: 1, added: lines }];
+        consume(changed_pins(&FilePatch { path: RepoPath::new("Cargo.lock"), hunks, ..FilePatch::default() }));
     }),
     entry_point("runtime: ignored paths", |_, text| {
         consume(IgnorePatterns::parse(text.as_bytes()).matches(b"a/b/c"));

@@ -4,7 +4,7 @@
 //! Changes Induce Fixes?*, 2005). Only lines of code and configuration count. Proem's own reading of messages decides
 //! about fixes, so the labels share its faults. Every row of a table is compared with the same ones.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -13,6 +13,10 @@ use proem_risk::path::{FileRole, GitAttributes, PathRules, RepoPath, classify_pa
 use proem_runtime::Environment;
 use proem_runtime::git::{GitProgram, discover_repository_around};
 use proem_runtime::history::{HistoryWanted, read_repository_history};
+
+/// The most places of a file that a fix changes. One that changes more rewrites the file, which says nothing of who was
+/// wrong, and git needs gigabytes for it.
+const RANGES: usize = 80;
 
 /// The ids of commits, newest first: without merges, at most `last` behind the newest `skip`.
 pub(super) fn commits(folder: &Path, revision: &str, skip: usize, last: usize) -> Result<Vec<String>, String> {
@@ -36,10 +40,13 @@ pub(super) fn needed_a_fix(folder: &Path, revision: &str, commits: &[String]) ->
     let fixes = fixes(folder, revision)?;
     let mut found = BTreeSet::new();
     for fix in later.lines().filter(|id| fixes.contains(*id)) {
-        for (path, first, count) in removed_lines(folder, fix, &rules)? {
-            let range = format!("-L{first},+{count}");
-            let before = format!("{fix}^");
-            let blamed = ask_git(folder, &["blame", "-w", "--line-porcelain", &range, &before, "--", &path])?;
+        let before = format!("{fix}^");
+        let removed = removed_lines(folder, fix, &rules)?;
+        for (path, ranges) in removed.into_iter().filter(|(_, ranges)| ranges.len() <= RANGES) {
+            let mut args = vec!["blame", "-w", "--line-porcelain"];
+            args.extend(ranges.iter().map(String::as_str));
+            args.extend([before.as_str(), "--", path.as_str()]);
+            let blamed = ask_git(folder, &args)?;
             let ids = blamed.lines().filter_map(|line| line.split(' ').next());
             found.extend(ids.filter(|id| wanted.contains(id)).map(str::to_owned));
         }
@@ -61,21 +68,22 @@ fn fixes(folder: &Path, revision: &str) -> Result<BTreeSet<String>, String> {
     Ok(fixes.map(|commit| commit.id.to_string()).collect())
 }
 
-/// The lines that a commit takes away from code and configuration: path, first line and number.
-fn removed_lines(folder: &Path, commit: &str, rules: &PathRules) -> Result<Vec<(String, u32, u32)>, String> {
+/// The lines that a commit takes away from code and configuration, as options of blame by path.
+fn removed_lines(folder: &Path, commit: &str, rules: &PathRules) -> Result<BTreeMap<String, Vec<String>>, String> {
     let patch = ask_git(folder, &["diff-tree", "-p", "-U0", "--no-commit-id", "--no-renames", "-r", commit, "--"])?;
-    let (mut path, mut ranges) = (None, Vec::new());
+    let (mut path, mut ranges): (Option<String>, BTreeMap<String, Vec<String>>) = (None, BTreeMap::new());
     for line in patch.lines() {
         if let Some(name) = line.strip_prefix("--- ") {
-            let name = name.strip_prefix("a/").map(str::to_owned);
+            // Git ends a name with spaces with a tab.
+            let name = name.strip_suffix('\t').unwrap_or(name).strip_prefix("a/").map(str::to_owned);
             let role =
                 |name: &String| classify_path(&RepoPath::new(name.as_str()), &GitAttributes::default(), rules).role;
             path = name.filter(|name| matches!(role(name), FileRole::Code | FileRole::Configuration));
         } else if let (Some(path), Some(hunk)) = (&path, line.strip_prefix("@@ -")) {
             let before = hunk.split(' ').next().unwrap_or_default();
             let (first, count) = before.split_once(',').unwrap_or((before, "1"));
-            if let (Ok(first), Ok(count @ 1..)) = (first.parse(), count.parse()) {
-                ranges.push((path.clone(), first, count));
+            if let (Ok(first), Ok(count @ 1..)) = (first.parse::<u32>(), count.parse::<u32>()) {
+                ranges.entry(path.clone()).or_default().push(format!("-L{first},+{count}"));
             }
         }
     }
@@ -128,6 +136,23 @@ mod tests {
         assert_eq!(found.into_iter().collect::<Vec<_>>(), [ids[1].clone()]);
         let window = super::commits(folder.path(), "HEAD", 1, 2).unwrap();
         assert_eq!(window, [ids[3].clone(), ids[2].clone()]);
+    }
+
+    #[test]
+    fn a_name_with_spaces_is_blamed_too() {
+        let folder = tempfile::tempdir().unwrap();
+        repository(folder.path(), &[("Begin", "one = 1\n")]);
+        let commit = |content: &str, message: &str| {
+            std::fs::write(folder.path().join("b c.py"), content).unwrap();
+            ask_git(folder.path(), &["add", "-A"]).unwrap();
+            let args = ["-c", "user.name=A", "-c", "user.email=a@x", "commit", "-q", "--no-gpg-sign", "-m", message];
+            ask_git(folder.path(), &args).unwrap();
+        };
+        commit("two = 3\n", "Add two");
+        commit("two = 2\n", "Fix two");
+        let ids = super::commits(folder.path(), "HEAD", 0, 2).unwrap();
+        let found = needed_a_fix(folder.path(), "HEAD", &ids).unwrap();
+        assert_eq!(found.into_iter().collect::<Vec<_>>(), [ids[1].clone()]);
     }
 
     #[test]

@@ -86,7 +86,7 @@ pub(crate) fn run_eval_levels(args: &EvalLevels) -> Result<String, String> {
     Ok(out)
 }
 
-fn name_of_clone(folder: &str) -> String {
+pub(super) fn name_of_clone(folder: &str) -> String {
     let name = Path::new(folder).file_name();
     name.map_or_else(|| folder.to_owned(), |name| name.to_string_lossy().into_owned())
 }

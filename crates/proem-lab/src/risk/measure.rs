@@ -6,7 +6,7 @@ use proem_score::measure;
 use super::learn::single_precision;
 
 /// The parts into which commits are cut by size.
-const QUINTILES: usize = 5;
+pub(crate) const QUINTILES: usize = 5;
 
 /// One commit that was scored.
 #[derive(Debug, Clone, Copy)]

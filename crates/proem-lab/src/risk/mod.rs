@@ -9,3 +9,4 @@ pub(crate) mod levels;
 mod measure;
 mod peers;
 pub(crate) mod train;
+pub(crate) mod training;

@@ -126,7 +126,10 @@ pub(super) fn settle_level(assessment: &mut Assessment) {
 
 fn level_with_reasons(assessment: &Assessment) -> (Level, Vec<LevelReason>) {
     if !anything_runs(assessment) {
-        return (Level::Low, nothing_runs(assessment));
+        return match other_source_reason(assessment) {
+            Some(source) => (Level::Medium, alloc::vec![source]),
+            None => (Level::Low, nothing_runs(assessment)),
+        };
     }
     if let (LevelRules::Rank, quiet @ [_, ..]) = (assessment.rules, assessment.found.quiet.as_slice()) {
         return (Level::Low, alloc::vec![LevelReason::Quiet { parts: quiet.to_vec() }]);
@@ -146,8 +149,9 @@ const EARNED_HIGH: usize = 3;
 /// from another source. HIGH by three signals that have earned it, or by two of a change that is not LOW without them.
 /// A signal that only names a busy place raises nothing alone: it says nothing of this change.
 fn raised_by_findings(assessment: &Assessment, level: Level) -> (Level, Vec<LevelReason>) {
+    let source = other_source_reason(assessment);
     if LevelBasis::of(assessment) != LevelBasis::Kind {
-        return (level, Vec::new());
+        return (if source.is_some() { Level::Medium } else { level }, source.into_iter().collect());
     }
     let findings = &assessment.found.findings;
     let signals: Vec<SignalName> = assessment.found.earned.iter().map(|row| row.signal).collect();
@@ -156,7 +160,6 @@ fn raised_by_findings(assessment: &Assessment, level: Level) -> (Level, Vec<Leve
     };
     let has_specific = signals.iter().any(is_specific);
     let breaks = findings.iter().find(|finding| finding.signal == SignalName::BrokenImporters);
-    let source = findings.iter().find(|finding| finding.signal == SignalName::OtherSource);
     let strong = signals.len().saturating_add(usize::from(level >= Level::Medium));
     let raised = match signals.as_slice() {
         [_, _, ..] if strong >= EARNED_HIGH => Level::High,
@@ -164,9 +167,15 @@ fn raised_by_findings(assessment: &Assessment, level: Level) -> (Level, Vec<Leve
         _ => level,
     };
     let breaks = breaks.map(|finding| LevelReason::BreaksImporters { file: finding.file });
-    let source = source.map(|finding| LevelReason::OtherSource { file: finding.file });
     let earned = (!signals.is_empty()).then_some(LevelReason::Earned { signals });
     (raised, earned.into_iter().chain(source).chain(breaks).collect())
+}
+
+/// Code from another source: never LOW, also in a lock file and where there is no rank. The seed's rules don't know it.
+fn other_source_reason(assessment: &Assessment) -> Option<LevelReason> {
+    let findings = assessment.found.findings.iter().filter(|_| assessment.rules == LevelRules::Rank);
+    let source = findings.into_iter().find(|finding| finding.signal == SignalName::OtherSource)?;
+    Some(LevelReason::OtherSource { file: source.file })
 }
 
 /// The level by the score's place, and why it is not the one of that place. A place says that a change is large. It

@@ -18,8 +18,12 @@ pub(super) fn operation_findings(search: Search<'_>) -> Vec<Raw> {
         let sites = patch_of(search.facts.change, &file.path).map(operation_sites).unwrap_or_default();
         if scene.role == FileRole::Test {
             found.extend(weaker_tests(search, scene, &sites));
-        } else if decides_level(scene.role) {
+            continue;
+        }
+        if decides_level(scene.role) {
             found.extend(sites.iter().filter_map(|site| operation(search, (scene, file), site)));
+        }
+        if decides_level(scene.role) || scene.role == FileRole::Lock {
             let pins = patch_of(search.facts.change, &file.path).map(changed_pins).unwrap_or_default();
             found.extend(pins.iter().map(|pin| other_source(search, (scene, file), pin)));
         }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::patch_of;
 use crate::change::{Change, ChangedFile, FileKind, FileStatus};
-use crate::patch::FilePatch;
+use crate::patch::{FilePatch, changed_pins};
 use crate::path::FileRole;
 
 /// The kind of a file in such a change.
@@ -66,7 +66,10 @@ fn quiet_part(change: &Change, file: &ChangedFile) -> Option<QuietPart> {
         FileRole::Documentation => Some(QuietPart::Documentation),
         FileRole::Generated => Some(QuietPart::Generated),
         FileRole::Vendored => Some(QuietPart::Vendored),
-        FileRole::Lock => Some(QuietPart::Lock),
+        FileRole::Lock => {
+            let is_swapped = patch_of(change, &file.path).is_some_and(|patch| !changed_pins(patch).is_empty());
+            (!is_swapped).then_some(QuietPart::Lock)
+        }
         FileRole::Asset => Some(QuietPart::Asset),
         FileRole::Code | FileRole::Configuration => {
             let is_edit = file.status == FileStatus::Modified && file.kind == FileKind::Regular;

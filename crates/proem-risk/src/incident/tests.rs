@@ -216,6 +216,27 @@ fn fixes_and_reverts_of_the_past_are_incidents() {
     assert_eq!(check(&past, 9), 2);
 }
 
+#[test]
+fn a_fix_that_does_not_say_what_was_wrong_is_no_incident() {
+    let id = |number: u8| ObjectId::parse(format!("{number:02x}").repeat(20).as_bytes()).unwrap();
+    let subjects =
+        ["Fix.", "fix bug #12", "Fixes #7", "More fixes", "Fix overdraft of shared accounts", "fix: 登录失败"];
+    let listed = |(number, subject): (u8, &&str)| ListedCommit {
+        id: id(number),
+        parents: number.checked_sub(1).map(id).into_iter().collect(),
+        at: 1_700_000_000 + i64::from(number),
+        author: Person { mail: "a@b".into(), name: "A".into() },
+        subject: (*subject).into(),
+        mends: Mends::Fix,
+        touches: vec![ListedTouch { path: RepoPath::new("a.rs"), from: None, status: FileStatus::Modified }],
+    };
+    let history = History::of((0..).zip(&subjects).map(listed).collect(), 1_800_000_000);
+    let mut mended = MendIncidents::default();
+    let corpus = mended.corpus(&history.past(CommitIndex(5)), 9);
+    let titles: Vec<&str> = corpus.incidents().map(|incident| incident.title.as_str()).collect();
+    assert_eq!(titles, ["fix: 登录失败", "Fix overdraft of shared accounts"]);
+}
+
 proptest! {
     #[test]
     fn any_bytes_are_incidents_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {

