@@ -38,6 +38,8 @@ pub struct Guard {
     licences: Licences,
     /// The concepts that are a reason to believe the learned scorer in a file.
     reasons: Vec<u16>,
+    /// The concept of words that address a machine that reads.
+    reader: Option<u16>,
 }
 
 /// The names of those concepts: words that speak to a machine, or of keeping something from people.
@@ -75,7 +77,8 @@ impl Guard {
     ) -> Result<Self, GuardError> {
         let (lexicon, scanners) = scanners::shipped_scanners(tools).map_err(GuardError::Rules)?;
         let reasons = REASONS.iter().filter_map(|name| lexicon.concept(name)).collect();
-        Ok(Self { lexicon, scanners, model, stage, licences: Licences::shipped(), reasons })
+        let reader = lexicon.concept("machine_reader");
+        Ok(Self { lexicon, scanners, model, stage, licences: Licences::shipped(), reasons, reader })
     }
 
     /// The same with another way from features to a score, as a calibration makes one.
@@ -181,6 +184,8 @@ impl Guard {
             if scoring == Scoring::Paragraphs {
                 let speaks = mentions.iter().filter(|mention| self.reasons.contains(&mention.concept));
                 gathering.take_reasons(reading, speaks.map(|mention| folded.map.original(mention.span)));
+                let addresses = mentions.iter().filter(|mention| Some(mention.concept) == self.reader);
+                gathering.take_addresses(reading, addresses.map(|mention| folded.map.original(mention.span)));
             }
             for paragraph in scored_paragraphs(&reading.view.text, scoring) {
                 let text = reading.view.text.get(paragraph.start..paragraph.end).unwrap_or_default();

@@ -4,6 +4,7 @@
 //! is listed as what it is, never left out.
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
     time::Duration,
@@ -49,6 +50,16 @@ pub enum EntryKind {
     Submodule,
     /// A pipe, a socket or a device.
     Special,
+}
+
+impl EntryKind {
+    fn of(kind: fs::FileType) -> Self {
+        match kind {
+            kind if kind.is_file() => Self::File,
+            kind if kind.is_symlink() => Self::Link,
+            _ => Self::Special,
+        }
+    }
 }
 
 /// The lister of a folder's entries.
@@ -108,6 +119,48 @@ pub fn list_everything_below(folder: &Path) -> Result<FolderListing, Error> {
     Ok(FolderListing { entries: walk_untracked_folder(folder)?, origin: ListingOrigin::Everything })
 }
 
+/// Lists what git doesn't track of a folder, ignored or not, and `is_wanted`: beside tracked files, and in folders whose
+/// files are wanted whatever their names. `tracked` is what git tracks there.
+///
+/// Other folders, such as those of installed packages, are not walked. A folder that this user can't list holds nothing
+/// that this user's programs load, so it is passed over.
+///
+/// # Errors
+///
+/// [`Error::TooManyFiles`] if there are more than are listed.
+pub fn list_untracked_files(
+    folder: &Path,
+    tracked: &[FolderEntry],
+    is_wanted: &dyn Fn(&Path) -> bool,
+) -> Result<Vec<FolderEntry>, Error> {
+    let known: BTreeSet<&Path> = tracked.iter().map(|entry| entry.path.as_path()).collect();
+    let mut open: BTreeSet<PathBuf> =
+        known.iter().flat_map(|path| path.ancestors().skip(1)).map(Path::to_path_buf).collect();
+    open.insert(PathBuf::new());
+    let mut entries = Vec::new();
+    while let Some(relative) = open.pop_first() {
+        for found in fs::read_dir(folder.join(&relative)).into_iter().flatten().flatten() {
+            let path = relative.join(found.file_name());
+            let Ok(kind) = found.file_type() else { continue };
+            if kind.is_dir() {
+                // A name that nobody lists, so that only the folder decides.
+                if found.file_name() != ".git" && is_wanted(&path.join("\u{0}")) {
+                    open.insert(path);
+                }
+            } else if !known.contains(path.as_path()) && is_wanted(&path) {
+                entries.push(FolderEntry { path, kind: EntryKind::of(kind) });
+            }
+        }
+        if entries.len().saturating_add(open.len()) > MOST {
+            return Err(Error::TooManyFiles { path: folder.to_path_buf(), most: MOST });
+        }
+    }
+    entries.sort_by(|a, b| a.path.cmp(&b.path));
+    // A folder beside tracked files is listed once as such, and once as an agent's.
+    entries.dedup();
+    Ok(entries)
+}
+
 /// All that is below a folder, without the inside of repositories' own folders.
 fn walk_untracked_folder(folder: &Path) -> Result<Vec<FolderEntry>, Error> {
     let mut entries = Vec::new();
@@ -124,12 +177,7 @@ fn walk_untracked_folder(folder: &Path) -> Result<Vec<FolderEntry>, Error> {
                 }
                 continue;
             }
-            let kind = match kind {
-                kind if kind.is_file() => EntryKind::File,
-                kind if kind.is_symlink() => EntryKind::Link,
-                _ => EntryKind::Special,
-            };
-            entries.push(FolderEntry { path, kind });
+            entries.push(FolderEntry { path, kind: EntryKind::of(kind) });
         }
         if entries.len().saturating_add(open.len()) > MOST {
             return Err(Error::TooManyFiles { path: folder.to_path_buf(), most: MOST });

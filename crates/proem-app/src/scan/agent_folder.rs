@@ -3,16 +3,17 @@
 //! A link counts as the file that it leads to, because programs follow links. Nothing outside the folder is read.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use proem_guard::{Bar, Finding, Severity, Untrusted, Verdict, show};
 use proem_runtime::files::{FileContent, read_beneath};
-use proem_runtime::folder::{EntryKind, FolderEntry};
+use proem_runtime::folder::{EntryKind, FolderEntry, list_untracked_files};
 use proem_runtime::readers::DocumentField;
 
 use super::agent_files::{AgentFileUse, AgentFinding, AgentSurvey, is_agent_material, judge_agent_file};
 use super::examine::{ExaminedField, FieldContents, FileScan, PlacedFinding, ScanDepth, place_finding_list};
 use super::place;
+use crate::error::Error;
 use crate::trust::sha256_hex;
 
 /// The most of a file that a command names, or of settings, that is read, in bytes.
@@ -34,12 +35,19 @@ pub(super) struct AgentFolder {
     survey: AgentSurvey,
     /// Folders that agents' links lead to, and files, from the root.
     linked: BTreeSet<PathBuf>,
+    /// Files that git doesn't track, from the root.
+    untracked: BTreeSet<PathBuf>,
 }
 
 impl AgentFolder {
     /// Reads the settings among the entries of a folder.
     pub(super) fn survey(root: &Path, entries: &[FolderEntry]) -> Self {
-        let mut folder = Self { root: root.to_path_buf(), survey: AgentSurvey::default(), linked: BTreeSet::new() };
+        let mut folder = Self {
+            root: root.to_path_buf(),
+            survey: AgentSurvey::default(),
+            linked: BTreeSet::new(),
+            untracked: BTreeSet::new(),
+        };
         for entry in entries {
             let is_link = entry.kind == EntryKind::Link;
             // A link to a folder has the name that the folder's files get behind it.
@@ -56,6 +64,29 @@ impl AgentFolder {
             }
         }
         folder
+    }
+
+    /// Reads the settings of a folder of which git tracks `entries`, and adds to these what agents load although git
+    /// doesn't track it: programs don't ask git.
+    ///
+    /// # Errors
+    ///
+    /// If there are more files than are listed.
+    pub(super) fn survey_untracked(root: &Path, entries: &mut Vec<FolderEntry>) -> Result<Self, Error> {
+        let found = list_untracked_files(root, entries, &is_agent_material)?;
+        let mut untracked: BTreeSet<PathBuf> = found.iter().map(|entry| entry.path.clone()).collect();
+        entries.extend(found);
+        let mut folder = Self::survey(root, entries);
+        let known: BTreeSet<&Path> = entries.iter().map(|entry| entry.path.as_path()).collect();
+        let is_below = |path: &Path| path.components().all(|part| matches!(part, Component::Normal(_)));
+        let is_new_file = |path: &Path| is_below(path) && !known.contains(path) && root.join(path).is_file();
+        let referred = folder.survey.referred_paths().filter(|path| is_new_file(path));
+        let referred: Vec<PathBuf> = referred.map(Path::to_path_buf).collect();
+        entries.extend(referred.iter().map(|path| FolderEntry { path: path.clone(), kind: EntryKind::File }));
+        entries.sort_by(|a, b| a.path.cmp(&b.path));
+        untracked.extend(referred);
+        folder.untracked = untracked;
+        Ok(folder)
     }
 
     /// Whether an agent loads the file, or runs it because settings name it.
@@ -81,7 +112,6 @@ impl AgentFolder {
 
     /// Adds what a file would make an agent do, and says of each finding when an agent meets it.
     pub(super) fn judge(&self, path: &Path, asked: &AgentFileText<'_>, file: &mut FileScan) {
-        let AgentFileText { field, bar, detail } = *asked;
         let shown = path.to_string_lossy();
         let uses = AgentFileUse::of_path(&shown);
         for found in file.fields.iter_mut().flat_map(|field| &mut field.findings) {
@@ -89,6 +119,19 @@ impl AgentFolder {
                 found.account.consequence = Some(uses.in_words().to_owned());
             }
         }
+        self.add_own_findings(path, asked, file);
+        if self.untracked.contains(path) {
+            let accounts = file.fields.iter_mut().flat_map(|field| &mut field.findings);
+            for text in accounts.filter_map(|found| found.account.consequence.as_mut()) {
+                text.push_str(" Git doesn't track this file, so no review of a change shows it.");
+            }
+        }
+    }
+
+    /// Adds what a file would make an agent do.
+    fn add_own_findings(&self, path: &Path, asked: &AgentFileText<'_>, file: &mut FileScan) {
+        let AgentFileText { field, bar, detail } = *asked;
+        let shown = path.to_string_lossy();
         let Some(field) = field else { return };
         let exact = show::exact_json(&field.text);
         let judged = judge_agent_file(&shown, exact.as_str().unwrap_or_default(), &self.survey);

@@ -208,7 +208,7 @@ impl<'f> Folder<'f> {
     /// If it can't be listed, or there is no such revision.
     pub fn list(path: &'f Path, selection: &FileSelection, scope: FolderScope) -> Result<Self, Error> {
         let environment = Environment::inherited();
-        let listing = match selection {
+        let mut listing = match selection {
             FileSelection::Everything => list_everything_below(path)?,
             FileSelection::Tracked | FileSelection::AddedSince(_) => list_files_below(&environment, path)?,
         };
@@ -236,7 +236,11 @@ impl<'f> Folder<'f> {
         };
         let prefix = around.map(|around| around.prefix).unwrap_or_default();
         let ignored = IgnorePatterns::parse(&ignored);
-        let agents = (scope == FolderScope::AgentFiles).then(|| AgentFolder::survey(path, &listing.entries));
+        let agents = match (scope, selection) {
+            (FolderScope::AllFiles, _) => None,
+            (_, FileSelection::Tracked) => Some(AgentFolder::survey_untracked(path, &mut listing.entries)?),
+            _ => Some(AgentFolder::survey(path, &listing.entries)),
+        };
         let mut folder = Self { path, listing, prefix, ignored, change, agents };
         folder.keep_wanted();
         Ok(folder)
@@ -367,6 +371,12 @@ impl<'f> Folder<'f> {
     /// A note for the user about the set of files. `shown` is the folder's name, escaped.
     #[must_use]
     pub fn note(&self, shown: &str) -> Option<Note> {
+        if self.agents.is_some()
+            && self.change.is_none()
+            && matches!(self.listing.origin, ListingOrigin::Tracked { .. })
+        {
+            return None;
+        }
         // Of a change, the files are those that it touches. A folder may have none for agents.
         let count =
             if self.change.is_some() || self.agents.is_some() { usize::MAX } else { self.listing.entries.len() };

@@ -59,8 +59,11 @@ pub(super) struct Gathering {
     needs_reason: bool,
     /// The places of such reasons.
     reasons: BTreeSet<Span>,
-    /// The places of what only a page hides, such as a comment, and no encoding.
-    page_hidden: BTreeSet<Span>,
+    /// The places of words that address a machine that reads. They back what a page hides, and no window.
+    addresses: BTreeSet<Span>,
+    /// The places of what only a page hides, such as a comment, and no encoding: the mildest finding there as it would
+    /// be in plain sight.
+    page_hidden: BTreeMap<Span, Severity>,
 }
 
 impl Gathering {
@@ -97,6 +100,12 @@ impl Gathering {
     pub(super) fn take_reasons(&mut self, reading: &Reading, places: impl Iterator<Item = Span>) {
         let places: Vec<Span> = places.map(|place| self.moved(reading.view.map.original(place))).collect();
         self.reasons.extend(places);
+    }
+
+    /// Takes the places, in the reading's text, where words address a machine that reads.
+    pub(super) fn take_addresses(&mut self, reading: &Reading, places: impl Iterator<Item = Span>) {
+        let places: Vec<Span> = places.map(|place| self.moved(reading.view.map.original(place))).collect();
+        self.addresses.extend(places);
     }
 
     /// Whether a rule or a word says at this place, or right beside it, what the learned scorer says.
@@ -204,7 +213,7 @@ impl Gathering {
         for finding in &mut self.findings {
             // Text that nobody sees without decoding it needs no second reason.
             let is_chance = is_mark(finding.kind) || finding.rule == "payload/blob";
-            let is_disguised = finding.hidden && !self.page_hidden.contains(&finding.span) && !is_chance;
+            let is_disguised = finding.hidden && !self.page_hidden.contains_key(&finding.span) && !is_chance;
             if !needs_backing(finding) || is_disguised || finding.severity < Severity::Medium {
                 continue;
             }
@@ -217,7 +226,16 @@ impl Gathering {
             let backing = phrases.iter().filter(|(span, kind, _)| *kind != finding.kind && span.overlaps(around));
             let backing = backing.map(|(.., severity)| *severity).max();
             let is_backed = backing >= Some(Severity::Medium);
+            let is_raised = self.page_hidden.get(&finding.span) == Some(&Severity::Low);
+            let has_second_reason = || {
+                // The scorer hears a quotation of an attack as it hears the attack, so its word counts for commands only.
+                backing.is_some()
+                    || (is_heard && finding.kind == FindingKind::Exfiltration)
+                    || overlaps_any(&self.addresses, around)
+                    || speaks_beside(&self.reasons, finding.span, around)
+            };
             finding.severity = match finding.severity {
+                Severity::Medium if is_raised && !has_second_reason() => Severity::Low,
                 Severity::Medium if is_role(finding.rule) => Severity::Low,
                 _ if is_password(finding.rule) && !is_backed && (finding.hidden || !is_prose) => Severity::Low,
                 Severity::Medium if is_mark(finding.kind) && !is_backed => Severity::Low,
@@ -291,6 +309,14 @@ fn is_role(rule: &str) -> bool {
 /// Whether a rule finds a request for a password, as programs show them to people.
 fn is_password(rule: &str) -> bool {
     matches!(rule, "social/secret" | "social/secret_weak")
+}
+
+/// Whether one of the reasons `around` a finding is not the finding itself: a machine is addressed, or told to keep
+/// quiet.
+fn speaks_beside(reasons: &BTreeSet<Span>, finding: Span, around: Span) -> bool {
+    let is_itself = |place: &Span| place.start <= finding.start && finding.start < place.end;
+    let end = Span::new(around.end, around.end);
+    reasons.range(..end).rev().take(16).any(|place| place.overlaps(around) && !is_itself(place))
 }
 
 /// Whether a finding is about what words mean together, and not about marks that nobody writes by chance.
@@ -368,7 +394,7 @@ fn severity_of_hidden(finding: &Finding, by_page: bool) -> Severity {
 
 /// One finding for each rule and place: the reading that needs the fewest steps is kept. A finding in a hidden reading
 /// only is worse than one in plain sight.
-fn distinct_findings(mut found: Vec<Finding>, page_hidden: &mut BTreeSet<Span>) -> Vec<Finding> {
+fn distinct_findings(mut found: Vec<Finding>, page_hidden: &mut BTreeMap<Span, Severity>) -> Vec<Finding> {
     let page = PagePlaces::of(&found);
     found.sort_by(|a, b| {
         let key = |finding: &Finding| (finding.kind, finding.rule, finding.steps.len(), finding.span);
@@ -391,7 +417,8 @@ fn distinct_findings(mut found: Vec<Finding>, page_hidden: &mut BTreeSet<Span>) 
         let by_page = page.hide(&finding);
         finding.hidden |= by_page;
         if by_page {
-            page_hidden.insert(finding.span);
+            let plain = page_hidden.entry(finding.span).or_insert(finding.severity);
+            *plain = finding.severity.min(*plain);
         }
         if finding.hidden {
             finding.severity = severity_of_hidden(&finding, by_page);

@@ -1,6 +1,7 @@
 //! The names that the agents' files of a folder use together.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use super::places::project_of;
 use super::servers::{offered_servers, tool_lists};
@@ -43,6 +44,11 @@ impl AgentSurvey {
     #[must_use]
     pub fn refers_to(&self, path: &str) -> bool {
         self.referred.contains(path)
+    }
+
+    /// The files that commands of the settings name, relative to the project's root, whether there are such files or not.
+    pub fn referred_paths(&self) -> impl Iterator<Item = &Path> {
+        self.referred.iter().map(Path::new)
     }
 
     pub(super) fn has_other_server(&self, project: &str, name: &str, start: &str) -> bool {
