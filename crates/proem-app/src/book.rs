@@ -7,5 +7,7 @@ pub mod journal;
 mod judging;
 pub mod live;
 pub mod lock;
+mod manifest;
+pub mod promotion;
 pub mod proposals;
 pub mod test;
