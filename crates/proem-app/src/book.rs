@@ -10,4 +10,5 @@ pub mod lock;
 mod manifest;
 pub mod promotion;
 pub mod proposals;
+pub mod proposing;
 pub mod test;

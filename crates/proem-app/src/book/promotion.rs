@@ -18,6 +18,7 @@ use serde_json::{Value as Json, json};
 
 use super::diff::{BookDifference, compare_versions};
 use super::journal::{Journal, JournalDecision, JournalEntry, ManifestEdit, NewDecision, append_decision};
+use super::lock::{find_books, lock_book};
 use super::manifest::{differ_in_one_version, edit_current, named_version, text_before};
 use crate::error::Error;
 use crate::operator::Operator;
@@ -27,6 +28,8 @@ use crate::trust::{MAX_FILE_BYTES, TrustStore, sha256_hex};
 
 /// The manifest's name in a book.
 const MANIFEST: &str = "book.toml";
+/// The lock's name in a book.
+const LOCK: &str = "book.lock";
 
 /// The book whose current version moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,7 +124,21 @@ impl DecidedBook {
     ///
     /// If the project can't be opened, or there is neither book.
     pub fn open(root: &Path, places: &Places, choice: BookChoice) -> Result<Self, Error> {
-        let project = OpenProject::open(root, places, BookReading::Trusted)?;
+        Self::open_reading(root, places, choice, BookReading::Trusted)
+    }
+
+    /// The same with all files or only the trusted ones. Only with the trusted ones may anything be decided.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::open`].
+    pub fn open_reading(
+        root: &Path,
+        places: &Places,
+        choice: BookChoice,
+        reading: BookReading,
+    ) -> Result<Self, Error> {
+        let project = OpenProject::open(root, places, reading)?;
         if let Some(why) = &project.unread {
             return Err(Error::invalid(format!("{BOOK} can't be read: {why}")));
         }
@@ -146,6 +163,27 @@ impl DecidedBook {
     #[must_use]
     pub const fn project(&self) -> &OpenProject {
         &self.project
+    }
+
+    /// The author of the book's files.
+    #[must_use]
+    pub const fn origin(&self) -> Origin {
+        self.origin
+    }
+
+    /// The folder that no link leads out of.
+    pub(super) fn root_folder(&self) -> &Path {
+        &self.root
+    }
+
+    /// The book's path below [`Self::root_folder`].
+    pub(super) fn below(&self) -> &Path {
+        &self.below
+    }
+
+    /// The choice that opens this book again.
+    pub(super) const fn choice(&self) -> BookChoice {
+        if matches!(self.origin, Origin::Project) { BookChoice::Nearest } else { BookChoice::User }
     }
 
     /// The book's path, escaped for display.
@@ -362,14 +400,45 @@ impl DecidedBook {
             self.project.trust.is_trusted_by_hash(&format!("{BOOK}/{MANIFEST}"), &hash)
         });
         let Some(text) = text.filter(|_| was_trusted) else { return Ok(TrustEffect::None) };
-        self.trust_files(&[(MANIFEST.to_owned(), text.to_owned())])?;
+        self.trust_files(&[(MANIFEST, text)])?;
         Ok(TrustEffect::Kept)
     }
 
+    /// Names the version in use in `book.toml`, unless it is named there, so that a newer file moves nothing.
+    pub(super) fn pin_current(&self, prompt: &str) -> Result<(), Error> {
+        let text = self.manifest()?;
+        if text.as_deref().map_or(Ok(None), |text| named_version(text, prompt))?.is_some() {
+            return Ok(());
+        }
+        let (text, edit) = edit_current(text.as_deref(), prompt, &self.book.current(prompt)?)?;
+        self.replace_manifest(edit.before.as_deref(), Some(&text))?;
+        Ok(())
+    }
+
+    /// Locks the book. A project's lock that was trusted, or is the first one, is trusted with its new lines.
+    pub(super) fn lock(&self) -> Result<(), Error> {
+        let lock_text = || match files::read_beneath(&self.root, &self.below.join(LOCK), MAX_FILE_BYTES)? {
+            Some(FileContent::Whole(bytes)) => Ok::<_, Error>(String::from_utf8(bytes).ok()),
+            _ => Ok(None),
+        };
+        let was_trusted = lock_text()?.is_none_or(|text| self.is_trusted(LOCK, &text));
+        let targets = find_books(&self.root, &self.project.places)?;
+        for target in targets.iter().filter(|target| target.folder() == self.folder) {
+            lock_book(target)?;
+        }
+        match lock_text()? {
+            Some(text) if was_trusted => self.trust_files(&[(LOCK, &text)]),
+            _ => Ok(()),
+        }
+    }
+
     /// Trusts files of the project's book whose texts a person has just decided.
-    pub(super) fn trust_files(&self, texts: &[(String, String)]) -> Result<(), Error> {
+    pub(super) fn trust_files(&self, texts: &[(&str, &str)]) -> Result<(), Error> {
+        if self.origin != Origin::Project {
+            return Ok(());
+        }
         let trusted: Vec<(String, Vec<u8>)> =
-            texts.iter().map(|(path, text)| (format!("{BOOK}/{path}"), text.clone().into_bytes())).collect();
+            texts.iter().map(|(path, text)| (format!("{BOOK}/{path}"), text.as_bytes().to_vec())).collect();
         TrustStore::new(self.project.places.state.clone()).trust(&self.project.key, &trusted)
     }
 
@@ -497,4 +566,4 @@ fn cache_effect(difference: &BookDifference) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -14,13 +14,14 @@ use crate::trust::candidates::Candidates;
 
 const PROMPT: &str = "reviews/triage";
 
-struct Scene {
+/// A user with a folder that is no repository.
+pub(in crate::book) struct Scene {
     _folder: TempDir,
-    places: Places,
-    work: PathBuf,
+    pub(in crate::book) places: Places,
+    pub(in crate::book) work: PathBuf,
 }
 
-fn prompt_text(version: &str, input: &str, body: &str) -> String {
+pub(in crate::book) fn prompt_text(version: &str, input: &str, body: &str) -> String {
     format!(
         "---\ninput:\n  schema: {{ {input}: string }}\nproem:\n  version: {version}\n  purpose: sort\n  changes: words\n  \
          sections:\n    - {{ name: role, trust: rules, cache: static }}\n    - {{ name: ask, trust: untrusted, cache: never }}\n---\n\
@@ -28,11 +29,11 @@ fn prompt_text(version: &str, input: &str, body: &str) -> String {
     )
 }
 
-const REASON: DecisionReason<'static> =
+pub(in crate::book) const REASON: DecisionReason<'static> =
     DecisionReason { at: Time(1_796_000_000_000), because: Some("better"), evidence: None };
 
 impl Scene {
-    fn new() -> Self {
+    pub(in crate::book) fn new() -> Self {
         let folder = TempDir::new().unwrap();
         let base = folder.path().canonicalize().unwrap();
         let [config, state, cache, work] = ["config", "state", "cache", "work"].map(|name| base.join(name));
@@ -43,39 +44,39 @@ impl Scene {
         Self { _folder: folder, places, work }
     }
 
-    fn write(&self, book: &Path, version: &str, body: &str) {
+    pub(in crate::book) fn write(&self, book: &Path, version: &str, body: &str) {
         let folder = book.join(PROMPT);
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join(format!("{version}.prompt")), prompt_text(version, "change", body)).unwrap();
     }
 
     /// A book with two locked versions, of which `book.toml` names the first.
-    fn fill(&self, book: &Path) {
+    pub(in crate::book) fn fill(&self, book: &Path) {
         self.write(book, "1.0.0", "Sort the change.");
         self.write(book, "1.1.0", "Sort the change by severity.");
         fs::write(book.join(MANIFEST), "# ours\n[current]\n'reviews/triage' = '1.0.0' # for now\n").unwrap();
         self.lock();
     }
 
-    fn lock(&self) {
+    pub(in crate::book) fn lock(&self) {
         for target in find_books(&self.work, &self.places).unwrap() {
             lock_book(&target).unwrap();
         }
     }
 
-    fn user(&self) -> PathBuf {
+    pub(in crate::book) fn user(&self) -> PathBuf {
         self.places.book()
     }
 
-    fn own(&self) -> PathBuf {
+    pub(in crate::book) fn own(&self) -> PathBuf {
         self.work.join(BOOK)
     }
 
-    fn open(&self) -> DecidedBook {
+    pub(in crate::book) fn open(&self) -> DecidedBook {
         DecidedBook::open(&self.work, &self.places, BookChoice::Nearest).unwrap()
     }
 
-    fn promote(&self, wanted: &str) -> TrustEffect {
+    pub(in crate::book) fn promote(&self, wanted: &str) -> TrustEffect {
         let book = self.open();
         let plan = book.plan_promotion(wanted, InterfaceConsent::Same).unwrap();
         book.carry_out(&plan, "ada", REASON).unwrap()
@@ -85,7 +86,7 @@ impl Scene {
         self.open().plan_promotion(wanted, InterfaceConsent::Same).unwrap_err().to_string()
     }
 
-    fn trust_all(&self) {
+    pub(in crate::book) fn trust_all(&self) {
         let candidates = Candidates::read(&self.work);
         let files: Vec<(String, Vec<u8>)> =
             candidates.files.iter().map(|file| (file.path.clone(), file.text.clone().into_bytes())).collect();
