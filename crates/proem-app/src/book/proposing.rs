@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use super::diff::{BookDifference, compare_versions};
 use super::journal::{Journal, JournalDecision};
-use super::promotion::{BookChoice, DecidedBook, DecisionReason, InterfaceConsent};
+use super::promotion::{DecidedBook, DecisionReason, InterfaceConsent};
 use super::proposals::{
     ProposalBase, ProposalDraft, ProposedChange, Proposals, StoredProposal, is_prompt_name, read_proposals,
     write_proposal,
