@@ -76,12 +76,7 @@ pub(super) fn differ_in_one_version(first: &str, second: &str, prompt: &str) -> 
 }
 
 /// The edits that could set the version, the least first.
-fn possible_edits(
-    text: &str,
-    place: Option<Range<usize>>,
-    prompt: &str,
-    version: &str,
-) -> Vec<(Range<usize>, String)> {
+fn possible_edits(text: &str, place: Option<Range<usize>>, prompt: &str, version: &str) -> Vec<(Range<usize>, String)> {
     if let Some(place) = place {
         return vec![(place, format!("\"{version}\""))];
     }

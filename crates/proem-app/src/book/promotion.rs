@@ -132,12 +132,7 @@ impl DecidedBook {
     /// # Errors
     ///
     /// As [`Self::open`].
-    pub fn open_reading(
-        root: &Path,
-        places: &Places,
-        choice: BookChoice,
-        reading: BookReading,
-    ) -> Result<Self, Error> {
+    pub fn open_reading(root: &Path, places: &Places, choice: BookChoice, reading: BookReading) -> Result<Self, Error> {
         let project = OpenProject::open(root, places, reading)?;
         if let Some(why) = &project.unread {
             return Err(Error::invalid(format!("{BOOK} can't be read: {why}")));
@@ -146,7 +141,9 @@ impl DecidedBook {
         let own = project.root.clone().filter(|root| is_folder(root.join(".proem")) && is_folder(root.join(BOOK)));
         let (origin, root, below) = match (choice, own) {
             (BookChoice::Nearest, Some(root)) => (Origin::Project, root, PathBuf::from(BOOK)),
-            _ => (Origin::User, places.config.clone(), places.book().file_name().map(PathBuf::from).unwrap_or_default()),
+            _ => {
+                (Origin::User, places.config.clone(), places.book().file_name().map(PathBuf::from).unwrap_or_default())
+            }
         };
         let layers: Vec<BookLayer> = project.layers.iter().filter(|layer| layer.origin <= origin).cloned().collect();
         let book = Book::new(layers)?;
@@ -246,8 +243,7 @@ impl DecidedBook {
         reason: DecisionReason<'_>,
     ) -> Result<TrustEffect, Error> {
         let (text, edit) = &plan.edit;
-        let decision =
-            JournalDecision::Promoted { from: plan.from.clone(), to: plan.to.clone(), edit: edit.clone() };
+        let decision = JournalDecision::Promoted { from: plan.from.clone(), to: plan.to.clone(), edit: edit.clone() };
         let journal = Journal::load(&self.folder)?;
         // A crash after the line and before the change leaves a line that describes this very change.
         let is_recorded = journal.heads(&plan.prompt).iter().any(|(_, entry)| entry.decision == decision);

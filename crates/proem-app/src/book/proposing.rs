@@ -21,7 +21,7 @@ use super::diff::{BookDifference, compare_versions};
 use super::journal::{Journal, JournalDecision};
 use super::promotion::{DecidedBook, DecisionReason, InterfaceConsent};
 use super::proposals::{
-    ProposalBase, ProposalDraft, ProposedChange, Proposals, StoredProposal, is_prompt_name, read_proposals,
+    ProposalBase, ProposalDraft, Proposals, ProposedChange, StoredProposal, is_prompt_name, read_proposals,
     write_proposal,
 };
 use super::test::{AssemblyState, suites};
@@ -153,7 +153,9 @@ fn proposed_version(
     let prompt = match wish.prompt {
         Some(prompt) => prompt.to_owned(),
         None => by_folder.filter(known).ok_or_else(|| {
-            Error::invalid(format!("the folder of `{shown}` names no prompt of the book; name it with --prompt AGENT/NAME"))
+            Error::invalid(format!(
+                "the folder of `{shown}` names no prompt of the book; name it with --prompt AGENT/NAME"
+            ))
         })?,
     };
     let version = proem_engine::prompt::book::loose_prompt("file", text.clone(), |_| Ok::<_, Error>(None))?.version;
@@ -166,7 +168,9 @@ fn proposed_version(
         )));
     }
     let mut files = BTreeMap::new();
-    for entry in std::fs::read_dir(folder).map_err(|e| Error::outside(format!("could not read the folder of `{shown}`: {e}")))? {
+    for entry in
+        std::fs::read_dir(folder).map_err(|e| Error::outside(format!("could not read the folder of `{shown}`: {e}")))?
+    {
         let Some(name) = entry.ok().and_then(|entry| entry.file_name().to_str().map(str::to_owned)) else { continue };
         let called = name.strip_prefix('_').and_then(|rest| rest.strip_suffix(".prompt")).unwrap_or(&name);
         let is_beside = BESIDE.iter().any(|ending| name.ends_with(ending)) && path.file_name() != Some(name.as_ref());
@@ -262,7 +266,9 @@ pub fn check_proposal(book: &DecidedBook, stored: StoredProposal) -> Result<Chec
     let id = checked.stored.id.clone();
     if let Some(entry) = Journal::load(&book.folder)?.verdict(&id).filter(|_| !id.is_empty()) {
         let words = entry.in_words();
-        checked.problems.push(format!("it was decided already: {words}; `proem book reject {id}` removes what is left"));
+        checked
+            .problems
+            .push(format!("it was decided already: {words}; `proem book reject {id}` removes what is left"));
     }
     match checked.stored.proposal.change.clone() {
         ProposedChange::Threshold { .. } => {}
@@ -273,12 +279,13 @@ pub fn check_proposal(book: &DecidedBook, stored: StoredProposal) -> Result<Chec
         ProposedChange::Version { prompt, version, base } => {
             checked.problems.extend(base_problem(book.book(), &prompt, &base));
             // The same file may be there: a crash can end an approval half-way.
-            let has_other = |path: &String, text: &String| {
-                book.book().file(path).is_some_and(|(known, _)| known.as_str() != text)
-            };
+            let has_other =
+                |path: &String, text: &String| book.book().file(path).is_some_and(|(known, _)| known.as_str() != text);
             let known = checked.stored.files.iter().filter(|(path, text)| has_other(path, text));
             let known: Vec<String> = known
-                .map(|(path, _)| format!("the book has `{}` already; use another name or version", show::terminal_str(path)))
+                .map(|(path, _)| {
+                    format!("the book has `{}` already; use another name or version", show::terminal_str(path))
+                })
                 .collect();
             checked.problems.extend(known);
             let overlaid = book.with_files(&checked.stored.files)?;

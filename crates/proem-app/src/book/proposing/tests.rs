@@ -16,8 +16,7 @@ fn draft(scene: &Scene, version: &str, body: &str) -> PathBuf {
 }
 
 fn propose_by(scene: &Scene, what: &str, by: &str) -> Result<StoredProposal, Error> {
-    let wish =
-        ProposalWish { what, prompt: Some(PROMPT), by, at: Time(1_796_000_000_000), because: "fewer words" };
+    let wish = ProposalWish { what, prompt: Some(PROMPT), by, at: Time(1_796_000_000_000), because: "fewer words" };
     propose(&scene.open(), &wish)
 }
 

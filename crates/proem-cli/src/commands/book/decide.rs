@@ -130,8 +130,7 @@ fn reason(because: Option<&String>) -> DecisionReason<'_> {
 
 pub(super) fn run_promote(args: &PromoteArgs) -> Result<ExitCode, CommandFailure> {
     let book = args.place.open(BookReading::Trusted)?;
-    let consent =
-        if args.although_interface_differs { InterfaceConsent::MayDiffer } else { InterfaceConsent::Same };
+    let consent = if args.although_interface_differs { InterfaceConsent::MayDiffer } else { InterfaceConsent::Same };
     let plan = book.plan_promotion(&args.prompt, consent)?;
     let change = format!("{} {} → {}", show::terminal_str(&plan.prompt), plan.from, plan.to);
     let otherwise = "look at the change with `proem book diff`";
@@ -232,8 +231,7 @@ pub(super) fn run_proposals(args: &ProposalsArgs) -> Result<ExitCode, CommandFai
 
 /// The check of all proposals, for CI: how many problems there are.
 pub(super) fn check_all_proposals(root: &std::path::Path) -> Result<CheckedProposals, CommandFailure> {
-    let book =
-        DecidedBook::open_reading(root, &crate::user_places()?, BookChoice::Nearest, BookReading::All)?;
+    let book = DecidedBook::open_reading(root, &crate::user_places()?, BookChoice::Nearest, BookReading::All)?;
     Ok(check_proposals(&book)?)
 }
 
@@ -333,7 +331,9 @@ fn approval_page(checked: &CheckedProposal) -> Result<ApprovalPage, CommandFailu
     }
     page.beside(&proposal_text(checked));
     page.beside(match checked.stored.proposal.change {
-        ProposedChange::Version { .. } => "on a yes: the files enter the book and are locked; the version in use stays\n",
+        ProposedChange::Version { .. } => {
+            "on a yes: the files enter the book and are locked; the version in use stays\n"
+        }
         ProposedChange::Current { .. } => "on a yes: this version is in use from then on\n",
         ProposedChange::Threshold { .. } => "on a yes: nothing, since a setting is no part of a book\n",
     });
