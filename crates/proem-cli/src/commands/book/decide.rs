@@ -38,7 +38,6 @@ pub(crate) struct DecidedPlace {
     user: bool,
 }
 
-/// Options of `promote`.
 #[derive(Debug, Parser)]
 pub(crate) struct PromoteArgs {
     /// `agent/name@version`
@@ -53,7 +52,6 @@ pub(crate) struct PromoteArgs {
     place: DecidedPlace,
 }
 
-/// Options of `demote`.
 #[derive(Debug, Parser)]
 pub(crate) struct DemoteArgs {
     /// `agent/name`
@@ -65,7 +63,6 @@ pub(crate) struct DemoteArgs {
     place: DecidedPlace,
 }
 
-/// Options of `propose`.
 #[derive(Debug, Parser)]
 pub(crate) struct ProposeArgs {
     /// A prompt file, or `agent/name@version` of a version that the book has
@@ -81,7 +78,6 @@ pub(crate) struct ProposeArgs {
     place: DecidedPlace,
 }
 
-/// Options of `proposals`.
 #[derive(Debug, Parser)]
 pub(crate) struct ProposalsArgs {
     /// The beginning of an id, to show one proposal as a whole
@@ -93,7 +89,6 @@ pub(crate) struct ProposalsArgs {
     place: DecidedPlace,
 }
 
-/// Options of `approve`.
 #[derive(Debug, Parser)]
 pub(crate) struct ApproveArgs {
     /// The beginning of the proposal's id
@@ -105,7 +100,6 @@ pub(crate) struct ApproveArgs {
     place: DecidedPlace,
 }
 
-/// Options of `reject`.
 #[derive(Debug, Parser)]
 pub(crate) struct RejectArgs {
     /// The beginning of the proposal's id
