@@ -3,7 +3,12 @@
 pub mod compare;
 pub mod diff;
 pub mod import;
+pub mod journal;
 mod judging;
 pub mod live;
 pub mod lock;
+mod manifest;
+pub mod promotion;
+pub mod proposals;
+pub mod proposing;
 pub mod test;

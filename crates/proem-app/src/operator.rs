@@ -102,6 +102,13 @@ impl std::fmt::Display for OperatorAbsence {
 
 impl std::error::Error for OperatorAbsence {}
 
+/// The name of the account that this process belongs to, as the system's table has it. Nobody chooses it by an
+/// environment variable.
+#[must_use]
+pub fn account_name() -> String {
+    plain_name(&terminal::user())
+}
+
 /// A person's answer to a question of yes or no.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Consent {
@@ -120,7 +127,7 @@ impl Operator {
     pub fn at_terminal() -> Result<Self, OperatorAbsence> {
         let terminal = terminal::controlling()?;
         let channel = Channel::Terminal.as_str().to_owned();
-        let actor = Actor { kind: ActorKind::Person, id: plain_name(&terminal::user()), channel };
+        let actor = Actor { kind: ActorKind::Person, id: account_name(), channel };
         Ok(Self { terminal, actor })
     }
 

@@ -1,12 +1,13 @@
 //! `proem book`
 
 pub(crate) mod args;
+pub(crate) mod decide;
 mod diff;
 mod import;
 mod lock;
 mod test;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use proem_engine::prompt::book::{Book, LockState, PromptVersion};
@@ -18,9 +19,11 @@ use proem_text::diagnostic::DiagnosticSeverity;
 use proem_text::json;
 use serde_json::json;
 
-use self::args::{BookCommand, BookPlace};
+use self::args::{BookCheck, BookCommand, BookPlace};
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, GREEN, LEAD, RED, YELLOW, style_text};
+use proem_app::book::journal::Journal;
+use proem_app::book::proposing::journal_problems;
 use proem_app::project::{BOOK, BookReading, OpenProject, read_book};
 use proem_app::run::prompt_choice::book_of;
 
@@ -30,9 +33,15 @@ pub(super) fn run_book(command: &BookCommand) -> Result<ExitCode, CommandFailure
         BookCommand::Show { prompt, place } => show_prompt(prompt, place),
         BookCommand::Lock(place) => lock::run_book_lock(place),
         BookCommand::Diff { first, second, place } => diff::run_book_diff(first, second, place),
-        BookCommand::Check(place) => run_book_check(place),
+        BookCommand::Check(args) => run_book_check(args),
         BookCommand::Test(args) => test::run_book_test(args),
         BookCommand::Import(args) => import::run_book_import(args),
+        BookCommand::Promote(args) => decide::run_promote(args),
+        BookCommand::Demote(args) => decide::run_demote(args),
+        BookCommand::Propose(args) => decide::run_propose(args),
+        BookCommand::Proposals(args) => decide::run_proposals(args),
+        BookCommand::Approve(args) => decide::run_approve(args),
+        BookCommand::Reject(args) => decide::run_reject(args),
     }
 }
 
@@ -43,16 +52,26 @@ fn open_book(place: &BookPlace) -> Result<Book, CommandFailure> {
         let layer = layer.ok_or_else(|| CommandFailure::usage(format!("`{}` is not a folder", folder.display())))?;
         return Ok(Book::new(vec![layer])?);
     }
-    Ok(looked_at(&place.root)?.0)
+    Ok(looked_at(&place.root)?.book)
 }
 
-/// The book of the project around a folder with all that is below it, and why the project's own could not be read, if
-/// it could not.
-fn looked_at(root: &Path) -> Result<(Book, Option<String>), CommandFailure> {
-    let mut project = OpenProject::open(root, &crate::user_places()?, BookReading::All)?;
+/// A project's book with all that is below it.
+struct SeenBook {
+    book: Book,
+    /// Why the project's own could not be read, if it could not.
+    unread: Option<String>,
+    /// The folders of the user's book and the project's.
+    folders: Vec<PathBuf>,
+}
+
+/// The book of the project around a folder.
+fn looked_at(root: &Path) -> Result<SeenBook, CommandFailure> {
+    let places = crate::user_places()?;
+    let mut project = OpenProject::open(root, &places, BookReading::All)?;
     let book = project.looked_at();
     ui::print_notes(&project.all_notes());
-    Ok((book?, project.unread))
+    let folders = std::iter::once(places.book()).chain(project.root.map(|root| root.join(BOOK))).collect();
+    Ok(SeenBook { book: book?, unread: project.unread, folders })
 }
 
 fn list_book(place: &BookPlace) -> Result<ExitCode, CommandFailure> {
@@ -159,17 +178,26 @@ fn show_prompt(name: &str, place: &BookPlace) -> Result<ExitCode, CommandFailure
 }
 
 /// Looks for what is wrong in the embedded book, the user's and the project's.
-fn run_book_check(place: &BookPlace) -> Result<ExitCode, CommandFailure> {
-    let (book, unread) = match &place.book {
-        Some(_) => (open_book(place)?, None),
+fn run_book_check(args: &BookCheck) -> Result<ExitCode, CommandFailure> {
+    let place = &args.place;
+    let SeenBook { book, unread, folders } = match &place.book {
+        Some(folder) => SeenBook { book: open_book(place)?, unread: None, folders: vec![folder.clone()] },
         None => looked_at(&place.root)?,
     };
+    let mut decisions = Vec::new();
+    if args.proposals {
+        decisions = decide::all_problems(&decide::check_all_proposals(&place.root)?);
+    } else {
+        for folder in folders {
+            decisions.extend(journal_problems(&Journal::load(&folder)?));
+        }
+    }
     let remarks = check_book(&book, &OpenAi::O200k)?;
     let errors = remarks.iter().filter(|remark| remark.severity == DiagnosticSeverity::Error).count();
-    let errors = errors.saturating_add(usize::from(unread.is_some()));
+    let errors = errors.saturating_add(usize::from(unread.is_some())).saturating_add(decisions.len());
     let code = ExitCode::from(u8::from(errors > 0));
     if place.json {
-        let out = json!({ "remarks": remarks, "errors": errors, "unread": unread });
+        let out = json!({ "remarks": remarks, "errors": errors, "unread": unread, "decisions": decisions });
         ui::print_json_document(&json::pretty(&out))?;
         return Ok(code);
     }
@@ -182,6 +210,7 @@ fn run_book_check(place: &BookPlace) -> Result<ExitCode, CommandFailure> {
     if let Some(why) = &unread {
         out.push_str(&book_remark(&style_text(RED, "error:"), BOOK, why));
     }
+    out.push_str(&decide::problem_lines(&decisions));
     let warnings = remarks.iter().filter(|remark| remark.severity != DiagnosticSeverity::Error).count();
     out.push_str(&format!(
         "{} checked: {}, {}\n",

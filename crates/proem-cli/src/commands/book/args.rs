@@ -11,6 +11,7 @@ use proem_app::records::writing::RecordChoice;
 use proem_app::run::options::Carriage;
 use proem_engine::call::NanoDollars;
 
+use super::decide::{ApproveArgs, DemoteArgs, PromoteArgs, ProposalsArgs, ProposeArgs, RejectArgs};
 use super::import::{BookImportArgs, IMPORT_EXAMPLES};
 use crate::args::models::with_models;
 
@@ -61,14 +62,46 @@ pub(crate) enum BookCommand {
     #[command(after_help = "Example:\n  proem book lock")]
     Lock(BookPlace),
     /// Check your book and the project's for errors; exit code 1 if there are any
-    #[command(after_help = "Example:\n  proem book check --book .proem/book")]
-    Check(BookPlace),
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(BookCheck),
     /// Run the test cases of prompts; exit code 1 if one fails
     #[command(after_help = TEST_EXAMPLES)]
     Test(BookTest),
     /// Make prompt files of prompts that other tools wrote; nothing is written if one of them is refused
     #[command(after_help = IMPORT_EXAMPLES)]
     Import(BookImportArgs),
+    /// Make a locked version the one in use, after showing what changes; asks at a terminal
+    #[command(after_help = "Example:\n  proem book promote reviews/triage@1.2.0 --because \"fewer false alarms\"")]
+    Promote(PromoteArgs),
+    /// Take the last promotion of a prompt back, to the byte; asks at a terminal
+    #[command(after_help = "Example:\n  proem book demote reviews/triage")]
+    Demote(DemoteArgs),
+    /// Propose a new version, or another version as the one in use; changes nothing until a person approves
+    #[command(after_help = "Example:\n  proem book propose draft.prompt --prompt reviews/triage --because \"shorter\"")]
+    Propose(ProposeArgs),
+    /// List proposals with what is measured and what keeps them from approval
+    #[command(after_help = "Examples:\n  proem book proposals\n  proem book proposals 3f2a9c01 --json")]
+    Proposals(ProposalsArgs),
+    /// Approve a proposal after reading it to its end; asks at a terminal
+    #[command(after_help = "Example:\n  proem book approve 3f2a9c01")]
+    Approve(ApproveArgs),
+    /// Reject a proposal and remove its files; asks at a terminal
+    #[command(after_help = "Example:\n  proem book reject 3f2a9c01 --because \"loses the deadline\"")]
+    Reject(RejectArgs),
+}
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  proem book check --book .proem/book
+  proem book check --proposals    # in CI: each proposal is whole, fits the book and passes its cases";
+
+#[derive(Debug, Parser)]
+pub(crate) struct BookCheck {
+    /// Also check each proposal: its base is unchanged, its files are whole and its prompt's cases hold
+    #[arg(long, conflicts_with = "book")]
+    pub(crate) proposals: bool,
+    #[command(flatten)]
+    pub(crate) place: BookPlace,
 }
 
 #[derive(Debug, Parser)]

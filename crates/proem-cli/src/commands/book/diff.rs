@@ -30,7 +30,7 @@ pub(super) fn run_book_diff(first: &str, second: &str, place: &BookPlace) -> Res
     Ok(ExitCode::SUCCESS)
 }
 
-fn book_diff_json(found: &BookDifference) -> Json {
+pub(super) fn book_diff_json(found: &BookDifference) -> Json {
     let side = |side: &Option<SectionSide>| {
         side.as_ref().map(
             |side| json!({ "tokens": side.tokens, "trust": side.trust, "cache": side.cache, "inputs": side.inputs }),
@@ -61,7 +61,7 @@ fn book_diff_totals(found: &BookDifference) -> (usize, usize) {
     (sum(|row| &row.first), sum(|row| &row.second))
 }
 
-fn book_diff_page(found: &BookDifference, room: usize) -> String {
+pub(super) fn book_diff_page(found: &BookDifference, room: usize) -> String {
     let mut out = format!(
         "{LEAD}{}\n",
         style_text(BOLD, &format!("{} → {}", cut_to_width(&found.first, 60), cut_to_width(&found.second, 60)))

@@ -1,0 +1,349 @@
+//! `proem book promote`, `demote`, `propose`, `proposals`, `approve` and `reject`: decisions about versions.
+//!
+//! Invariants: what changes the version in use, or lets text into a book, is asked at a terminal, after all of it was
+//! shown. There is no option that answers for a person.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use proem_app::book::promotion::{BookChoice, DecidedBook, DecisionReason, InterfaceConsent, TrustEffect};
+use proem_app::book::proposals::{ProposedChange, StoredProposal};
+use proem_app::book::proposing::{
+    ApprovalResult, CheckedProposal, CheckedProposals, ProposalWish, check_proposal, check_proposals, propose,
+};
+use proem_app::operator::{ApprovalPage, Consent, account_name};
+use proem_app::project::BookReading;
+use proem_app::when::time_now;
+use proem_guard::{LabelTree, Untrusted, show};
+use proem_text::{Label, Source, json};
+use serde_json::{Value as Json, json};
+
+use super::count_with_plural;
+use super::diff::{book_diff_json, book_diff_page};
+use crate::failure::CommandFailure;
+use crate::ui::{self, BOLD, LEAD, RED, style_text};
+
+/// The exit code of a negative answer.
+const NO: u8 = 1;
+
+/// The book that is decided about.
+#[derive(Debug, Parser)]
+pub(crate) struct DecidedPlace {
+    /// A folder in the project whose book is meant
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    root: PathBuf,
+    /// Decide about your own book, although the project has one
+    #[arg(long)]
+    user: bool,
+}
+
+#[derive(Debug, Parser)]
+pub(crate) struct PromoteArgs {
+    /// `agent/name@version`
+    prompt: String,
+    /// Why, for the journal
+    #[arg(long, value_name = "TEXT")]
+    because: Option<String>,
+    /// Promote a version that takes other inputs or owes another answer
+    #[arg(long)]
+    although_interface_differs: bool,
+    #[command(flatten)]
+    place: DecidedPlace,
+}
+
+#[derive(Debug, Parser)]
+pub(crate) struct DemoteArgs {
+    /// `agent/name`
+    prompt: String,
+    /// Why, for the journal
+    #[arg(long, value_name = "TEXT")]
+    because: Option<String>,
+    #[command(flatten)]
+    place: DecidedPlace,
+}
+
+#[derive(Debug, Parser)]
+pub(crate) struct ProposeArgs {
+    /// A prompt file, or `agent/name@version` of a version that the book has
+    #[arg(value_name = "FILE")]
+    what: String,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    because: String,
+    /// The prompt, `agent/name`, if the file's folder does not say it
+    #[arg(long, value_name = "PROMPT")]
+    prompt: Option<String>,
+    #[command(flatten)]
+    place: DecidedPlace,
+}
+
+#[derive(Debug, Parser)]
+pub(crate) struct ProposalsArgs {
+    /// The beginning of an id, to show one proposal as a whole
+    id: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    place: DecidedPlace,
+}
+
+#[derive(Debug, Parser)]
+pub(crate) struct ApproveArgs {
+    /// The beginning of the proposal's id
+    id: String,
+    /// Why, for the journal
+    #[arg(long, value_name = "TEXT")]
+    because: Option<String>,
+    #[command(flatten)]
+    place: DecidedPlace,
+}
+
+#[derive(Debug, Parser)]
+pub(crate) struct RejectArgs {
+    /// The beginning of the proposal's id
+    id: String,
+    /// Why, for the journal
+    #[arg(long, value_name = "TEXT")]
+    because: String,
+    #[command(flatten)]
+    place: DecidedPlace,
+}
+
+impl DecidedPlace {
+    fn open(&self, reading: BookReading) -> Result<DecidedBook, CommandFailure> {
+        let choice = if self.user { BookChoice::User } else { BookChoice::Nearest };
+        Ok(DecidedBook::open_reading(&self.root, &crate::user_places()?, choice, reading)?)
+    }
+}
+
+fn reason(because: Option<&String>) -> DecisionReason<'_> {
+    DecisionReason { at: time_now(), because: because.map(String::as_str), evidence: None }
+}
+
+pub(super) fn run_promote(args: &PromoteArgs) -> Result<ExitCode, CommandFailure> {
+    let book = args.place.open(BookReading::Trusted)?;
+    let consent = if args.although_interface_differs { InterfaceConsent::MayDiffer } else { InterfaceConsent::Same };
+    let plan = book.plan_promotion(&args.prompt, consent)?;
+    let change = format!("{} {} → {}", show::terminal_str(&plan.prompt), plan.from, plan.to);
+    let otherwise = "look at the change with `proem book diff`";
+    let mut operator = ui::operator(&format!("{change} would be the version in use"), otherwise)?;
+    ui::aside(&book_diff_page(&plan.difference, ui::output_width()));
+    ui::aside(&format!("\ncache: {}\n", plan.cache));
+    for difference in &plan.interface {
+        ui::aside(&format!("{} {difference}\n", style_text(RED, "interface:")));
+    }
+    ui::aside("evidence: none is recorded\n");
+    ui::aside(&format!("written to: {}/book.toml, with a line in the journal\n", book.shown()));
+    if ui::confirm(&mut operator, &format!("Use {} from now on?", plan.to))? == Consent::No {
+        return Ok(ExitCode::from(NO));
+    }
+    let effect = book.promote(&plan, &operator, reason(args.because.as_ref()))?;
+    let prompt = show::terminal_str(&plan.prompt);
+    ui::aside(&format!(
+        "{change}{}; runs that are open keep {}; `proem book demote {prompt}` takes it back\n",
+        trust_words(effect),
+        plan.from
+    ));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn trust_words(effect: TrustEffect) -> &'static str {
+    match effect {
+        TrustEffect::None => "",
+        TrustEffect::Kept => "; book.toml stays trusted",
+    }
+}
+
+pub(super) fn run_demote(args: &DemoteArgs) -> Result<ExitCode, CommandFailure> {
+    let book = args.place.open(BookReading::Trusted)?;
+    let plan = book.plan_demotion(&args.prompt)?;
+    let shown = |text: &str| show::terminal_str(text).into_string();
+    let change = format!("{} {} → {}", shown(&plan.prompt), shown(&plan.from), shown(&plan.to));
+    let mut operator = ui::operator(&format!("{change} would be the version in use"), "leave it as it is")?;
+    ui::aside(&format!("taken back: {}\n", plan.promotion));
+    let extent = if plan.is_exact {
+        "book.toml will have the bytes that it had before"
+    } else {
+        "book.toml was edited since, so only its line for this prompt is put back"
+    };
+    ui::aside(&format!("{extent}\n"));
+    if ui::confirm(&mut operator, &format!("Use {} again?", shown(&plan.to)))? == Consent::No {
+        return Ok(ExitCode::from(NO));
+    }
+    let effect = book.demote(&plan, &operator, reason(args.because.as_ref()))?;
+    ui::aside(&format!("{change}{}\n", trust_words(effect)));
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn run_propose(args: &ProposeArgs) -> Result<ExitCode, CommandFailure> {
+    let book = args.place.open(BookReading::All)?;
+    let by = account_name();
+    let wish = ProposalWish {
+        what: &args.what,
+        prompt: args.prompt.as_deref(),
+        by: &by,
+        at: time_now(),
+        because: &args.because,
+    };
+    let stored = propose(&book, &wish)?;
+    let id = stored.id.clone();
+    let checked = check_proposal(&book, stored)?;
+    ui::print_listing(&proposal_text(&checked))?;
+    ui::aside(&format!("proposed in `{}`; a person decides with `proem book approve {id}`\n", book.shown()));
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn run_proposals(args: &ProposalsArgs) -> Result<ExitCode, CommandFailure> {
+    let book = args.place.open(BookReading::All)?;
+    let mut checked = check_proposals(&book)?;
+    if let Some(id) = &args.id {
+        let wanted = book.find_proposal(id)?.id;
+        checked.whole.retain(|proposal| proposal.stored.id == wanted);
+        checked.problems.clear();
+    }
+    let code = ExitCode::SUCCESS;
+    if args.json {
+        ui::print_json_document(&json::pretty(&proposals_json(&checked)))?;
+        return Ok(code);
+    }
+    let mut out = String::new();
+    for proposal in &checked.whole {
+        out.push_str(&proposal_text(proposal));
+        if args.id.is_some() {
+            out.extend(proposal.difference.as_ref().map(|found| book_diff_page(found, ui::output_width())));
+        }
+    }
+    out.push_str(&problem_lines(&checked.problems));
+    if args.id.is_none() {
+        out.push_str(&format!("{} in `{}`\n", count_with_plural(checked.whole.len(), "proposal"), book.shown()));
+    }
+    ui::print_listing(&out)?;
+    Ok(code)
+}
+
+/// The check of all proposals, for CI: how many problems there are.
+pub(super) fn check_all_proposals(root: &std::path::Path) -> Result<CheckedProposals, CommandFailure> {
+    let book = DecidedBook::open_reading(root, &crate::user_places()?, BookChoice::Nearest, BookReading::All)?;
+    Ok(check_proposals(&book)?)
+}
+
+/// Each problem of each proposal, with its id.
+pub(super) fn all_problems(checked: &CheckedProposals) -> Vec<String> {
+    let of_whole = checked.whole.iter().flat_map(|proposal| {
+        proposal.problems.iter().map(|problem| format!("proposal {}: {problem}", proposal.stored.id))
+    });
+    of_whole.chain(checked.problems.iter().cloned()).collect()
+}
+
+pub(super) fn problem_lines(problems: &[String]) -> String {
+    problems.iter().map(|problem| format!("{} {problem}\n", style_text(RED, "error:"))).collect()
+}
+
+fn proposal_text(checked: &CheckedProposal) -> String {
+    let StoredProposal { id, proposal, .. } = &checked.stored;
+    let shown = |text: &str| show::terminal_str(text).into_string();
+    let mut out = format!("{LEAD}{} {}\n", style_text(BOLD, id), proposal.change.in_words());
+    out.push_str(&format!("  by {}, {}: {}\n", shown(&proposal.by), shown(&proposal.made), shown(&proposal.because)));
+    for line in &proposal.evidence {
+        out.push_str(&format!("  measured: {}\n", shown(line)));
+    }
+    if !matches!(proposal.change, ProposedChange::Threshold { .. }) {
+        out.push_str(&format!("  checked now: {}\n", checked.cases.in_words()));
+    }
+    for problem in &checked.problems {
+        out.push_str(&format!("  {} {problem}\n", style_text(RED, "error:")));
+    }
+    out
+}
+
+fn proposals_json(checked: &CheckedProposals) -> Json {
+    let one = |proposal: &CheckedProposal| {
+        let StoredProposal { id, proposal: description, .. } = &proposal.stored;
+        json!({
+            "id": id,
+            "proposal": description,
+            "problems": proposal.problems,
+            "cases": proposal.cases,
+            "difference": proposal.difference.as_ref().map(book_diff_json),
+        })
+    };
+    json!({
+        "proposals": checked.whole.iter().map(one).collect::<Vec<_>>(),
+        "problems": checked.problems,
+    })
+}
+
+pub(super) fn run_approve(args: &ApproveArgs) -> Result<ExitCode, CommandFailure> {
+    let book = args.place.open(BookReading::Trusted)?;
+    let checked = check_proposal(&book, book.find_proposal(&args.id)?)?;
+    let id = checked.stored.id.clone();
+    if !checked.problems.is_empty() {
+        return Err(CommandFailure::finding(format!(
+            "proposal {id} can't be approved: {}",
+            checked.problems.join("\n  ")
+        )));
+    }
+    let mut operator = ui::operator(
+        &format!("proposal {id} would be approved"),
+        &format!("look at it with `proem book proposals {id}`"),
+    )?;
+    let Some(displayed) = ui::display_pages(&mut operator, &[approval_page(&checked)?])? else {
+        return Ok(ExitCode::from(NO));
+    };
+    if ui::confirm(&mut operator, "Approve it?")? == Consent::No {
+        return Ok(ExitCode::from(NO));
+    }
+    let words = match book.approve(&checked, &operator, &displayed, reason(args.because.as_ref()))? {
+        ApprovalResult::Entered { version } => {
+            let version = show::terminal_str(&version).into_string();
+            format!("{version} is in the book, locked and not in use; `proem book promote {version}` puts it to use")
+        }
+        ApprovalResult::Promoted { version } => {
+            format!("{} is the version in use", show::terminal_str(&version))
+        }
+    };
+    ui::aside(&format!("{words}\n"));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The whole of a proposal, its files as text from outside, and our words after them.
+fn approval_page(checked: &CheckedProposal) -> Result<ApprovalPage, CommandFailure> {
+    let mut page = ApprovalPage::new();
+    let Some(source) = Source::parse("proposal") else {
+        return Err(CommandFailure::bug("the name of a source", "`proposal` is none"));
+    };
+    let label = Label::from_source(source);
+    for (path, text) in &checked.stored.files {
+        page.words(&format!("{} as it will be:\n", show::terminal_str(path)));
+        page.tree(&LabelTree::Outside(Untrusted::new(text.clone(), label.clone())))?;
+        page.words("\n");
+    }
+    if let Some(difference) = &checked.difference {
+        page.words(&book_diff_page(difference, ui::output_width()));
+    }
+    page.beside(&proposal_text(checked));
+    page.beside(match checked.stored.proposal.change {
+        ProposedChange::Version { .. } => {
+            "on a yes: the files enter the book and are locked; the version in use stays\n"
+        }
+        ProposedChange::Current { .. } => "on a yes: this version is in use from then on\n",
+        ProposedChange::Threshold { .. } => "on a yes: nothing, since a setting is no part of a book\n",
+    });
+    Ok(page)
+}
+
+pub(super) fn run_reject(args: &RejectArgs) -> Result<ExitCode, CommandFailure> {
+    let book = args.place.open(BookReading::All)?;
+    let stored = book.find_proposal(&args.id)?;
+    let otherwise = format!("look at it with `proem book proposals {}`", stored.id);
+    let mut operator = ui::operator(&format!("proposal {} would be rejected", stored.id), &otherwise)?;
+    ui::aside(&proposal_text(&check_proposal(&book, stored.clone())?));
+    if ui::confirm(&mut operator, "Reject it and remove its files?")? == Consent::No {
+        return Ok(ExitCode::from(NO));
+    }
+    book.reject(&stored, &operator, reason(Some(&args.because)))?;
+    ui::aside(&format!("proposal {} is rejected\n", stored.id));
+    Ok(ExitCode::SUCCESS)
+}
