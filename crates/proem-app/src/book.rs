@@ -3,7 +3,9 @@
 pub mod compare;
 pub mod diff;
 pub mod import;
+pub mod journal;
 mod judging;
 pub mod live;
 pub mod lock;
+pub mod proposals;
 pub mod test;
