@@ -2,6 +2,7 @@
 
 pub mod compare;
 pub mod diff;
+pub mod experiments;
 pub mod import;
 pub mod journal;
 mod judging;

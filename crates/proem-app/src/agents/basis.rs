@@ -10,6 +10,7 @@ use proem_engine::assembly::PromptId;
 use proem_engine::call::Arrival;
 use proem_engine::ledger::Pricing;
 use proem_engine::ordered_json::OrderedJson;
+use proem_engine::prompt::book::experiment::VersionAssignment;
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::compiled_prompt::Prompt;
 use proem_engine::prompt::file::PartialText;
@@ -54,6 +55,9 @@ pub struct RunBasis {
     /// How the model was found to be held to a schema, where that holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     way: Option<SchemaEnforcement>,
+    /// The versions that experiments chose for its subject.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) experiments: Vec<VersionAssignment>,
     /// The id of the installation's key, without which delimiters differ.
     key: String,
 }
@@ -212,9 +216,10 @@ impl BasisSource<'_> {
         files.insert(MODELS_FILE.to_owned(), Providers::shipped().to_owned());
         files.extend(guard_files(self.guard));
         let protocol = protocol(self.model.provider());
+        let experiments = self.book.assignments_of(self.prompts);
         let Self { provider, token_percent, lesson, key, .. } = self;
         let ModelLesson { way, window } = lesson;
-        (files, RunBasis { book, protocol, provider, token_percent, window, way, key: key.id() })
+        (files, RunBasis { book, protocol, provider, token_percent, window, way, experiments, key: key.id() })
     }
 }
 

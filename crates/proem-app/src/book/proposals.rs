@@ -385,9 +385,7 @@ fn foreign_files(folder: &Path, proposal: &Proposal) -> Result<Vec<String>, Erro
 fn text_beneath(book: &Path, path: &Path) -> Result<String, String> {
     let shown = show::terminal_str(&path.display().to_string()).into_string();
     match files::read_beneath(book, path, MAX_FILE_BYTES) {
-        Ok(Some(FileContent::Whole(bytes))) => {
-            String::from_utf8(bytes).map_err(|_| format!("`{shown}` is not UTF-8"))
-        }
+        Ok(Some(FileContent::Whole(bytes))) => String::from_utf8(bytes).map_err(|_| format!("`{shown}` is not UTF-8")),
         Ok(Some(FileContent::Cut(_))) => Err(format!("`{shown}` is larger than {MAX_FILE_BYTES} bytes")),
         Ok(None) => Err(format!("`{shown}` is missing")),
         Err(error) => Err(show::terminal_str(&error.to_string()).into_string()),

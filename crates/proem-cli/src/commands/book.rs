@@ -2,6 +2,7 @@
 
 pub(crate) mod args;
 mod diff;
+mod experiment;
 mod import;
 mod lock;
 mod test;
@@ -33,6 +34,7 @@ pub(super) fn run_book(command: &BookCommand) -> Result<ExitCode, CommandFailure
         BookCommand::Check(place) => run_book_check(place),
         BookCommand::Test(args) => test::run_book_test(args),
         BookCommand::Import(args) => import::run_book_import(args),
+        BookCommand::Experiment(command) => experiment::run_book_experiment(command),
     }
 }
 

@@ -11,6 +11,7 @@ use proem_app::records::writing::RecordChoice;
 use proem_app::run::options::Carriage;
 use proem_engine::call::NanoDollars;
 
+use super::experiment::{EXPERIMENT_EXAMPLES, ExperimentCommand};
 use super::import::{BookImportArgs, IMPORT_EXAMPLES};
 use crate::args::models::with_models;
 
@@ -69,6 +70,9 @@ pub(crate) enum BookCommand {
     /// Make prompt files of prompts that other tools wrote; nothing is written if one of them is refused
     #[command(after_help = IMPORT_EXAMPLES)]
     Import(BookImportArgs),
+    /// Compare versions of a prompt on real work: list, start, status, stop
+    #[command(subcommand, after_help = EXPERIMENT_EXAMPLES)]
+    Experiment(ExperimentCommand),
 }
 
 #[derive(Debug, Parser)]
