@@ -9,8 +9,7 @@ pub(super) mod single;
 
 /// The account of a run for a program, under its former name.
 pub(super) mod output {
-    pub(in crate::commands) use proem_app::book::experiments::subject_of_inputs;
-    use proem_app::run::output::RunOutput;
+    pub(in crate::commands) use proem_app::run::output::RunOutput;
 }
 
 use std::io::{IsTerminal as _, stdin};
@@ -19,6 +18,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use proem_agents::prompt_call::InputAuthor;
+use proem_app::book::experiments::subject_of_inputs;
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::records::writing::RecordChoice;
 use proem_app::run::batch::Batch;
