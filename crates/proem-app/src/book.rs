@@ -10,3 +10,4 @@ pub mod live;
 pub mod lock;
 pub mod proposals;
 pub mod test;
+pub mod version_figures;

@@ -8,6 +8,7 @@ use proem_app::book::experiments::starts::{ExperimentStart, ExperimentStarts, st
 use proem_app::book::experiments::status::{ComparisonVerdict, ExperimentStatus, experiment_status};
 use proem_app::book::experiments::{assign_versions, recorded_assignments};
 use proem_app::book::lock::{find_books, lock_book};
+use proem_app::book::version_figures::version_figures;
 use proem_app::message::Note;
 use proem_app::run::options::RunOptions;
 use proem_app::run::setting::RunSetting;
@@ -138,6 +139,14 @@ async fn a_subject_always_meets_the_same_version_and_its_run_says_so() {
     let assigned = recorded_assignments(&newest.settings);
     assert_eq!((assigned.len(), assigned[0].version.as_str()), (1, newest.row.prompt.version.as_str()));
     assert!(!newest.settings.to_string().contains("TICKET"), "only the subject's hash is kept");
+    let store = scene.store(StoreAccess::Read).await;
+    let figures = version_figures(&store, &scene.home.project(), Some("me/ask")).await.unwrap();
+    store.close().await;
+    let runs = |name: &str| {
+        let of = figures.iter().flat_map(|version| version.figures.iter().find(|figure| figure.name == name));
+        of.map(|figure| figure.n).sum::<u64>()
+    };
+    assert_eq!((figures.len(), runs("contract at the first attempt"), runs("good feedback")), (2, 17, 0));
     let status = scene.status().await;
     assert_eq!(status.base.runs + status.others[0].of.runs, 16);
     assert_eq!(status.base.subjects + status.others[0].of.subjects, 8, "a subject counts once");

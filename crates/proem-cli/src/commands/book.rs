@@ -5,6 +5,7 @@ mod diff;
 mod experiment;
 mod import;
 mod lock;
+mod stats;
 mod test;
 
 use std::path::Path;
@@ -34,6 +35,7 @@ pub(super) fn run_book(command: &BookCommand) -> Result<ExitCode, CommandFailure
         BookCommand::Check(place) => run_book_check(place),
         BookCommand::Test(args) => test::run_book_test(args),
         BookCommand::Import(args) => import::run_book_import(args),
+        BookCommand::Stats { prompt, place } => stats::run_book_stats(prompt.as_deref(), place),
         BookCommand::Experiment(command) => experiment::run_book_experiment(command),
     }
 }

@@ -215,6 +215,8 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["book", "check", "--json"], Json),
         (&["book", "test"], Report),
         (&["book", "lock"], Report),
+        (&["book", "stats"], Report),
+        (&["book", "stats", "--json"], Json),
         (&["book", "experiment", "list"], Report),
         (&["book", "experiment", "list", "--json"], Json),
         (&["book", "experiment", "start", "::error::xEVILx"], Report),

@@ -11,7 +11,7 @@ use proem_app::records::writing::RecordChoice;
 use proem_app::run::options::Carriage;
 use proem_engine::call::NanoDollars;
 
-use super::experiment::{EXPERIMENT_EXAMPLES, ExperimentCommand};
+use super::experiment::{EXPERIMENT_EXAMPLES, ExperimentCommand, ExperimentPlace};
 use super::import::{BookImportArgs, IMPORT_EXAMPLES};
 use crate::args::models::with_models;
 
@@ -73,6 +73,14 @@ pub(crate) enum BookCommand {
     /// Compare versions of a prompt on real work: list, start, status, stop
     #[command(subcommand, after_help = EXPERIMENT_EXAMPLES)]
     Experiment(ExperimentCommand),
+    /// Show how each version of a prompt did, from its runs
+    #[command(after_help = "Example:\n  proem book stats reviews/triage --json")]
+    Stats {
+        /// `agent/name`; without it, every prompt that has runs
+        prompt: Option<String>,
+        #[command(flatten)]
+        place: ExperimentPlace,
+    },
 }
 
 #[derive(Debug, Parser)]
