@@ -112,5 +112,11 @@ fn figure_of_values(name: &str, outcome: &ExperimentOutcome, mut values: Vec<f64
     let spread: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
     let half = (count > 1.0).then(|| Z95 * (spread / (count - 1.0) / count).sqrt());
     let p95 = values.get((values.len() * 95).div_ceil(100).saturating_sub(1)).copied();
-    VersionFigure { mean: Some(mean), low: half.map(|half| mean - half), high: half.map(|half| mean + half), p95, ..none }
+    VersionFigure {
+        mean: Some(mean),
+        low: half.map(|half| mean - half),
+        high: half.map(|half| mean + half),
+        p95,
+        ..none
+    }
 }

@@ -244,7 +244,7 @@ async fn an_experiment_that_may_not_run_is_refused_with_the_remedy() {
     let error = scene.start("other").await.unwrap_err().to_string();
     assert!(error.contains("already runs on `me/ask`, and a subject can be in one at a time"), "{error}");
     let error = stop_experiment(&scene.home.project(), "other", ("ada", NOW), "why").unwrap_err().to_string();
-    assert!(error.contains("`other` was not started in this project; shorter were"), "{error}");
+    assert!(error.contains("`other` was not started in this project (started: shorter)"), "{error}");
 }
 
 #[tokio::test]

@@ -216,9 +216,10 @@ fn never_started(starts: &ExperimentStarts, project: &OpenProject, name: &str) -
     let mut known: Vec<&str> = starts.of(&project.key).map(|start| start.name.as_str()).collect();
     known.sort_unstable();
     known.dedup();
-    let known = if known.is_empty() { "none was".to_owned() } else { format!("{} were", known.join(", ")) };
+    let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+    let name = proem_guard::show::terminal_str(name);
     format!(
-        "the experiment `{name}` was not started in this project; {known}. Run `proem book experiment start {name}`"
+        "the experiment `{name}` was not started in this project (started: {known}); `proem book experiment list` shows all"
     )
 }
 

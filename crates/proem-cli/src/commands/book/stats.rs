@@ -27,7 +27,9 @@ pub(super) fn run_book_stats(prompt: Option<&str>, place: &ExperimentPlace) -> R
         return Ok(ExitCode::SUCCESS);
     }
     if found.is_empty() {
-        ui::aside("no run of this project with that prompt is recorded; `proem run` and `proem assemble` record what they do\n");
+        ui::aside(
+            "no run of this project with that prompt is recorded; `proem run` and `proem assemble` record what they do\n",
+        );
     }
     let mut out = String::new();
     for version in &found {
