@@ -72,7 +72,7 @@ pub(crate) fn run_eval_lifecycle(args: &EvalLifecycle) -> Result<String, String>
 fn lifecycle_report(experiments: u64) -> String {
     let mut out = format!(
         "# Experiments, simulated\n\n`cargo lab eval lifecycle` writes this file. Each row is {experiments} seeded \
-         experiments with a look after every subject's outcome.\nThe test is `proem-score`'s `sequential.rs` with an error \
+         experiments with a look after every\nsubject's outcome. The test is `proem-score`'s `sequential.rs` with an error \
          of 5 % on both sides together.\n\n## Equal versions\n\n*Promoted* counts experiments that at some look called the \
          other version better. The rule \"two points better\" looks as\noften, from the twentieth subject of the smaller \
          version on.\n\n| successes | share | subjects | runs of a subject | promoted | called worse | two points better |\n\
@@ -98,7 +98,7 @@ fn lifecycle_report(experiments: u64) -> String {
         );
     }
     out.push_str(
-        "\n## Different versions\n\n*Fixed size* is the two-proportion test that looks once, at the end. *Needed* is the size \
+        "\n## Different versions\n\n*Fixed size* is the two-proportion test that looks once, at the end. *Needed* is the size\n\
          that it needs for a power of 80 %.\n\n| in use | other | share | subjects | promoted | mean subjects until then | \
          fixed size | needed |\n|---|---|---|---|---|---|---|---|\n",
     );

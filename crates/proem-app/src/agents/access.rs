@@ -410,7 +410,7 @@ impl ModelAccess {
         let asking = CallTerms { ledger: Ledger { caps, priced: self.priced() }, secrets };
         Ok(match OpenRecords::begin(project, record, Some(asking)).await?.collect(notes) {
             Some(records) => {
-                watch_guardrails(project, records.store(), &self.basis.experiments, notes).await;
+                watch_guardrails(project, records.store(), self.basis.experiments(), notes).await;
                 Booking::Recorded(Box::new(records))
             }
             None => Booking::Unrecorded(Unbudgeted::of_agent(&project.config.budget, &self.agent, most)?),

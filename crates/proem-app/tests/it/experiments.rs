@@ -5,7 +5,7 @@ use std::fs;
 
 use proem_app::book::experiments::measures::experiment_measures;
 use proem_app::book::experiments::starts::{ExperimentStart, ExperimentStarts, start_experiment, stop_experiment};
-use proem_app::book::experiments::status::{ComparisonVerdict, ExperimentStatus, experiment_status};
+use proem_app::book::experiments::status::{ExperimentStatus, ExperimentVerdict, experiment_status};
 use proem_app::book::experiments::{assign_versions, recorded_assignments};
 use proem_app::book::lock::{find_books, lock_book};
 use proem_app::book::version_figures::version_figures;
@@ -150,7 +150,7 @@ async fn a_subject_always_meets_the_same_version_and_its_run_says_so() {
     let status = scene.status().await;
     assert_eq!(status.base.runs + status.others[0].of.runs, 16);
     assert_eq!(status.base.subjects + status.others[0].of.subjects, 8, "a subject counts once");
-    assert_eq!(status.others[0].verdict, ComparisonVerdict::NotYet);
+    assert_eq!(status.others[0].verdict, ExperimentVerdict::NotYet);
 }
 
 #[tokio::test]

@@ -46,7 +46,7 @@ pub struct VersionWanted {
     pub project: Project,
     /// `agent/name`.
     pub prompt: String,
-    /// The version.
+    /// Three numbers, as its runs record it.
     pub version: String,
     /// The measure.
     pub outcome: ExperimentOutcome,

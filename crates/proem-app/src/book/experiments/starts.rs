@@ -40,7 +40,7 @@ pub struct ExperimentStart {
     /// The experiment's name.
     pub name: String,
     /// When, and who.
-    pub begun: ExperimentMoment,
+    pub begun: ExperimentBeginning,
     /// The declaration as it was.
     pub declared: ExperimentDeclaration,
     /// The version in use, which the others are compared with.
@@ -52,9 +52,9 @@ pub struct ExperimentStart {
     pub stopped: Option<ExperimentStop>,
 }
 
-/// A moment of an experiment.
+/// When an experiment was started on this machine, and by whom.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ExperimentMoment {
+pub struct ExperimentBeginning {
     /// When, in milliseconds since 1970.
     pub at: i64,
     /// The person.
@@ -151,7 +151,7 @@ pub async fn start_experiment(
     let start = ExperimentStart {
         project: project.key.clone(),
         name: name.to_owned(),
-        begun: ExperimentMoment { at: now.0, by: by.to_owned() },
+        begun: ExperimentBeginning { at: now.0, by: by.to_owned() },
         declared: declared.clone(),
         base: experiment.base.clone(),
         scales,
@@ -171,9 +171,10 @@ pub async fn start_experiment(
     // A clock that went back must not give two starts one name.
     let last = starts.of(&project.key).map(|start| start.begun.at).max();
     let start = match last.filter(|last| *last >= start.begun.at) {
-        Some(last) => {
-            ExperimentStart { begun: ExperimentMoment { at: last.saturating_add(1), ..start.begun.clone() }, ..start }
-        }
+        Some(last) => ExperimentStart {
+            begun: ExperimentBeginning { at: last.saturating_add(1), ..start.begun.clone() },
+            ..start
+        },
         None => start,
     };
     let decision = JournalDecision::ExperimentStarted { experiment: name.to_owned() };

@@ -33,13 +33,13 @@ pub struct ExperimentStatus {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct VersionCount {
-    /// The version.
+    /// Three numbers, as in `book.toml`.
     pub version: String,
     /// The share of subjects that it is declared to get.
     pub share: f64,
     /// Subjects with an outcome, each of which counts once.
     pub subjects: u64,
-    /// Runs.
+    /// Runs of all its subjects.
     pub runs: u64,
     /// The mean over subjects.
     pub mean: Option<f64>,
@@ -52,7 +52,7 @@ pub struct VersionComparison {
     /// Its outcomes.
     pub of: VersionCount,
     /// The verdict on the outcome.
-    pub verdict: ComparisonVerdict,
+    pub verdict: ExperimentVerdict,
     /// How much its mean is above that of the version in use, in the outcome's unit.
     pub difference: Option<DifferenceEstimate>,
     /// About how many more subjects decide, if those to come are like those so far.
@@ -78,7 +78,7 @@ pub struct DifferenceEstimate {
 /// A verdict on a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum ComparisonVerdict {
+pub enum ExperimentVerdict {
     /// It is better.
     Better,
     /// It is worse.
@@ -93,11 +93,11 @@ pub enum ComparisonVerdict {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GuardrailReport {
-    /// The version.
+    /// The compared version, which is not in use.
     pub version: String,
     /// The measure.
     pub outcome: String,
-    /// Its state.
+    /// Whether the limit holds, as far as it is known.
     pub state: GuardrailState,
     /// How much the version is above the one in use, in the measure's unit.
     pub difference: Option<DifferenceEstimate>,
@@ -226,17 +226,17 @@ pub fn experiment_status(start: &ExperimentStart, measured: &ExperimentMeasures)
         let compared = MeasureComparison::new(start, measured, (&declared.outcome, declared.better), version)?;
         let smallest = compared.scale.limit(declared.smallest_difference);
         let verdict = match compared.test.verdict(&compared.base, &compared.other, smallest) {
-            DifferenceVerdict::Better => ComparisonVerdict::Better,
-            DifferenceVerdict::Worse => ComparisonVerdict::Worse,
-            DifferenceVerdict::TooSmall => ComparisonVerdict::NoDifference,
-            DifferenceVerdict::Open => ComparisonVerdict::NotYet,
+            DifferenceVerdict::Better => ExperimentVerdict::Better,
+            DifferenceVerdict::Worse => ExperimentVerdict::Worse,
+            DifferenceVerdict::TooSmall => ExperimentVerdict::NoDifference,
+            DifferenceVerdict::Open => ExperimentVerdict::NotYet,
         };
         let more = compared.test.outcomes_missing(&compared.base, &compared.other, smallest);
         Some(VersionComparison {
             of: count(version),
             verdict,
             difference: compared.difference(),
-            more: more.filter(|_| verdict == ComparisonVerdict::NotYet),
+            more: more.filter(|_| verdict == ExperimentVerdict::NotYet),
             guardrails: version_guardrails(start, measured, version).collect(),
             two_points: declared.outcome.is_share().then(|| two_points_better(&compared.base, &compared.other)),
         })

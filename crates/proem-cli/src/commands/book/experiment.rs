@@ -9,7 +9,7 @@ use clap::{Parser, Subcommand};
 use proem_app::book::experiments::measures::{ExperimentMeasures, experiment_measures};
 use proem_app::book::experiments::starts::{ExperimentStart, ExperimentStarts, start_experiment, stop_experiment};
 use proem_app::book::experiments::status::{
-    ComparisonVerdict, DifferenceEstimate, ExperimentStatus, GuardrailReport, GuardrailState, VersionComparison,
+    DifferenceEstimate, ExperimentStatus, ExperimentVerdict, GuardrailReport, GuardrailState, VersionComparison,
     experiment_status,
 };
 use proem_app::project::{BookReading, OpenProject};
@@ -287,13 +287,13 @@ fn push_comparison(outcome: &str, other: &VersionComparison, out: &mut String) {
 
 fn verdict_in_words(other: &VersionComparison) -> String {
     match (other.verdict, other.more) {
-        (ComparisonVerdict::Better, _) => style_text(GREEN, "better"),
-        (ComparisonVerdict::Worse, _) => style_text(RED, "worse"),
-        (ComparisonVerdict::NoDifference, _) => style_text(YELLOW, "no difference worth having"),
-        (ComparisonVerdict::NotYet, Some(more)) => {
+        (ExperimentVerdict::Better, _) => style_text(GREEN, "better"),
+        (ExperimentVerdict::Worse, _) => style_text(RED, "worse"),
+        (ExperimentVerdict::NoDifference, _) => style_text(YELLOW, "no difference worth having"),
+        (ExperimentVerdict::NotYet, Some(more)) => {
             format!("not yet, about {} more", ui::count_with_noun(more, "subject"))
         }
-        (ComparisonVerdict::NotYet, None) => "not yet".to_owned(),
+        (ExperimentVerdict::NotYet, None) => "not yet".to_owned(),
     }
 }
 

@@ -12,7 +12,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use self::assignment::{AssignmentUnit, VersionAssignment};
-use self::difference::first_difference;
+use self::difference::first_json_difference;
 use super::{Book, LockState};
 use crate::contract::AnswerContract;
 use crate::error::{Error, ErrorKind};
@@ -193,7 +193,7 @@ impl Book {
             return Err(Error::new(ErrorKind::NotFound, problem));
         };
         let at = |key: &str, problem: &str| {
-            let line = line_of_key(text, name, key).map(|line| format!(":{line}")).unwrap_or_default();
+            let line = experiment_key_line(text, name, key).map(|line| format!(":{line}")).unwrap_or_default();
             format!("{} book, book.toml{line}: experiments.{name}.{key}: {problem}", origin.as_str())
         };
         let mut problems: Vec<String> = number_problems(declared).iter().map(|(key, why)| at(key, why)).collect();
@@ -224,7 +224,7 @@ impl Book {
                 Ok(other) => {
                     let found = fixed_parts(&in_use).into_iter().zip(fixed_parts(&other));
                     let found = found.filter_map(|((part, mine), (_, theirs))| {
-                        let difference = first_difference(&mine, &theirs)?;
+                        let difference = first_json_difference(&mine, &theirs)?;
                         Some(format!("{version} has other {part} than {base}: {difference}; only words may differ"))
                     });
                     problems.extend(found.map(|why| at("versions", &why)));
@@ -358,7 +358,7 @@ fn limits_of(prompt: &Prompt) -> serde_json::Value {
 }
 
 /// The line of a key of an experiment, counted from 1, or of its table where the key is missing.
-fn line_of_key(text: &str, name: &str, key: &str) -> Option<usize> {
+fn experiment_key_line(text: &str, name: &str, key: &str) -> Option<usize> {
     let header = format!("[experiments.{name}]");
     let mut lines = text.lines().enumerate().skip_while(|(_, line)| line.trim() != header);
     let (table, _) = lines.next()?;

@@ -19,7 +19,7 @@ svg { width: 100%; height: auto; max-width: 48rem }
 text { fill: currentColor; font: 12px system-ui, sans-serif }
 ";
 
-/// The page.
+/// A page with a picture for each version beside the one in use.
 pub(super) fn experiment_page(found: &MeasuredExperiment) -> String {
     let status = &found.status;
     let mut out = begin_page(&format!("{} of {}", status.name, status.prompt), STYLE);

@@ -28,13 +28,13 @@ pub struct AssignmentUnit<'u> {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VersionAssignment {
-    /// The experiment.
+    /// Its name in `book.toml`.
     pub experiment: String,
     /// When the experiment was started, in milliseconds since 1970: it tells its runs from those of an earlier start.
     pub started: i64,
     /// `agent/name`.
     pub prompt: String,
-    /// The version.
+    /// The version that answers the subject.
     pub version: String,
     /// The subject's hash.
     pub subject: String,

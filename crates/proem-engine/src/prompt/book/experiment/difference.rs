@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 const SHOWN: usize = 60;
 
 /// The first place at which two values differ, with both values. `None` if they are the same.
-pub(super) fn first_difference(first: &Json, second: &Json) -> Option<String> {
+pub(super) fn first_json_difference(first: &Json, second: &Json) -> Option<String> {
     let (place, first, second) = difference_below(String::new(), first, second)?;
     let place = if place.is_empty() { String::new() } else { format!("`{place}` is ") };
     Some(format!("{place}{} instead of {}", value_in_words(second), value_in_words(first)))
