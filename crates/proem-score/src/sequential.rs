@@ -248,9 +248,9 @@ fn lowest_exceeds(lines: &[(f64, f64); BETS], threshold: f64, [low, start, high]
             return false;
         }
         if slope > 0.0 {
-            high = middle
+            high = middle;
         } else {
-            low = middle
+            low = middle;
         }
         // The tangent bounds the function from below.
         let furthest = if slope > 0.0 { low } else { high };
