@@ -286,7 +286,7 @@ fn number_problems(declared: &ExperimentDeclaration) -> Vec<(&'static str, Strin
         }
     }
     let sum: f64 = shares.values().sum();
-    if !((sum - 1.0).abs() <= ROUNDING) {
+    if sum.is_nan() || (sum - 1.0).abs() > ROUNDING {
         problems.push(("versions", format!("the shares add up to {sum:.3}; they must add up to 1")));
     }
     let smallest = declared.smallest_difference;
