@@ -33,7 +33,7 @@ struct SimulatedExperiment {
     share: f64,
     /// The subjects of both versions together.
     subjects: u32,
-    /// The most runs of a subject, of which each changes the subject's mean until its last.
+    /// The most runs of a subject, all of which are drawn before the next look.
     repeats: u32,
 }
 
