@@ -422,6 +422,16 @@ impl MadeAssembly {
             degraded: !degraded_reasons(assembled, &prepared.degraded).is_empty(),
             ..Numbers::default()
         };
+        let book = project.book()?;
+        let mut settings = json!({
+            "proem": env!("CARGO_PKG_VERSION"),
+            "versions": Versions::TODAY,
+            "mode": assembled.mode.mode.as_str(),
+        });
+        let experiments = book.assignments_of(&[prompt]);
+        if let (false, Some(settings)) = (experiments.is_empty(), settings.as_object_mut()) {
+            settings.insert("experiments".to_owned(), json!(experiments));
+        }
         let start = RunStart {
             id: OpenRecords::id()?,
             parent: None,
@@ -431,13 +441,9 @@ impl MadeAssembly {
             model: &model.name,
             endpoint: "",
             line: None,
-            files: &of_assembly(&project.book()?, prompt, &guarding.files),
+            files: &of_assembly(&book, prompt, &guarding.files),
             inputs: &json!({ "task": options.named }).into(),
-            settings: &json!({
-                "proem": env!("CARGO_PKG_VERSION"),
-                "versions": Versions::TODAY,
-                "mode": assembled.mode.mode.as_str(),
-            }),
+            settings: &settings,
             policy: &guarding.rules,
             profiles: taught.as_ref().map(|taught| Profiles::Same(taught.adapted.profile.clone())),
             report: Some(&assembled.report),

@@ -2,6 +2,7 @@
 
 pub mod compare;
 pub mod diff;
+pub mod experiments;
 pub mod import;
 pub mod journal;
 mod judging;
@@ -12,3 +13,4 @@ pub mod promotion;
 pub mod proposals;
 pub mod proposing;
 pub mod test;
+pub mod version_figures;

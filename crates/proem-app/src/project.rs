@@ -11,6 +11,7 @@ use proem_agents::assemble::PROMPT;
 use proem_agents::assemble::output::UntrustedFile;
 use proem_agents::assemble::rule_names::{RULE_FILES, is_rule_file};
 use proem_agents::book::embedded_book;
+use proem_engine::prompt::book::experiment::VersionAssignment;
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::origin::Origin;
@@ -103,6 +104,8 @@ pub struct OpenProject {
     pub notes: Vec<Note>,
     /// The prompt that is measured against.
     pub baseline: Option<String>,
+    /// The versions that experiments chose for the subject at hand.
+    pub assignments: Vec<VersionAssignment>,
 }
 
 /// The git of this machine, within the limits of the user's configuration.
@@ -236,19 +239,20 @@ impl OpenProject {
             lowered: String::new(),
             notes: Vec::new(),
             baseline: None,
+            assignments: Vec::new(),
         };
         let own = project.configure(user)?;
         project.catalogue[1] = own.catalogue.clone();
         Ok((project, own))
     }
 
-    /// The book, all layers laid over each other.
+    /// The book, all layers laid over each other, with the versions that experiments chose.
     ///
     /// # Errors
     ///
     /// Every problem of the books' files.
     pub fn book(&self) -> Result<Book, Error> {
-        Ok(Book::new(self.layers.clone())?)
+        Ok(Book::new(self.layers.clone())?.with_assignments(self.assignments.clone()))
     }
 
     /// The book to look at, for which nobody has to trust anything: a project's book whose own files are unreadable

@@ -9,6 +9,7 @@ mod decoding;
 mod guard;
 mod handlebars;
 mod import;
+mod lifecycle;
 mod linear;
 mod lisp;
 mod mode;
@@ -82,6 +83,8 @@ enum Eval {
     Handlebars(handlebars::eval::EvalHandlebars),
     /// Prompts of other tools beside the requests that `book import` makes of them.
     Import(import::EvalImport),
+    /// The sequential test of experiments with prompts, simulated.
+    Lifecycle(lifecycle::EvalLifecycle),
     /// The time that hostile texts take, by length, at everything that reads text from outside.
     Linear(linear::EvalLinear),
     /// The language beside Clojure.
@@ -144,6 +147,7 @@ fn report_data_command(command: DataCommand) -> Result<String, String> {
         DataCommand::Eval(Eval::GuardFiles(args)) => guard::files::run_eval_guard_files(&args),
         DataCommand::Eval(Eval::Handlebars(args)) => handlebars::eval::run_eval_handlebars(&args),
         DataCommand::Eval(Eval::Import(args)) => import::run_eval_import(&args),
+        DataCommand::Eval(Eval::Lifecycle(args)) => lifecycle::run_eval_lifecycle(&args),
         DataCommand::Eval(Eval::Linear(args)) => linear::run_eval_linear(&args),
         DataCommand::Eval(Eval::Lisp(args)) => lisp::eval::run_eval_lisp(&args),
         DataCommand::Eval(Eval::LispAgent(args)) => lisp::missions::run_eval_lisp_agent(&args),

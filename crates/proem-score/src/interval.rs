@@ -3,7 +3,7 @@
 /// The quantile of the normal distribution for a two-sided interval of 95 %.
 pub const Z95: f64 = 1.959_963_984_540_054;
 
-/// A range of shares, both ends within 0 to 1.
+/// A range of shares, both ends within 0 to 1, or of their differences, within −1 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
     /// The lower end.

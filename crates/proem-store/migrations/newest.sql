@@ -112,6 +112,18 @@ CREATE TABLE assemblies (
     PRIMARY KEY (run, effect)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE assignments (
+    run TEXT NOT NULL,
+    experiment TEXT NOT NULL,
+    started INTEGER NOT NULL,
+    project TEXT NOT NULL,
+    actor TEXT NOT NULL,
+    prompt TEXT NOT NULL,
+    version TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    PRIMARY KEY (run, experiment)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE attempts (
     id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     run TEXT NOT NULL,
@@ -584,6 +596,8 @@ CREATE INDEX actions_ended ON actions (ended) WHERE ended IS NOT NULL;
 CREATE INDEX actions_open ON actions (project, coalesce(due, deadline), key) WHERE ended IS NULL;
 
 CREATE INDEX approvals_by_run ON approvals (run);
+
+CREATE INDEX assignments_by_experiment ON assignments (project, experiment, started);
 
 CREATE INDEX attempts_open ON attempts (epoch) WHERE state = 'open';
 

@@ -7,6 +7,7 @@ mod detail;
 mod effects;
 mod escalations;
 mod evidence;
+mod experiments;
 mod judgements;
 mod learning;
 mod past;
@@ -30,6 +31,7 @@ pub use self::detail::{ApprovalRow, AttemptRow, CallRow, FeedbackRow, RunDetail}
 pub use self::effects::{CreditRow, EffectsStatus, PerformerRow, PerformingMoment, SwitchRow};
 pub use self::escalations::{DecisionRow, EscalationRow};
 pub use self::evidence::{EvidenceWanted, StoredEvidence};
+pub use self::experiments::{ExperimentRow, ExperimentWanted, VersionWanted};
 pub use self::judgements::JudgementRow;
 pub use self::learning::{FailureRow, FailureSource};
 pub use self::quarantine::{QuarantinedItem, SenderRow};

@@ -35,6 +35,7 @@ use super::basis::{BasisSource, RecordedTexts, RunBasis, unconnected_endpoint};
 use super::record::RunRecord;
 use super::server_lessons::{ModelLesson, ServerLessons};
 use crate::answer_modes::AnswerModes;
+use crate::book::experiments::watch_guardrails;
 use crate::calling::{self, ModelEndpoint, WantedModel};
 use crate::error::Error;
 use crate::factors::Factors;
@@ -408,7 +409,10 @@ impl ModelAccess {
         let secrets = [secrets(&self.asked, &self.also), others.to_vec()].concat();
         let asking = CallTerms { ledger: Ledger { caps, priced: self.priced() }, secrets };
         Ok(match OpenRecords::begin(project, record, Some(asking)).await?.collect(notes) {
-            Some(records) => Booking::Recorded(Box::new(records)),
+            Some(records) => {
+                watch_guardrails(project, records.store(), self.basis.experiments(), notes).await;
+                Booking::Recorded(Box::new(records))
+            }
             None => Booking::Unrecorded(Unbudgeted::of_agent(&project.config.budget, &self.agent, most)?),
         })
     }

@@ -21,6 +21,7 @@ use tokio::time::Instant;
 use super::access::{AccessOptions, ContractedPrompt, ModelAccess, RunTerms};
 use super::basis::{RecordedPrompt, RecordedTexts, RunBasis};
 use super::record::RunRecord;
+use crate::book::experiments::{assign_versions, subject_of_inputs};
 use crate::calling::WantedModel;
 use crate::error::Error;
 use crate::message::{Message, Note};
@@ -88,6 +89,7 @@ impl RunBase {
         inputs: OrderedJson,
         project: &mut OpenProject,
     ) -> Result<Self, Error> {
+        assign_versions(project, &subject_of_inputs(&inputs))?;
         let book = project.book()?;
         let whose = contract_need(kind);
         let contracted = |name: &&str| ContractedPrompt::new(book.prompt(name, None)?, &whose);

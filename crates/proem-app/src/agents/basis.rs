@@ -10,6 +10,7 @@ use proem_engine::assembly::PromptId;
 use proem_engine::call::Arrival;
 use proem_engine::ledger::Pricing;
 use proem_engine::ordered_json::OrderedJson;
+use proem_engine::prompt::book::experiment::VersionAssignment;
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::compiled_prompt::Prompt;
 use proem_engine::prompt::file::PartialText;
@@ -54,6 +55,17 @@ pub struct RunBasis {
     /// How the model was found to be held to a schema, where that holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     way: Option<SchemaEnforcement>,
+    /// The influences of the installation and of its experiments.
+    #[serde(flatten)]
+    local: LocalBasis,
+}
+
+/// The part of a basis that another machine or another subject would have otherwise.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct LocalBasis {
+    /// The versions that experiments chose for its subject.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    experiments: Vec<VersionAssignment>,
     /// The id of the installation's key, without which delimiters differ.
     key: String,
 }
@@ -212,9 +224,21 @@ impl BasisSource<'_> {
         files.insert(MODELS_FILE.to_owned(), Providers::shipped().to_owned());
         files.extend(guard_files(self.guard));
         let protocol = protocol(self.model.provider());
+        let experiments = self.book.assignments_of(self.prompts);
         let Self { provider, token_percent, lesson, key, .. } = self;
         let ModelLesson { way, window } = lesson;
-        (files, RunBasis { book, protocol, provider, token_percent, window, way, key: key.id() })
+        (
+            files,
+            RunBasis {
+                book,
+                protocol,
+                provider,
+                token_percent,
+                window,
+                way,
+                local: LocalBasis { experiments, key: key.id() },
+            },
+        )
     }
 }
 
@@ -307,18 +331,24 @@ pub struct RecordedPrompt {
 }
 
 impl RunBasis {
+    /// The versions that experiments chose for the run's subject.
+    #[must_use]
+    pub(super) fn experiments(&self) -> &[VersionAssignment] {
+        &self.local.experiments
+    }
+
     /// Refuses another key than the installation's today, whose id is `key`.
     ///
     /// # Errors
     ///
     /// In words, if it is another one.
     pub fn under(&self, key: &str) -> Result<(), String> {
-        if self.key == key {
+        if self.local.key == key {
             return Ok(());
         }
         Err(format!(
             "it was made with installation key {}, and this installation has {key}, so its delimiters would differ",
-            self.key
+            self.local.key
         ))
     }
 

@@ -48,6 +48,7 @@ use super::recorded_questions::{QuestionsBasis, RecordedQuestions};
 use super::running::{INPUT, MEMORY, RESULTS, agent_file};
 use crate::agents::access::{AccessOptions, ContractedPrompt, ModelAccess};
 use crate::agents::basis::RunBasis;
+use crate::book::experiments::assign_versions;
 use crate::calling::{ModelEndpoint, WantedModel};
 use crate::config::lisp::LispFile;
 use crate::error::Error;
@@ -198,6 +199,11 @@ impl Mission {
         MissionInput { context, memory }: MissionInput,
         options: &MissionOptions,
     ) -> Result<Self, Error> {
+        let configured = LispFile { fuel: options.fuel.or(project.config.lisp.fuel), ..project.config.lisp.clone() };
+        let limits = agent.definition.narrow_limits(configured.limits());
+        let files = mission_files(agent, (&context, &memory), limits)?;
+        let inputs = files.get(INPUT).map_or("{}", String::as_str);
+        assign_versions(project, &sha256_hex(inputs.as_bytes()))?;
         let bench = Bench::new(project, agent, &options.carriage)?;
         let policy = bench.policy(agent);
         let turns = project.config.lisp.narrow_turns(agent.definition.turns);
@@ -208,10 +214,6 @@ impl Mission {
         let (mut access, prompt) = prompt_access(project, &definition, options, &bench.endpoints())?;
         let mut bench = bench;
         bench.models.iter_mut().for_each(|models| models.access.book_with(&access));
-        let configured = LispFile { fuel: options.fuel.or(project.config.lisp.fuel), ..project.config.lisp.clone() };
-        let limits = definition.narrow_limits(configured.limits());
-        let files = mission_files(agent, (&context, &memory), limits)?;
-        let inputs = files.get(INPUT).map_or("{}", String::as_str);
         let inputs = serde_json::from_str(inputs).map_err(|error| Error::bug("an input is no JSON", error))?;
         access.files.extend(bench.models.iter().flat_map(|models| models.access.files.clone()));
         access.files.extend(files);

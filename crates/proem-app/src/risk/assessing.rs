@@ -107,6 +107,14 @@ impl AssessedRepository {
         Ok(found.open(&[change], project, progress)?)
     }
 
+    /// The subject by which experiments choose versions: the newest change's commit. All changes of one command meet the
+    /// same versions.
+    #[must_use]
+    pub fn experiment_subject(&self) -> String {
+        let newest = self.changes.first().and_then(|(_, resolved)| resolved.id.as_ref());
+        newest.map_or_else(|| "uncommitted".to_owned(), ToString::to_string)
+    }
+
     /// The assessor of the changes.
     pub(super) const fn assessor(&self) -> &Assessor {
         &self.assessor

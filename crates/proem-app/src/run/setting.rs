@@ -23,6 +23,7 @@ use super::options::{Carriage, RunOptions};
 use super::prompt_choice::{ChosenPrompt, chosen_prompt};
 use super::settings_record::{INQUIRY, KIND, RunRecipe, RunStart, WAY, WINDOW};
 use crate::agents::access::{AccessOptions, ModelAccess, lessons_shown};
+use crate::book::experiments::assign_versions;
 use crate::calling;
 use crate::error::Error;
 use crate::message::{Hint, Note, NoteKind, WithNotes};
@@ -125,6 +126,25 @@ impl RunSetting {
         let contract = wanted_contract(&prompt, options.schema.as_deref(), options.tool_choice.as_ref())
             .map_err(|error| explain_missing_schema(error, &prompt, project))?;
         Self::of_prompt(prompt, contract, &book, options, project)
+    }
+
+    /// The setting for a subject: the same, or another version of the prompt where an experiment runs on it and the
+    /// options name no version. Versions of an experiment take the same inputs.
+    ///
+    /// # Errors
+    ///
+    /// As [`RunSetting::new`], or if the starts of experiments can't be read.
+    pub fn in_experiment(self, subject: &str, options: &RunOptions, project: &mut OpenProject) -> Result<Self, Error> {
+        assign_versions(project, subject)?;
+        let name = format!("{}/{}", self.prompt.id.agent, self.prompt.id.name);
+        if options.prompt != name || !project.assignments.iter().any(|assigned| assigned.prompt == name) {
+            return Ok(self);
+        }
+        let known = project.notes.len();
+        let setting = Self::new(options, project);
+        // The rest was noted before.
+        project.notes.truncate(known);
+        setting
     }
 
     /// The same with a prompt that the caller holds, of that book, and with what its answer must be. The prompt that

@@ -43,6 +43,7 @@ use crate::agents::base::run_numbers;
 use crate::agents::basis::{ModelBasis, RecordedPrompt, RecordedTexts, RunBasis, learned_settings};
 use crate::agents::record::RunRecord;
 use crate::agents::{Agent, AgentEnd, AgentMachine, AgentRun, EndedRun, OutcomeAdapter, ReadBack, RunResult, Today};
+use crate::book::experiments::assign_versions;
 use crate::calling::{self, ModelEndpoint, WantedModel};
 use crate::effects::policy;
 use crate::error::Error;
@@ -193,6 +194,8 @@ impl TriageRun {
             now: when::time_now(),
             charter,
         };
+        // The stages look at many signals at once, so the subject is the day on which they are set up.
+        assign_versions(project, &when::iso_date(subject.now, &jiff::tz::TimeZone::UTC))?;
         let book = project.book()?;
         let contracted = |name: &&str| ContractedPrompt::new(book.prompt(name, None)?, "triage");
         let prompts: Vec<ContractedPrompt> = PROMPTS.iter().map(contracted).collect::<Result<_, _>>()?;

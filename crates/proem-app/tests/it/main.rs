@@ -10,6 +10,7 @@ mod agent_files;
 mod asynchronous;
 mod booking;
 mod called_agents;
+mod experiments;
 mod finding;
 mod found;
 mod inputs;

@@ -28,6 +28,7 @@ use proem_app::Note;
 use proem_app::assemble::{
     AssembleOptions, AssemblyChoice, AssemblyRecord, MAX_TASK_BYTES, MadeAssembly, Start, TaskAuthor,
 };
+use proem_app::book::experiments::{assign_versions, subject_of_inputs};
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::records;
 use proem_app::records::learning::PromptLessons;
@@ -61,6 +62,7 @@ enum Printed {
 fn print_assembly(args: &Assemble, project: &mut OpenProject) -> Result<Printed, CommandFailure> {
     let options = args.options(assembly_task(args)?)?;
     let format = if args.json { PromptFormat::Json } else { args.format };
+    assign_versions(project, &subject_of_inputs(&options.named))?;
     let chosen = AssemblyChoice::new(&options, project)?;
     speaks(&chosen, format)?;
     let start = gather_with_progress(&options, chosen, project)?;

@@ -3,8 +3,10 @@
 pub(crate) mod args;
 pub(crate) mod decide;
 mod diff;
+mod experiment;
 mod import;
 mod lock;
+mod stats;
 mod test;
 
 use std::path::{Path, PathBuf};
@@ -42,6 +44,8 @@ pub(super) fn run_book(command: &BookCommand) -> Result<ExitCode, CommandFailure
         BookCommand::Proposals(args) => decide::run_proposals(args),
         BookCommand::Approve(args) => decide::run_approve(args),
         BookCommand::Reject(args) => decide::run_reject(args),
+        BookCommand::Stats { prompt, place } => stats::run_book_stats(prompt.as_deref(), place),
+        BookCommand::Experiment(command) => experiment::run_book_experiment(command),
     }
 }
 

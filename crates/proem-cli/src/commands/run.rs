@@ -18,6 +18,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use proem_agents::prompt_call::InputAuthor;
+use proem_app::book::experiments::subject_of_inputs;
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::records::writing::RecordChoice;
 use proem_app::run::batch::Batch;
@@ -120,6 +121,10 @@ pub(crate) struct RunArgs {
     /// Time limit of one run
     #[arg(long, value_name = "SECONDS", default_value = "300")]
     pub(crate) timeout: std::num::NonZeroU32,
+    /// The ticket, change or task that this is about: in an experiment, it always meets the same version of the prompt;
+    /// without it, the inputs decide
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) subject: Option<String>,
     /// Print the request instead of sending it
     #[arg(long, conflicts_with_all = ["record", "replay", "out"])]
     pub(crate) dry_run: bool,
@@ -248,6 +253,10 @@ fn execute(args: &RunArgs) -> Result<ExitCode, CommandFailure> {
         Some(path) => Work::Batch(path),
         None => Work::Single(given_inputs(args, &form, &texts)?),
     };
+    let known = project.notes.len();
+    let setting = setting.in_experiment(&work.subject(args), &options, &mut project);
+    ui::print_notes(project.notes.get(known..).unwrap_or_default());
+    let setting = setting?;
     calling(async |stop| {
         let run = open_run(setting, &options, &project).await?;
         let done = match &work {
@@ -359,6 +368,17 @@ enum Work<'w> {
     Batch(&'w Path),
     /// These inputs.
     Single(OrderedJson),
+}
+
+impl Work<'_> {
+    /// The subject by which experiments choose a version. All lines of a batch are one.
+    fn subject(&self, args: &RunArgs) -> String {
+        match (&args.subject, self) {
+            (Some(subject), _) => subject.clone(),
+            (None, Work::Batch(path)) => path.display().to_string(),
+            (None, Work::Single(inputs)) => subject_of_inputs(inputs),
+        }
+    }
 }
 
 /// A runtime for calls, and a token that the first ^C cancels. The second one ends the process.

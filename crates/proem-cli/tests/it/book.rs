@@ -415,3 +415,9 @@ fn a_prompt_file_is_shown_and_tested_as_it_is_run() {
     fixture.write("plain.prompt", plain);
     assert_eq!(fixture.proem(&["book", "show", "plain.prompt"]).code(), 0);
 }
+
+#[test]
+fn the_guide_to_experiments_runs() {
+    let tried = crate::guide::run(&Fixture::folder(), "experiments.md", &[]);
+    assert_eq!((tried.files, tried.sessions), (3, 5));
+}

@@ -6,6 +6,7 @@
 //! written with. A version's *closure* is its file with all partials and schemas it uses. Its hash is what `book.lock`
 //! holds and what every run records.
 
+pub mod experiment;
 mod lock;
 mod loose;
 
@@ -14,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use self::experiment::{ExperimentDeclaration, VersionAssignment};
 use self::lock::BookLock;
 pub use self::lock::pinned_files;
 pub use self::loose::{LoosePrompt, loose_prompt};
@@ -45,6 +47,8 @@ struct BookManifest {
     current: BTreeMap<String, String>,
     #[serde(default)]
     approval: ApprovalRule,
+    #[serde(default)]
+    experiments: BTreeMap<String, ExperimentDeclaration>,
 }
 
 /// Who may approve a proposal, as a book says.
@@ -61,6 +65,8 @@ pub struct Book {
     layers: Vec<BookLayer>,
     manifests: Vec<BookManifest>,
     locks: Vec<BookLock>,
+    /// The versions that experiments chose, by prompt.
+    assigned: BTreeMap<String, VersionAssignment>,
 }
 
 /// Whether a version's closure is what its lock says.
@@ -121,7 +127,7 @@ impl Book {
     pub fn new(layers: Vec<BookLayer>) -> Result<Self, Error> {
         let manifests = layers.iter().map(|layer| toml_file(layer, "book.toml")).collect::<Result<_, _>>()?;
         let locks = layers.iter().map(|layer| toml_file(layer, "book.lock")).collect::<Result<_, _>>()?;
-        Ok(Self { layers, manifests, locks })
+        Ok(Self { layers, manifests, locks, assigned: BTreeMap::new() })
     }
 
     /// The layers, lowest first.
@@ -224,6 +230,8 @@ impl Book {
     }
 
     /// Reads one version, or the current one, with all it uses, to make requests with it.
+    /// Reads one version, or without its name the one that an experiment assigned, or else the current one, with all it
+    /// uses, to make requests with it.
     ///
     /// # Errors
     ///
@@ -232,7 +240,10 @@ impl Book {
     pub fn prompt(&self, prompt: &str, version: Option<&str>) -> Result<Prompt, Error> {
         let version = match version {
             Some(version) => version.to_owned(),
-            None => self.current(prompt)?,
+            None => match self.assigned.get(prompt) {
+                Some(assigned) => assigned.version.clone(),
+                None => self.current(prompt)?,
+            },
         };
         let closure = self.closure(prompt, &version)?;
         match self.edited(prompt, &version, &closure) {

@@ -37,7 +37,7 @@ const VOLATILE_NAMES: [&str; 12] =
 /// JSON Schema formats of values that change from call to call.
 const VOLATILE_FORMATS: [&str; 4] = ["date", "date-time", "time", "uuid"];
 
-/// Checks every version of every prompt.
+/// Checks every version of every prompt, and every experiment.
 ///
 /// # Errors
 ///
@@ -79,6 +79,15 @@ pub fn check_book(book: &Book, counter: &dyn TokenCounter) -> Result<Vec<Remark>
             let text = format!("book.toml names {current} as current, which does not exist");
             remarks.push(Remark { prompt: prompt.clone(), severity: DiagnosticSeverity::Error, text });
         }
+    }
+    for name in book.experiments() {
+        let Err(error) = book.experiment(&name) else { continue };
+        let remark = |text: &String| Remark {
+            prompt: format!("experiments.{name}"),
+            severity: DiagnosticSeverity::Error,
+            text: bare(text),
+        };
+        remarks.extend(error.problems().iter().map(remark));
     }
     remarks.sort_by(|a, b| a.prompt.cmp(&b.prompt).then(a.severity.cmp(&b.severity)));
     Ok(remarks)

@@ -14,6 +14,7 @@ mod decode_meant;
 mod decode_readings;
 mod dotprompt;
 mod effect;
+mod experiment;
 mod handlebars;
 mod history;
 mod import;

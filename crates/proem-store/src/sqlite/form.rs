@@ -12,7 +12,7 @@ use crate::error::{Error, Unusable};
 use crate::failpoint;
 
 /// The forms of the tables, each as the statements that make it from the one before.
-const FORMS: [&str; 12] = [
+const FORMS: [&str; 13] = [
     include_str!("../../migrations/0001.sql"),
     include_str!("../../migrations/0002.sql"),
     include_str!("../../migrations/0003.sql"),
@@ -25,6 +25,7 @@ const FORMS: [&str; 12] = [
     JUDGED,
     TOOLS,
     STATES,
+    ASSIGNED,
 ];
 
 /// The tables of the newest form as all of [`FORMS`] make them: a new store needs no way that leads there.
@@ -48,8 +49,12 @@ const TOOLS: &str = include_str!("../../migrations/0011.sql");
 /// The tables that form 12 adds.
 const STATES: &str = include_str!("../../migrations/0012.sql");
 
+/// The table that form 13 adds.
+const ASSIGNED: &str = include_str!("../../migrations/0013.sql");
+
 /// Forms that only add tables, each with its statements.
-const ADDED: [(i64, &str); 6] = [(5, EFFECTS), (6, TRIAGE), (9, WITNESSED), (10, JUDGED), (11, TOOLS), (12, STATES)];
+const ADDED: [(i64, &str); 7] =
+    [(5, EFFECTS), (6, TRIAGE), (9, WITNESSED), (10, JUDGED), (11, TOOLS), (12, STATES), (13, ASSIGNED)];
 
 /// The form from which on the columns of calls, sums and results are those of the newest.
 const RESULTS: i64 = 4;

@@ -43,11 +43,12 @@ pub struct PurgeCounts {
 }
 
 /// Tables whose lines have the run that they belong to.
-const OF_RUNS: [&str; 13] = [
+const OF_RUNS: [&str; 14] = [
     "steps",
     "snapshots",
     "states",
     "callers",
+    "assignments",
     "assemblies",
     "calls",
     "tool_calls",

@@ -92,6 +92,15 @@ fn begin_run(to: &Transaction<'_>, new: &NewRun, at: Time) -> Result<(), Error> 
             replayable,
         ],
     )?;
+    // The settings say it; the table is what an experiment's outcomes are found by.
+    if new.settings.get("experiments").is_some() {
+        to.tables.execute(
+            "INSERT OR IGNORE INTO assignments (run, experiment, started, project, actor, prompt, version, subject) \
+             SELECT ?1, a.value ->> '$.experiment', a.value ->> '$.started', ?2, ?3, a.value ->> '$.prompt', \
+             a.value ->> '$.version', a.value ->> '$.subject' FROM json_each(?4, '$.experiments') a",
+            (&new.id.0, &new.project.0, &actor, compact(&new.settings)),
+        )?;
+    }
     if let Some(caller) = &new.caller {
         to.tables.execute(
             "INSERT OR IGNORE INTO callers (run, project, actor, caller, effect) VALUES (?, ?, ?, ?, ?)",

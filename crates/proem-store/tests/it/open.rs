@@ -81,7 +81,7 @@ async fn a_store_from_the_future_is_refused() {
         for said in both(&sqlite).await {
             let error = said.unwrap_err();
             assert!(
-                matches!(&error, Error::Unusable(Unusable::Newer { found, known: 12, .. }) if *found == form),
+                matches!(&error, Error::Unusable(Unusable::Newer { found, known: 13, .. }) if *found == form),
                 "{error:?}"
             );
             assert!(error.to_string().ends_with("update Proem, or move the file elsewhere"), "{error}");

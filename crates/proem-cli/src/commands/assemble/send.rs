@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use proem_app::ask::disclosure::{Telling, disclosure};
 use proem_app::assemble::send::{SendOptions, assembly_inputs, send_setting};
 use proem_app::assemble::{AssembleOptions, AssemblyChoice, AssemblyRecord, MadeAssembly};
+use proem_app::book::experiments::{assign_versions, subject_of_inputs};
 use proem_app::places::Places;
 use proem_app::project::OpenProject;
 use proem_app::run::course::AfterRefusal;
@@ -40,6 +41,7 @@ fn send_assembly(
     after: AfterRefusal,
 ) -> Result<Option<ExitCode>, CommandFailure> {
     let sending = SendOptions { most: args.max_cost, seconds: args.timeout }.run(options);
+    assign_versions(project, &subject_of_inputs(&options.named))?;
     let setting = send_setting(&sending, project);
     let chosen = AssemblyChoice::new(options, project);
     ui::print_notes(&project.all_notes());

@@ -12,6 +12,7 @@ use proem_app::run::options::Carriage;
 use proem_engine::call::NanoDollars;
 
 use super::decide::{ApproveArgs, DemoteArgs, PromoteArgs, ProposalsArgs, ProposeArgs, RejectArgs};
+use super::experiment::{EXPERIMENT_EXAMPLES, ExperimentCommand, ExperimentPlace};
 use super::import::{BookImportArgs, IMPORT_EXAMPLES};
 use crate::args::models::with_models;
 
@@ -88,6 +89,17 @@ pub(crate) enum BookCommand {
     /// Reject a proposal and remove its files; asks at a terminal
     #[command(after_help = "Example:\n  proem book reject 3f2a9c01 --because \"loses the deadline\"")]
     Reject(RejectArgs),
+    /// Compare versions of a prompt on real work: list, start, status, stop
+    #[command(subcommand, after_help = EXPERIMENT_EXAMPLES)]
+    Experiment(ExperimentCommand),
+    /// Show how each version of a prompt did, from its runs
+    #[command(after_help = "Example:\n  proem book stats reviews/triage --json")]
+    Stats {
+        /// `agent/name`; without it, every prompt that has runs
+        prompt: Option<String>,
+        #[command(flatten)]
+        place: ExperimentPlace,
+    },
 }
 
 const CHECK_EXAMPLES: &str = "\

@@ -23,6 +23,7 @@ use crate::ui::{
     self, BLUE, BOLD, CYAN, DIM, GOES_ON, GREEN, RED, YELLOW, bar, cut_to_width, group_thousands, style_text,
     table_cell, width,
 };
+use proem_app::book::experiments::recorded_assignments;
 use proem_app::runs::diff::provider_diagnosis::{self, DiagnosisAgreement};
 use proem_app::when;
 
@@ -139,6 +140,13 @@ impl RunPage<'_> {
         self.fact("project", &cut_to_width(&row.project.0, 240));
         if let Some(parent) = &row.parent {
             self.fact("fork of", &cut_to_width(&parent.0, 16));
+        }
+        for assigned in recorded_assignments(&run.settings) {
+            let (name, version) = (cut_to_width(&assigned.experiment, 30), cut_to_width(&assigned.version, 18));
+            self.fact(
+                "experiment",
+                &format!("{name} chose {version} for subject {}", cut_to_width(&assigned.subject, 16)),
+            );
         }
         if let Some(line) = row.line {
             self.fact("line", &group_tokens(line.into()));
