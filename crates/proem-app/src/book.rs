@@ -3,7 +3,8 @@
 pub mod compare;
 pub mod diff;
 pub mod import;
-mod judging;
+pub mod judging;
 pub mod live;
 pub mod lock;
+pub mod repeats;
 pub mod test;

@@ -15,6 +15,7 @@ pub mod error;
 pub mod interval;
 pub mod linear;
 pub mod measure;
+pub mod repeat;
 pub mod softmax;
 pub mod vector;
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use proem_engine::call::NanoDollars;
+use proem_engine::call::{NanoDollars, ResponsePart};
 use proem_engine::ordered_json::OrderedJson;
-use proem_engine::prompt::cases::{AnswerCheck, AnswerExpectation, Case};
+use proem_engine::prompt::cases::{AnswerCheck, AnswerExpectation, Case, JudgeExpectation};
 use proem_engine::run::{Attempt, ExchangeEnd};
 use proem_guard::show;
 use proem_text::json;
@@ -14,7 +14,7 @@ use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
 use super::compare::most_of_run;
-use super::judging::{self, ChosenJudges, JudgedCase, Judges};
+use super::judging::{self, ChosenJudges, Grader, JudgedCase, Judgement, Judges};
 use super::test::{BookCaseResult, LiveCounts, Suite};
 use crate::config::AdaptFile;
 use crate::error::Error;
@@ -213,6 +213,7 @@ impl OpenSuite<'_> {
         stop: &CancellationToken,
     ) -> Result<u64, Error> {
         let (mut line, mut unmade) = (0_u32, 0_u64);
+        let mut heard = HeardAnswers::default();
         for (case, tested) in self.suite.cases.cases.iter().zip(tested) {
             let (Some(live), Some(inputs)) = (&case.live, &tested.inputs) else { continue };
             let most_of_run = match purse.most {
@@ -228,6 +229,10 @@ impl OpenSuite<'_> {
                 }
                 let ran = self.run.ask(inputs, Some(line), stop).await?;
                 purse.book(run_cost(self.run.setting(), &ran), most_of_run);
+                if heard.repeats_earlier(&ran.outcome.attempts) {
+                    answers.note_cached();
+                    continue;
+                }
                 let judged = self.judged(live, JudgedRun { inputs, ran: &ran, line }, purse, stop).await?;
                 answers.take(live, &ran.outcome.attempts, &ran.outcome.ended, judged);
             }
@@ -236,28 +241,62 @@ impl OpenSuite<'_> {
         Ok(unmade)
     }
 
-    /// The case's judge's objections to an answer, in words. `None` if there are none.
+    /// The judgement of the case's graders about an answer.
     async fn judged(
         &self,
         live: &AnswerExpectation,
-        JudgedRun { inputs, ran, line }: JudgedRun<'_>,
+        run: JudgedRun<'_>,
         purse: &mut LivePurse,
         stop: &CancellationToken,
-    ) -> Result<Option<String>, Error> {
-        let (Some(judge), ExchangeEnd::Answered { value }) = (&live.judge, &ran.outcome.ended) else { return Ok(None) };
-        let unjudged = || Ok(Some(format!("`{}` was not asked for its verdict", judge.prompt)));
-        let Some(setting) = self.judges.setting(&judge.prompt) else { return unjudged() };
-        let case = JudgedCase { inputs, answer: &show::exact_value(value), line };
+    ) -> Result<JudgedAnswer, Error> {
+        let mut judged = JudgedAnswer::default();
+        let (Some(judge), ExchangeEnd::Answered { value }) = (&live.judge, &run.ran.outcome.ended) else {
+            return Ok(judged);
+        };
+        let case = JudgedCase { inputs: run.inputs, answer: &show::exact_value(value), line: run.line };
+        let mut verdicts = Vec::new();
+        for grader in judge.graders() {
+            match self.grade((grader, judge), case, purse, stop).await? {
+                Some(judgement) => {
+                    judged.faults.extend(judgement.problem);
+                    verdicts.extend(judgement.verdict);
+                }
+                None => judged.faults.push(format!("`{grader}` was not asked for its verdict")),
+            }
+        }
+        if let [first, second] = verdicts.as_slice() {
+            judged.verdicts = Some((first.clone(), second.clone()));
+        }
+        Ok(judged)
+    }
+
+    /// One grader's judgement. `None` if it could cost too much.
+    async fn grade(
+        &self,
+        (grader, judge): (&str, &JudgeExpectation),
+        case: JudgedCase<'_>,
+        purse: &mut LivePurse,
+        stop: &CancellationToken,
+    ) -> Result<Option<Judgement>, Error> {
+        let Some(setting) = self.judges.setting(grader) else { return Ok(None) };
         let most_of_run = match purse.most {
             Some(_) => most_of_run(setting, self.attempts, &judging::judge_inputs(setting, judge, case))?.1,
             None => None,
         };
         if !purse.has_room(most_of_run) {
-            return unjudged();
+            return Ok(None);
         }
-        let Some(judgement) = self.judges.judge(judge, case, stop).await? else { return unjudged() };
-        purse.book(run_cost(setting, &judgement.ran), most_of_run);
-        Ok(judgement.problem)
+        let judgement = self.judges.judge(grader, judge, case, stop).await?;
+        if let Some(judgement) = &judgement {
+            purse.book(run_cost(setting, &judgement.ran), most_of_run);
+        }
+        Ok(judgement)
+    }
+
+    /// The prompts that judge answers, with their versions.
+    #[must_use]
+    pub fn graders(&self) -> &[Grader] {
+        &self.judges.graders
     }
 
     /// The model, the endpoint and the prompt.
@@ -283,6 +322,33 @@ struct JudgedRun<'r> {
     line: u32,
 }
 
+/// The graders' objections to an answer, and their verdicts if there are two.
+#[derive(Default)]
+struct JudgedAnswer {
+    faults: Vec<String>,
+    verdicts: Option<(String, String)>,
+}
+
+/// The first responses of a suite's runs, by the provider's id.
+#[derive(Default)]
+struct HeardAnswers(BTreeMap<String, Vec<ResponsePart>>);
+
+impl HeardAnswers {
+    /// Whether a cache between Proem and the model gave this answer: it has the id and the words of an earlier one. An
+    /// answer without an id counts as new.
+    fn repeats_earlier(&mut self, attempts: &[Attempt]) -> bool {
+        let Some(response) = attempts.iter().find_map(|attempt| attempt.response.as_ref()) else { return false };
+        let Some(id) = response.id.as_ref().filter(|id| !id.is_empty()) else { return false };
+        match self.0.get(id) {
+            Some(earlier) => *earlier == response.content,
+            None => {
+                self.0.insert(id.clone(), response.content.clone());
+                false
+            }
+        }
+    }
+}
+
 /// The cost of a run. `None` if it was not reported.
 fn run_cost(setting: &RunSetting, ran: &FinishedRun) -> Option<NanoDollars> {
     if ran.is_unreported() {
@@ -305,8 +371,13 @@ struct LiveAnswers {
 }
 
 impl LiveAnswers {
-    /// Takes an answer, with what its judge finds wrong with it.
-    fn take(&mut self, live: &AnswerExpectation, attempts: &[Attempt], ended: &ExchangeEnd, judged: Option<String>) {
+    /// Leaves an answer out that a cache gave.
+    fn note_cached(&mut self) {
+        self.heard.repeats.cached = self.heard.repeats.cached.saturating_add(1);
+    }
+
+    /// Takes an answer, with what its judges find wrong with it.
+    fn take(&mut self, live: &AnswerExpectation, attempts: &[Attempt], ended: &ExchangeEnd, judged: JudgedAnswer) {
         let more = |n: &mut u32, is_so: bool| *n = n.saturating_add(u32::from(is_so));
         // A way that the server refused asked no model.
         let first = attempts.iter().find(|attempt| !attempt.is_way_refused());
@@ -320,8 +391,9 @@ impl LiveAnswers {
             ExchangeEnd::Answered { value } => {
                 let value = show::exact_value(value);
                 let differences = live.differences(&value);
-                more(&mut self.heard.expected, differences.is_empty() && judged.is_none());
-                self.faults.extend(judged);
+                more(&mut self.heard.expected, differences.is_empty() && judged.faults.is_empty());
+                self.faults.extend(judged.faults);
+                self.heard.repeats.verdicts.extend(judged.verdicts);
                 let seen = json::compact(&project_onto_case(&live.answer, &value));
                 let count = self.seen.entry(seen).or_default();
                 *count = count.saturating_add(1);
@@ -358,8 +430,9 @@ impl LiveAnswers {
 /// A case's expectation, as a predicate of answers.
 fn expectation_in_words(live: &AnswerExpectation) -> String {
     let are = (!live.answer.is_null()).then(|| format!("are {}", json::compact(&live.answer)));
-    let judged = live.judge.as_ref();
-    let judged = judged.map(|judge| format!("are {} to `{}`", json::compact(&judge.verdict), judge.prompt));
+    let judged = live.judge.iter().flat_map(|judge| {
+        judge.graders().map(|grader| format!("are {} to `{grader}`", json::compact(&judge.verdict)))
+    });
     are.into_iter().chain(live.checks.iter().map(AnswerCheck::in_words)).chain(judged).collect::<Vec<_>>().join(" and ")
 }
 

@@ -40,6 +40,18 @@ pub struct LiveCounts {
     /// Each answer as far as the case speaks of it, with how often it came.
     #[serde(skip)]
     pub answers: BTreeMap<String, u32>,
+    /// What only a comparison of its answers shows.
+    #[serde(skip)]
+    pub repeats: RepeatedAnswers,
+}
+
+/// What a comparison of the answers to one case shows.
+#[derive(Debug, Default)]
+pub struct RepeatedAnswers {
+    /// Answers that a cache gave, which are not among those counted.
+    pub cached: u32,
+    /// The verdicts of both graders on each answer, where there are two.
+    pub verdicts: Vec<(String, String)>,
 }
 
 impl LiveCounts {
