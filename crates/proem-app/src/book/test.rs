@@ -97,6 +97,12 @@ pub struct Suite {
 }
 
 impl Suite {
+    /// Whether any case says what a model should answer.
+    #[must_use]
+    pub fn has_live_cases(&self) -> bool {
+        self.cases.cases.iter().any(|case| case.live.is_some())
+    }
+
     /// Tests every case.
     ///
     /// # Errors

@@ -214,6 +214,8 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["book", "check"], Report),
         (&["book", "check", "--json"], Json),
         (&["book", "test"], Report),
+        (&["book", "test", "--markdown"], Report),
+        (&["book", "test", "--junit", "results.xml"], Report),
         (&["book", "lock"], Report),
         (&["book", "import", "orders.yaml", "--agent", "a"], Report),
         (&["book", "import", "orders.yaml", "--agent", "b", "--json"], Json),
