@@ -3,8 +3,12 @@
 pub mod compare;
 pub mod diff;
 pub mod import;
+pub mod improve;
+pub mod journal;
 pub mod judging;
 pub mod live;
 pub mod lock;
+pub mod proposals;
 pub mod repeats;
+mod resumed;
 pub mod test;

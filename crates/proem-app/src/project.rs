@@ -36,6 +36,9 @@ const OWN: &str = ".proem";
 /// The project's book.
 pub const BOOK: &str = ".proem/book";
 
+/// The folder of a book's proposals, which are no part of it.
+pub(crate) const PROPOSED: &str = "proposed";
+
 /// How the files of a book end.
 pub(crate) const BOOK_FILE_ENDINGS: [&str; 6] = [".prompt", ".json", ".yaml", ".csv", ".toml", ".lock"];
 /// The most files of one book.
@@ -554,6 +557,9 @@ fn read_folder(book: &Path, below: &Path, depth: usize, layer: &mut BookLayer) -
             continue;
         };
         let path = below.join(&name);
+        if path == Path::new(PROPOSED) {
+            continue;
+        }
         if kind.is_dir() && depth < MAX_BOOK_DEPTH {
             read_folder(book, &path, depth.saturating_add(1), layer)?;
             continue;

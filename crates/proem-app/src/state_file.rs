@@ -1,9 +1,10 @@
 //! Small files of the state folder that keep what was found out here, as JSON with the version of their form.
 
-use std::fs::DirBuilder;
+use std::fs::{DirBuilder, File};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 
+use proem_guard::show;
 use proem_runtime::files::{self, FileAccess, FileContent};
 use proem_text::json;
 use serde::de::DeserializeOwned;
@@ -73,4 +74,29 @@ impl StateFile {
     pub(crate) fn fault(self, places: &Places, why: impl std::fmt::Display) -> Error {
         Error::invalid(format!("`{}` can't be used: {why}", places.state.join(self.name).display()))
     }
+}
+
+/// Takes a lock in the state folder, which is free again when the file is closed.
+///
+/// # Errors
+///
+/// If the folder or the lock can't be made.
+pub(crate) fn lock_folder(folder: &Path, lock: &str) -> Result<File, Error> {
+    let (Some(parent), Some(name)) = (folder.parent(), folder.file_name()) else {
+        return Err(Error::invalid("the state folder has no parent folder; set XDG_STATE_HOME to an absolute path"));
+    };
+    let failed = |doing: &'static str, path: &Path| {
+        let shown = show::terminal_str(&path.display().to_string()).into_string();
+        move |e: std::io::Error| Error::outside(format!("could not {doing} `{shown}`: {e}"))
+    };
+    std::fs::create_dir_all(parent).map_err(failed("create", parent))?;
+    // The file stays, and is never replaced: all who lock it lock the same one.
+    match files::write_new(parent, &Path::new(name).join(lock), b"", FileAccess::Private) {
+        Ok(()) | Err(proem_runtime::Error::Exists { .. }) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let path = folder.join(lock);
+    let lock = files::open_regular(&path).map_err(failed("open", &path))?;
+    lock.lock().map_err(failed("lock", &path))?;
+    Ok(lock)
 }

@@ -13,7 +13,6 @@ mod place;
 mod states;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -23,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::error::Error;
+use crate::state_file::lock_folder;
 
 pub use self::place::{Before, EditingOffer, FileReview, Revocation, RevokeScope, TrustPlace};
 pub use self::states::{TrustEntry, TrustState, trust_entries};
@@ -326,7 +326,7 @@ impl TrustStore {
 
     /// Reads, changes and replaces the store while holding its lock.
     fn change(&self, change: impl FnOnce(&mut TrustFile) -> Result<(), Error>) -> Result<(), Error> {
-        let _lock = self.lock()?;
+        let _lock = lock_folder(&self.folder, LOCK)?;
         let mut stored = self.read()?;
         change(&mut stored)?;
         let json = serde_json::to_value(&stored).map_err(|e| Error::bug("could not write JSON", e))?;
@@ -335,29 +335,6 @@ impl TrustStore {
         files::replace_file(&self.folder, Path::new(FILE), text.as_bytes(), FileAccess::Private)?;
         self.remove_old_copies(&stored);
         Ok(())
-    }
-
-    /// Takes the lock, which is free again when the file is closed.
-    fn lock(&self) -> Result<File, Error> {
-        let (Some(parent), Some(name)) = (self.folder.parent(), self.folder.file_name()) else {
-            return Err(Error::invalid(
-                "the state folder has no parent folder; set XDG_STATE_HOME to an absolute path",
-            ));
-        };
-        let failed = |doing: &'static str, path: &Path| {
-            let shown = show::terminal_str(&path.display().to_string()).into_string();
-            move |e: std::io::Error| Error::outside(format!("could not {doing} `{shown}`: {e}"))
-        };
-        std::fs::create_dir_all(parent).map_err(failed("create", parent))?;
-        // The file stays, and is never replaced: all who lock it lock the same one.
-        match files::write_new(parent, &Path::new(name).join(LOCK), b"", FileAccess::Private) {
-            Ok(()) | Err(proem_runtime::Error::Exists { .. }) => {}
-            Err(error) => return Err(error.into()),
-        }
-        let path = self.folder.join(LOCK);
-        let lock = files::open_regular(&path).map_err(failed("open", &path))?;
-        lock.lock().map_err(failed("lock", &path))?;
-        Ok(lock)
     }
 
     /// Removes copies that no difference will be shown against any more.

@@ -80,6 +80,20 @@ pub fn mean_over_cases(values: &[f64], most: u64) -> Option<CaseMean> {
     Some(CaseMean { cases, mean, interval })
 }
 
+/// The chance of at least so many wins if a win is as likely as a loss: the one-sided exact sign test (Dixon and Mood,
+/// *The Statistical Sign Test*, 1946). Ties are not passed. 1 without wins and losses.
+#[must_use]
+pub fn sign_test(wins: u32, losses: u32) -> f64 {
+    let all = f64::from(wins) + f64::from(losses);
+    let chance = |won: u32| {
+        let won = f64::from(won);
+        let choose = libm::lgamma(all + 1.0) - libm::lgamma(won + 1.0) - libm::lgamma(all - won + 1.0);
+        libm::exp(choose - all * core::f64::consts::LN_2)
+    };
+    let ends: f64 = (wins..=wins.saturating_add(losses)).map(chance).sum();
+    ends.min(1.0)
+}
+
 /// How far two graders agree about the same answers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Agreement {
@@ -192,6 +206,16 @@ mod tests {
         }
         assert!(by_cases * 100 >= rounds * 93, "{by_cases} of {rounds}");
         assert!(by_answers * 100 < rounds * 75, "{by_answers} of {rounds}");
+    }
+
+    #[test]
+    fn the_sign_test_counts_the_ways() {
+        for (wins, losses, expected) in
+            [(0, 0, 1.0), (1, 0, 0.5), (7, 0, 1.0 / 128.0), (8, 2, 56.0 / 1024.0), (0, 3, 1.0), (2_000, 0, 0.0)]
+        {
+            let found = sign_test(wins, losses);
+            assert!((found - expected).abs() < 1e-9, "{wins} {losses}: {found}");
+        }
     }
 
     #[test]

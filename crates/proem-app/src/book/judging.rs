@@ -3,6 +3,7 @@
 //! Nothing in a judge's inputs is trusted: the answer is a model's, and it may say how it wants to be judged.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use proem_agents::prompt_call::InputAuthor;
 use proem_engine::ordered_json::OrderedJson;
@@ -15,13 +16,14 @@ use serde_json::{Map, Value as Json};
 use tokio_util::sync::CancellationToken;
 
 use super::live::LiveOptions;
+use super::resumed::{ChosenRun, ResumedRun};
 use super::test::Suite;
 use crate::error::Error;
 use crate::message::Note;
 use crate::project::OpenProject;
 use crate::run::course::FinishedRun;
 use crate::run::options::RunOptions;
-use crate::run::setting::{OpenRun, RunSetting};
+use crate::run::setting::RunSetting;
 
 /// The input of a judge that holds the answer.
 const ANSWER: &str = "answer";
@@ -32,7 +34,7 @@ const VERDICT: &str = "verdict";
 #[derive(Debug)]
 pub(super) struct ChosenJudges {
     graders: Vec<Grader>,
-    runs: Vec<(String, RunOptions, RunSetting)>,
+    runs: Vec<(String, ChosenRun)>,
 }
 
 /// A prompt that judged answers, so that its verdicts can be had again.
@@ -49,7 +51,7 @@ pub struct Grader {
 pub(super) struct Judges {
     /// The judges, in the order of the cases.
     pub(super) graders: Vec<Grader>,
-    open: BTreeMap<String, OpenRun>,
+    open: BTreeMap<String, ResumedRun>,
 }
 
 impl ChosenJudges {
@@ -61,7 +63,7 @@ impl ChosenJudges {
     pub(super) fn new(options: &LiveOptions, suite: &Suite, project: &mut OpenProject) -> Result<Self, Error> {
         let judges = suite.cases.cases.iter().filter_map(|case| case.live.as_ref()?.judge.as_ref());
         let expected = judges.flat_map(|judge| judge.graders().map(move |grader| (judge, grader)));
-        let (mut runs, mut graders) = (Vec::<(String, RunOptions, RunSetting)>::new(), Vec::new());
+        let (mut runs, mut graders) = (Vec::<(String, ChosenRun)>::new(), Vec::new());
         for (judge, grader) in expected {
             if runs.iter().any(|(name, ..)| *name == *grader) {
                 continue;
@@ -75,19 +77,19 @@ impl ChosenJudges {
                 most: options.most,
                 ..RunOptions::of(grader.to_owned())
             };
-            let setting = RunSetting::new(&run, project)?;
-            check_judge(grader, judge, &setting)?;
-            graders.push(grader_version(&setting, project)?);
-            runs.push((grader.to_owned(), run, setting));
+            let earlier: Vec<PathBuf> = options.earlier.iter().map(|folder| folder.join(&part)).collect();
+            let chosen = ChosenRun::new(run, &earlier, |run| RunSetting::new(run, project))?;
+            check_judge(grader, judge, &chosen.setting)?;
+            graders.push(grader_version(&chosen.setting, project)?);
+            runs.push((grader.to_owned(), chosen));
         }
         Ok(Self { graders, runs })
     }
 
     pub(super) async fn begin(self, project: &OpenProject, notes: &mut Vec<Note>) -> Result<Judges, Error> {
         let mut open = BTreeMap::new();
-        for (name, options, setting) in self.runs {
-            let booking = setting.book(&options, project, notes).await?;
-            open.insert(name, setting.begin(booking, &options, project, notes).await?);
+        for (name, chosen) in self.runs {
+            open.insert(name, chosen.begin(project, notes).await?);
         }
         Ok(Judges { graders: self.graders, open })
     }
@@ -113,7 +115,7 @@ impl Judges {
     ) -> Result<Option<Judgement>, Error> {
         let Some(run) = self.open.get(judge) else { return Ok(None) };
         let inputs = judge_inputs(run.setting(), expected, case);
-        let ran = run.ask(&inputs, Some(case.line), stop).await?;
+        let ran = run.ask(&inputs, case.line, stop).await?;
         let wanted = json::compact(&expected.verdict);
         let (problem, verdict) = match &ran.outcome.ended {
             ExchangeEnd::Answered { value } => {
@@ -130,7 +132,7 @@ impl Judges {
     }
 
     pub(super) fn setting(&self, judge: &str) -> Option<&RunSetting> {
-        self.open.get(judge).map(OpenRun::setting)
+        self.open.get(judge).map(ResumedRun::setting)
     }
 
     /// Closes the records, with what there is to say about that.

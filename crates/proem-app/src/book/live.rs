@@ -6,8 +6,9 @@ use std::path::PathBuf;
 
 use proem_engine::call::{NanoDollars, ResponsePart};
 use proem_engine::ordered_json::OrderedJson;
+use proem_engine::prompt::book::Book;
 use proem_engine::prompt::cases::{AnswerCheck, AnswerExpectation, Case, JudgeExpectation};
-use proem_engine::run::{Attempt, ExchangeEnd};
+use proem_engine::run::{Attempt, ExchangeEnd, FallbackReason};
 use proem_guard::show;
 use proem_text::json;
 use serde_json::Value as Json;
@@ -15,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::compare::most_of_run;
 use super::judging::{self, ChosenJudges, Grader, JudgedCase, Judgement, Judges};
+use super::resumed::{ChosenRun, ResumedRun};
 use super::test::{BookCaseResult, LiveCounts, Suite};
 use crate::config::AdaptFile;
 use crate::error::Error;
@@ -25,7 +27,7 @@ use crate::records::learning::Adapting;
 use crate::records::writing::RecordChoice;
 use crate::run::course::FinishedRun;
 use crate::run::options::{Carriage, RunOptions};
-use crate::run::setting::{OpenRun, RunSetting};
+use crate::run::setting::RunSetting;
 
 /// The least share of answers that are as expected, in percent.
 const LEAST_EXPECTED: u32 = 90;
@@ -49,6 +51,8 @@ pub struct LiveOptions {
     pub record: RecordChoice,
     /// The most that one run may cost.
     pub most: Option<NanoDollars>,
+    /// Recordings of an interrupted process that asked the same: answers in them are not asked for again.
+    pub earlier: Vec<PathBuf>,
 }
 
 impl LiveOptions {
@@ -111,12 +115,12 @@ impl LivePurse {
     }
 
     /// Whether a run that takes so much at most may be made.
-    fn has_room(&self, most_of_run: Option<NanoDollars>) -> bool {
+    pub(super) fn has_room(&self, most_of_run: Option<NanoDollars>) -> bool {
         let Some(most) = self.most else { return true };
         most_of_run.is_some_and(|run| self.booked.saturating_add(run.0) <= most.0)
     }
 
-    fn book(&mut self, spent: Option<NanoDollars>, most_of_run: Option<NanoDollars>) {
+    pub(super) fn book(&mut self, spent: Option<NanoDollars>, most_of_run: Option<NanoDollars>) {
         self.booked = self.booked.saturating_add(spent.or(most_of_run).map_or(0, |amount| amount.0));
         self.unknown = self.unknown.saturating_add(u64::from(spent.is_none()));
     }
@@ -127,9 +131,8 @@ impl LivePurse {
 pub struct Asking<'a> {
     suite: &'a Suite,
     times: NonZeroU32,
-    options: RunOptions,
+    chosen: ChosenRun,
     project: OpenProject,
-    setting: RunSetting,
     judges: ChosenJudges,
 }
 
@@ -139,7 +142,7 @@ pub struct OpenSuite<'a> {
     suite: &'a Suite,
     times: NonZeroU32,
     attempts: NonZeroU32,
-    run: OpenRun,
+    run: ResumedRun,
     judges: Judges,
 }
 
@@ -150,14 +153,33 @@ impl<'a> Asking<'a> {
     ///
     /// If the project is unreadable, or nobody can be asked.
     pub fn new(options: &LiveOptions, suite: &'a Suite, places: &Places, notes: &mut Vec<Note>) -> Result<Self, Error> {
-        let mut project = OpenProject::open(&options.root, places, BookReading::Trusted)?;
+        let project = OpenProject::open(&options.root, places, BookReading::Trusted)?;
+        let book = project.book()?;
+        Self::of_book(options, suite, &book, project, notes)
+    }
+
+    /// The same with a suite of `book`, which may have versions that the project's book does not have.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::new`].
+    pub(super) fn of_book(
+        options: &LiveOptions,
+        suite: &'a Suite,
+        book: &Book,
+        mut project: OpenProject,
+        notes: &mut Vec<Note>,
+    ) -> Result<Self, Error> {
         // Failures on this machine must not change a test's requests.
         project.config.adapt = AdaptFile { enabled: Some(false), ..AdaptFile::default() };
-        let run = options.of(suite);
-        let setting = RunSetting::new(&run, &mut project);
+        let chosen = ChosenRun::new(options.of(suite), &options.earlier, |run| {
+            let prompt = book.prompt(&suite.name, Some(&suite.version))?;
+            let contract = prompt.contract()?;
+            RunSetting::of_prompt(prompt, contract, book, run, &mut project)
+        });
         let judges = ChosenJudges::new(options, suite, &mut project);
         notes.extend(project.all_notes());
-        Ok(Self { suite, times: options.times, options: run, setting: setting?, judges: judges?, project })
+        Ok(Self { suite, times: options.times, chosen: chosen?, judges: judges?, project })
     }
 
     /// Opens the records. Messages go to `notes`, also on failure.
@@ -166,11 +188,11 @@ impl<'a> Asking<'a> {
     ///
     /// If the records that are on can't be kept, or a wish is none.
     pub async fn begin(self, notes: &mut Vec<Note>) -> Result<OpenSuite<'a>, Error> {
-        let Self { suite, times, options, project, setting, judges } = self;
-        let booking = setting.book(&options, &project, notes).await?;
-        let run = setting.begin(booking, &options, &project, notes).await?;
+        let Self { suite, times, chosen, project, judges } = self;
+        let attempts = chosen.options.limits.attempts;
+        let run = chosen.begin(&project, notes).await?;
         let judges = judges.begin(&project, notes).await?;
-        Ok(OpenSuite { suite, times, attempts: options.limits.attempts, run, judges })
+        Ok(OpenSuite { suite, times, attempts, run, judges })
     }
 
     pub(super) fn cases(&self) -> &[Case] {
@@ -182,11 +204,11 @@ impl<'a> Asking<'a> {
     }
 
     pub(super) const fn attempts(&self) -> NonZeroU32 {
-        self.options.limits.attempts
+        self.chosen.options.limits.attempts
     }
 
     pub(super) const fn setting(&self) -> &RunSetting {
-        &self.setting
+        &self.chosen.setting
     }
 }
 
@@ -227,7 +249,7 @@ impl OpenSuite<'_> {
                     unmade = unmade.saturating_add(1);
                     continue;
                 }
-                let ran = self.run.ask(inputs, Some(line), stop).await?;
+                let ran = self.run.ask(inputs, line, stop).await?;
                 purse.book(run_cost(self.run.setting(), &ran), most_of_run);
                 if heard.repeats_earlier(&ran.outcome.attempts) {
                     answers.note_cached();
@@ -350,7 +372,7 @@ impl HeardAnswers {
 }
 
 /// The cost of a run. `None` if it was not reported.
-fn run_cost(setting: &RunSetting, ran: &FinishedRun) -> Option<NanoDollars> {
+pub(super) fn run_cost(setting: &RunSetting, ran: &FinishedRun) -> Option<NanoDollars> {
     if ran.is_unreported() {
         return None;
     }
@@ -400,6 +422,8 @@ impl LiveAnswers {
                 self.heard.same = self.heard.same.max(*count);
             }
             ExchangeEnd::FellBack { because, .. } | ExchangeEnd::Failed { because } => {
+                let more = u32::from(matches!(because, FallbackReason::Failed(_) | FallbackReason::Cancelled(_)));
+                self.heard.repeats.unanswered = self.heard.repeats.unanswered.saturating_add(more);
                 self.problems.push(format!("no usable answer: {}", because.in_words()));
             }
         }

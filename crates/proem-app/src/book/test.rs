@@ -50,6 +50,8 @@ pub struct LiveCounts {
 pub struct RepeatedAnswers {
     /// Answers that a cache gave, which are not among those counted.
     pub cached: u32,
+    /// Runs without an answer because the provider failed or the run was cancelled.
+    pub unanswered: u32,
     /// The verdicts of both graders on each answer, where there are two.
     pub verdicts: Vec<(String, String)>,
 }
@@ -92,11 +94,17 @@ pub struct Suite {
     /// `agent/name`.
     pub(super) name: String,
     pub(super) version: String,
-    prompt: Prompt,
+    pub(super) prompt: Prompt,
     pub(super) cases: Cases,
 }
 
 impl Suite {
+    /// The suite with some of its cases only.
+    pub(super) fn retaining(mut self, keep: impl Fn(&Case) -> bool) -> Self {
+        self.cases.cases.retain(keep);
+        self
+    }
+
     /// Whether any case says what a model should answer.
     #[must_use]
     pub fn has_live_cases(&self) -> bool {
@@ -169,7 +177,7 @@ pub fn suites(book: &Book, wanted: Option<&str>) -> Result<(Vec<Suite>, Vec<Unte
 }
 
 /// A prompt with its cases. `None` if it names none.
-fn suite(book: &Book, name: String, version: String) -> Result<Option<Suite>, proem_engine::Error> {
+pub(super) fn suite(book: &Book, name: String, version: String) -> Result<Option<Suite>, proem_engine::Error> {
     let prompt = book.prompt(&name, Some(&version))?;
     let Some(file) = prompt.file.strict.cases.clone() else { return Ok(None) };
     let Some((text, _)) = book.file(&format!("{name}/{file}")) else {
@@ -183,8 +191,8 @@ fn suite(book: &Book, name: String, version: String) -> Result<Option<Suite>, pr
 /// The parts that requests are made with.
 #[derive(Debug)]
 pub struct AssemblyState {
-    guard: Guard,
-    policy: Policy,
+    pub(super) guard: Guard,
+    pub(super) policy: Policy,
     model: Model,
     key: InstallationKey,
 }

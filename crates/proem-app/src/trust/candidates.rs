@@ -18,7 +18,7 @@ use crate::effects::policy::PROJECT_POLICY;
 use crate::error::Error;
 use crate::lisp::agent::{AGENTS, agent_files, is_agent_file, named_files, text_beneath};
 use crate::message::Hint;
-use crate::project::{BOOK, BOOK_FILE_ENDINGS, CONFIG, plain_relative_path};
+use crate::project::{BOOK, BOOK_FILE_ENDINGS, CONFIG, PROPOSED, plain_relative_path};
 use crate::triage::charter::CHARTER;
 
 /// The most files below the book's folder that are looked at.
@@ -289,6 +289,9 @@ impl Candidates {
         for entry in entries.flatten() {
             let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
             let kind = entry.file_type();
+            if depth == 0 && entry.file_name() == PROPOSED {
+                continue;
+            }
             if kind.as_ref().is_ok_and(std::fs::FileType::is_dir) {
                 if depth < MAX_DEPTH {
                     self.book_folder(root, &path, depth.saturating_add(1), paths);

@@ -12,6 +12,7 @@ mod booking;
 mod called_agents;
 mod finding;
 mod found;
+mod improving;
 mod inputs;
 mod model_names;
 mod notes;

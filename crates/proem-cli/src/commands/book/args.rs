@@ -160,6 +160,7 @@ impl BookTest {
             carriage: Carriage::taped(self.record.clone(), self.replay.clone()),
             adapting: Adapting { wishes, is_off: false },
             most: self.max_cost,
+            earlier: Vec::new(),
             record: if self.no_record { RecordChoice::No } else { RecordChoice::AsConfigured },
         }
     }
