@@ -111,6 +111,12 @@ pub enum Consent {
     No,
 }
 
+/// The name of the user that this process belongs to, for what a person starts without deciding anything.
+#[must_use]
+pub fn process_owner() -> String {
+    plain_name(&terminal::user())
+}
+
 impl Operator {
     /// The person at the controlling terminal.
     ///
@@ -120,7 +126,7 @@ impl Operator {
     pub fn at_terminal() -> Result<Self, OperatorAbsence> {
         let terminal = terminal::controlling()?;
         let channel = Channel::Terminal.as_str().to_owned();
-        let actor = Actor { kind: ActorKind::Person, id: plain_name(&terminal::user()), channel };
+        let actor = Actor { kind: ActorKind::Person, id: process_owner(), channel };
         Ok(Self { terminal, actor })
     }
 

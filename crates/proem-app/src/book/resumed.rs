@@ -80,12 +80,13 @@ impl ResumedRun {
         stop: &CancellationToken,
     ) -> Result<FinishedRun, Error> {
         for recorded in &self.earlier {
-            let ran = recorded.ask(inputs, Some(line), stop).await?;
+            let ran = Box::pin(recorded.ask(inputs, Some(line), stop)).await?;
             if !is_broken_off(&ran.outcome.ended) {
                 return Ok(ran);
             }
         }
-        self.run.ask(inputs, Some(line), stop).await
+        // The machine of a run is large, and a search holds several futures around it on one stack.
+        Box::pin(self.run.ask(inputs, Some(line), stop)).await
     }
 
     /// Closes the records, with what there is to say about that.

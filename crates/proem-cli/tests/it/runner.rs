@@ -220,6 +220,8 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["book", "import", "orders.yaml", "--agent", "a"], Report),
         (&["book", "import", "orders.yaml", "--agent", "b", "--json"], Json),
         (&["book", "import", "orders.json"], Report),
+        (&["improve", "reviews/strict", "--dry-run"], Report),
+        (&["improve", "reviews/strict", "--max-cost", "1", "--json"], Json),
         (&["ask", "what is it", "--dry-run"], Exact),
         (&["ask", "what is it", "--dry-run", "--schema", "name"], Exact),
         (&["doctor"], Report),

@@ -169,7 +169,7 @@ impl<'s> Search<'s> {
             let (result, text) = match admitted {
                 Err((fate, because)) => (VariantResult { number, fate, because, held_out: None }, String::new()),
                 Ok(variant) => {
-                    let result = self.compare(number, (&variant, &version), &before, &mut asked).await?;
+                    let result = Box::pin(self.compare(number, (&variant, &version), &before, &mut asked)).await?;
                     (result, variant.text)
                 }
             };
@@ -237,7 +237,7 @@ impl<'s> Search<'s> {
         };
         let project = self.project()?;
         let open = Asking::of_book(&options, suite, book, project, asked.notes)?.begin(asked.notes).await?;
-        let unmade = open.ask_within(&mut tested, &mut asked.purse, asked.stop).await;
+        let unmade = Box::pin(open.ask_within(&mut tested, &mut asked.purse, asked.stop)).await;
         asked.notes.extend(open.end().await);
         let unmade = unmade?;
         asked.check_going()?;
