@@ -10,6 +10,7 @@ use proem_engine::prompt::book::Book;
 use proem_engine::prompt::origin::Origin;
 use proem_engine::run::ExchangeEnd;
 use proem_guard::show;
+use proem_llm::endpoint::EndpointKey;
 use proem_score::repeat::sign_test;
 use proem_text::json;
 use serde_json::json;
@@ -236,7 +237,9 @@ impl<'s> Search<'s> {
             earlier: asked.earlier.iter().map(|folder| folder.join(part)).collect(),
         };
         let project = self.project()?;
-        let open = Asking::of_book(&options, suite, book, project, asked.notes)?.begin(asked.notes).await?;
+        let asking = Asking::of_book(&options, suite, book, project, asked.notes)?;
+        check_key(asking.setting())?;
+        let open = asking.begin(asked.notes).await?;
         let unmade = Box::pin(open.ask_within(&mut tested, &mut asked.purse, asked.stop)).await;
         asked.notes.extend(open.end().await);
         let unmade = unmade?;
@@ -384,6 +387,16 @@ impl Asked<'_> {
         }
         Ok(())
     }
+}
+
+/// Refuses a model that nobody can ask, before a search has asked for anything.
+fn check_key(setting: &RunSetting) -> Result<(), Error> {
+    let key = &setting.access.asked.endpoint.key;
+    if !matches!(key, EndpointKey::Missing { .. }) {
+        return Ok(());
+    }
+    let variable = key.variable().unwrap_or("a key");
+    Err(Error::invalid(format!("no model is asked: {variable} is not set; with `--dry-run` you see the cases")))
 }
 
 /// Lets the model write one variant.
