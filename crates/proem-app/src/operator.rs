@@ -102,6 +102,13 @@ impl std::fmt::Display for OperatorAbsence {
 
 impl std::error::Error for OperatorAbsence {}
 
+/// The name of the account that this process belongs to, as the system's table has it. Nobody chooses it by an
+/// environment variable.
+#[must_use]
+pub fn account_name() -> String {
+    plain_name(&terminal::user())
+}
+
 /// A person's answer to a question of yes or no.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Consent {
@@ -109,12 +116,6 @@ pub enum Consent {
     Yes,
     /// Anything else, and nothing.
     No,
-}
-
-/// The name of the user that this process belongs to, for what a person starts without deciding anything.
-#[must_use]
-pub fn process_owner() -> String {
-    plain_name(&terminal::user())
 }
 
 impl Operator {
@@ -126,7 +127,7 @@ impl Operator {
     pub fn at_terminal() -> Result<Self, OperatorAbsence> {
         let terminal = terminal::controlling()?;
         let channel = Channel::Terminal.as_str().to_owned();
-        let actor = Actor { kind: ActorKind::Person, id: process_owner(), channel };
+        let actor = Actor { kind: ActorKind::Person, id: account_name(), channel };
         Ok(Self { terminal, actor })
     }
 

@@ -36,6 +36,12 @@ pub struct LockSummary {
 }
 
 impl LockTarget {
+    /// The book's folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// A folder that is a book, on its own.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use proem_app::book::improve::{
     ImproveOptions, SearchPlan, SearchResult, SearchStart, VariantFate, improve_prompt, plan_search,
 };
 use proem_app::config::parse_dollars;
-use proem_app::operator::process_owner;
+use proem_app::operator::account_name;
 use proem_app::when::time_now;
 use proem_engine::call::NanoDollars;
 use proem_guard::show;
@@ -84,7 +84,7 @@ pub(super) fn run_improve(args: &ImproveArgs) -> Result<ExitCode, CommandFailure
         return Ok(ExitCode::SUCCESS);
     }
     ui::aside(&plan_listing(&plan));
-    let start = SearchStart { by: process_owner(), at: time_now() };
+    let start = SearchStart { by: account_name(), at: time_now() };
     let result = calling(async |stop| {
         let mut notes = Vec::new();
         let result = Box::pin(improve_prompt(&options, &places, &start, &mut notes, &stop)).await;

@@ -43,6 +43,16 @@ pub struct BookLayer {
 struct BookManifest {
     #[serde(default)]
     current: BTreeMap<String, String>,
+    #[serde(default)]
+    approval: ApprovalRule,
+}
+
+/// Who may approve a proposal, as a book says.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ApprovalRule {
+    /// How many persons a change takes, its proposer included.
+    persons: Option<u8>,
 }
 
 /// Layers laid over each other.
@@ -205,6 +215,12 @@ impl Book {
             let known: Vec<String> = self.prompts().into_iter().collect();
             Error::new(ErrorKind::NotFound, format!("no prompt `{prompt}`; the book has {}", known.join(", ")))
         })
+    }
+
+    /// How many persons a proposal takes, its proposer included: the most that any layer asks for.
+    #[must_use]
+    pub fn approving_persons(&self) -> u8 {
+        self.manifests.iter().filter_map(|manifest| manifest.approval.persons).max().unwrap_or(1)
     }
 
     /// Reads one version, or the current one, with all it uses, to make requests with it.
