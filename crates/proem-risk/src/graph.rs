@@ -227,30 +227,6 @@ impl Graph {
         neighbours.mean_distance = (all > 0).then(|| mean_per_count(distances, all));
         neighbours
     }
-
-    /// The share of files in `population` whose fan-in is below that of `file`, and half of those that share it, from 0
-    /// to 1. `None` if `population` is empty.
-    ///
-    /// The mid-rank: half of the ties keep a repository in which most files have no importer from
-    /// calling each of them extreme.
-    pub fn fan_in_percentile(
-        &self,
-        file: u32,
-        population: impl Fn(u32) -> bool,
-        counted: impl Fn(u32) -> bool,
-    ) -> Option<f64> {
-        let own = self.fan_in(file, &counted).weighted();
-        let (mut below, mut same, mut all): (u64, u64, u32) = (0, 0, 0);
-        for other in (0..self.files).filter(|&other| population(other)) {
-            all = all.saturating_add(1);
-            match self.fan_in(other, &counted).weighted().cmp(&own) {
-                core::cmp::Ordering::Less => below = below.saturating_add(2),
-                core::cmp::Ordering::Equal => same = same.saturating_add(1),
-                core::cmp::Ordering::Greater => {}
-            }
-        }
-        (all > 0).then(|| mean_per_count(below.saturating_add(same), all) / 2.0)
-    }
 }
 
 const fn is_import_edge(kind: EdgeKind) -> bool {

@@ -151,12 +151,6 @@ impl<'t> TurnsMachine<'t> {
         &self.state.turns
     }
 
-    /// Its own turns and those of its children so far.
-    #[must_use]
-    pub const fn spent_turns(&self) -> u32 {
-        self.state.spent
-    }
-
     /// The inputs as programs get them: each with its label, and `ctx/fail` after a turn that failed.
     fn context(&self) -> Value {
         let context = labelled_inputs(&self.terms.agent, &self.terms.context);

@@ -587,9 +587,3 @@ const fn is_final(because: FallbackReason) -> bool {
 fn exact_answer(value: &Untrusted<Json>) -> Json {
     show::exact_value(value)
 }
-
-/// Whether a name is a metric that an investigation may ask for.
-#[must_use]
-pub const fn is_requestable(name: MetricName) -> bool {
-    matches!(name, MetricName::OwnershipChurn | MetricName::IncidentSimilarity)
-}

@@ -9,7 +9,7 @@ use proem_engine::effect::key::{EffectKey, SignalRevision};
 use proem_engine::effect::{ActionEvent, ActionState, Authority, StandingApproval, Transition, TransitionRequest};
 use proem_engine::policy::{AutonomyLevel, Decision, Policy, ProposedAction};
 use proem_engine::run::Time;
-use proem_guard::{LabelTree, TreeDifference, Untrusted};
+use proem_guard::{LabelTree, Untrusted};
 use proem_store::query::{ActionDetail, ActionRow, ActionsWanted, LineDepth, QuarantinedItem, QueueLine, SenderRow};
 use proem_store::record::{
     ActionCorrection, ApprovalBreadth, NewTransition, QuarantineReview, QuarantineState, TransitionLoad,
@@ -352,12 +352,6 @@ fn cause_tree(written: &str) -> Option<LabelTree> {
 pub(super) fn approved_at(detail: &ActionDetail) -> Option<AutonomyLevel> {
     let level = |details: &Json| AutonomyLevel::parse(details.get("level")?.as_str()?);
     detail.transitions.iter().rev().find_map(|made| level(&made.details))
-}
-
-/// The places at which two versions of an action differ.
-#[must_use]
-pub fn action_differences<'t>(before: &'t ProposedAction, after: &'t ProposedAction) -> Vec<TreeDifference<'t>> {
-    before.differences(after)
 }
 
 /// The fields of an action, to show them.

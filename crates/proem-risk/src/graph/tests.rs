@@ -73,14 +73,6 @@ fn neighbours_are_counted_by_distance() {
     assert_eq!((product.direct, product.nearest.as_slice()), (1, [2, 4, 5].as_slice()));
 }
 
-#[test]
-fn a_percentile_is_the_middle_of_its_ties() {
-    let graph = graph(4, &[(1, 0), (2, 0), (3, 1)]);
-    let rank = |file| graph.fan_in_percentile(file, |_| true, |_| true);
-    assert_eq!((rank(0), rank(1), rank(2)), (Some(0.875), Some(0.625), Some(0.25)));
-    assert_eq!(graph.fan_in_percentile(0, |_| false, |_| true), None);
-}
-
 /// The reach of each file, by the definition.
 fn closure(files: u32, edges: &[(u32, u32)]) -> BTreeMap<u32, BTreeSet<u32>> {
     let mut reached: BTreeMap<u32, BTreeSet<u32>> = (0..files).map(|file| (file, BTreeSet::new())).collect();
