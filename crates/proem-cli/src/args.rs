@@ -11,7 +11,8 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     adapt, artefacts, ask, assemble, book, catalogue, cost, doctor, effects, escalations, failures, find, hook,
-    improve, index, init, lisp, policy, queue, reference, risk, run, runs, scan, select, stats, store, tokens, triage, trust,
+    improve, index, init, lisp, policy, queue, reference, risk, run, runs, scan, select, stats, store, tokens, triage,
+    trust,
 };
 
 /// Decides what a language model reads, and accounts for every token of it.

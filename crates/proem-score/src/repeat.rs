@@ -232,8 +232,7 @@ mod tests {
             ("c", "b", 15),
             ("c", "c", 2),
         ];
-        let pairs: alloc::vec::Vec<_> =
-            cells.iter().flat_map(|(a, b, n)| core::iter::repeat_n((*a, *b), *n)).collect();
+        let pairs: alloc::vec::Vec<_> = cells.iter().flat_map(|(a, b, n)| core::iter::repeat_n((*a, *b), *n)).collect();
         let found = grader_agreement(&[&pairs]).unwrap();
         // Observed 0.29; by chance 0.5×0.4 + 0.3×0.3 + 0.2×0.3 = 0.35.
         assert!((found.kappa.unwrap() - (0.29 - 0.35) / 0.65).abs() < 1e-9, "{found:?}");

@@ -454,9 +454,10 @@ impl LiveAnswers {
 /// A case's expectation, as a predicate of answers.
 fn expectation_in_words(live: &AnswerExpectation) -> String {
     let are = (!live.answer.is_null()).then(|| format!("are {}", json::compact(&live.answer)));
-    let judged = live.judge.iter().flat_map(|judge| {
-        judge.graders().map(|grader| format!("are {} to `{grader}`", json::compact(&judge.verdict)))
-    });
+    let judged = live
+        .judge
+        .iter()
+        .flat_map(|judge| judge.graders().map(|grader| format!("are {} to `{grader}`", json::compact(&judge.verdict))));
     are.into_iter().chain(live.checks.iter().map(AnswerCheck::in_words)).chain(judged).collect::<Vec<_>>().join(" and ")
 }
 

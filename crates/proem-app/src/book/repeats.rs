@@ -97,7 +97,11 @@ impl SuiteRepeats {
         };
         let flickering = live.iter().zip(counts()).filter(|(_, count)| count.flickers());
         let flickering = flickering
-            .map(|((case, _), CaseCount { answers, passed })| FlickeringCase { case: case.case.clone(), passed, answers })
+            .map(|((case, _), CaseCount { answers, passed })| FlickeringCase {
+                case: case.case.clone(),
+                passed,
+                answers,
+            })
             .collect();
         let cached = live.iter().map(|(_, live)| live.repeats.cached).fold(0, u32::saturating_add);
         let verdicts: Vec<Vec<(&str, &str)>> = live
@@ -105,8 +109,8 @@ impl SuiteRepeats {
             .map(|(_, live)| live.repeats.verdicts.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect())
             .collect();
         let verdicts: Vec<&[(&str, &str)]> = verdicts.iter().map(Vec::as_slice).collect();
-        let agreement = grader_agreement(&verdicts)
-            .map(|found| GraderAgreement { share: found.share.into(), kappa: found.kappa });
+        let agreement =
+            grader_agreement(&verdicts).map(|found| GraderAgreement { share: found.share.into(), kappa: found.kappa });
         Some(Self { prompt, times, passing, flickering, cached, graders: graders.to_vec(), agreement })
     }
 
@@ -138,7 +142,9 @@ impl SuiteRepeats {
         if self.cached > 0 {
             lines.push(format!("not counted: {} with the id of an earlier answer, from a cache", answers(self.cached)));
         }
-        if let (Some(GraderAgreement { share, kappa }), [first, second, ..]) = (&self.agreement, self.graders.as_slice()) {
+        if let (Some(GraderAgreement { share, kappa }), [first, second, ..]) =
+            (&self.agreement, self.graders.as_slice())
+        {
             let kappa = kappa.map_or("κ is not defined".to_owned(), |kappa| format!("κ {kappa:.2}"));
             let graders = format!("`{}` and `{}`", first.prompt, second.prompt);
             lines.push(format!("{graders} agree on {}, {kappa}", share_in_words(*share)));

@@ -298,7 +298,8 @@ fn repeats_are_recorded_one_by_one_and_two_graders_are_compared() {
     let markdown = fixture.proem(&[&test[..], &["--no-record", "--replay", "tapes", "--markdown"]].concat());
     assert!(markdown.stdout().starts_with("### Prompt tests: 1 of 2 cases failed"), "{}", markdown.transcript());
     // An answer that was copied keeps its id, so it is no second sample.
-    let copy = |from: &str, to: &str| fs::copy(fixture.repo.join("tapes").join(from), fixture.repo.join("tapes").join(to));
+    let copy =
+        |from: &str, to: &str| fs::copy(fixture.repo.join("tapes").join(from), fixture.repo.join("tapes").join(to));
     copy("0001-00-00.json", "0002-00-00.json").unwrap();
     let copied = fixture.proem(&[&test[..], &["--no-record", "--replay", "tapes", "--json"]].concat());
     let json: Json = serde_json::from_str(copied.stdout()).unwrap();

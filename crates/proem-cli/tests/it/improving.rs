@@ -52,7 +52,8 @@ fn failing(server: &ScriptedServer, cases: usize) -> Fixture {
          {{{{role \"system\"}}}}{{{{section \"role\"}}}}\n{REPLY}\n{{{{role \"user\"}}}}{{{{section \"mail\"}}}}\n{{{{mail}}}}\n"
     );
     fixture.configure("book/mails/reply/1.0.0.prompt", &prompt);
-    let case = |n| format!("  - {{ name: c{n}, inputs: {{ mail: Open on day {n}? }}, live: {{ contains: [noon] }} }}\n");
+    let case =
+        |n| format!("  - {{ name: c{n}, inputs: {{ mail: Open on day {n}? }}, live: {{ contains: [noon] }} }}\n");
     let text = format!("cases:\n{}", (0..cases).map(case).collect::<String>());
     fixture.configure("book/mails/reply/cases.yaml", &text);
     fixture
@@ -90,7 +91,11 @@ fn a_search_without_a_key_says_what_it_would_do() {
     fixture.configure("config.toml", "");
     let run = fixture.proem(&["improve", "mails/reply", "--variants", "2", "--max-cost", "1"]);
     assert_eq!(run.code(), 2, "{}", run.transcript());
-    assert!(run.stderr().contains("held out: `c") && run.stderr().contains("ANTHROPIC_API_KEY"), "{}", run.transcript());
+    assert!(
+        run.stderr().contains("held out: `c") && run.stderr().contains("ANTHROPIC_API_KEY"),
+        "{}",
+        run.transcript()
+    );
     let few = failing(&server, 4).proem(&["improve", "mails/reply", "--max-cost", "1"]);
     assert!(few.code() == 2 && few.stderr().contains("can't prove"), "{}", few.transcript());
     assert_eq!(server.requests().len(), 0);

@@ -164,9 +164,8 @@ impl<'s> Search<'s> {
         let (mut variants, mut texts) = (Vec::new(), Vec::new());
         let written = self.write_variants(&file.template, &failures, &mut asked).await?;
         for (number, written) in (1..).zip(written) {
-            let admitted = written.and_then(|template| {
-                gate.admit(&template).map_err(|because| (VariantFate::Refused, because))
-            });
+            let admitted =
+                written.and_then(|template| gate.admit(&template).map_err(|because| (VariantFate::Refused, because)));
             let (result, text) = match admitted {
                 Err((fate, because)) => (VariantResult { number, fate, because, held_out: None }, String::new()),
                 Ok(variant) => {
@@ -416,7 +415,9 @@ async fn write_variant(
             template.map(str::to_owned).ok_or((VariantFate::Unwritten, "it has no text".to_owned()))
         }
         ExchangeEnd::Failed { .. } | ExchangeEnd::FellBack { .. } => {
-            if let Some(failure) = ran.failure().filter(|_| ran.outcome.attempts.iter().all(|one| one.response.is_none())) {
+            if let Some(failure) =
+                ran.failure().filter(|_| ran.outcome.attempts.iter().all(|one| one.response.is_none()))
+            {
                 return Err(failure);
             }
             Err((VariantFate::Unwritten, "the model's answer was not usable".to_owned()))
@@ -429,8 +430,7 @@ fn failures_in_words(shown: &[BookCaseResult]) -> Vec<String> {
     let failed = shown.iter().filter(|case| !case.passed).take(MAX_FAILURES);
     let words = failed.map(|case| {
         let inputs = case.inputs.as_ref().map(|inputs| inputs.compact()).unwrap_or_default();
-        let answers: Vec<&str> =
-            case.live.iter().flat_map(|live| live.answers.keys().map(String::as_str)).collect();
+        let answers: Vec<&str> = case.live.iter().flat_map(|live| live.answers.keys().map(String::as_str)).collect();
         let text =
             format!("case `{}`: {inputs}; answers: {}; {}", case.case, answers.join(", "), case.problems.join("; "));
         text.chars().take(MAX_FAILURE_CHARS).collect()

@@ -53,7 +53,8 @@ mod tests {
     fn cases(count: usize) -> Vec<Case> {
         let one = |n| format!("  - {{ name: c{n}, inputs: {{}}, live: {{ contains: [x] }} }}\n");
         let judged = "  - { name: j, inputs: {}, live: { judge: { prompt: a/b, verdict: good } } }\n";
-        let text = format!("cases:\n{}{judged}  - {{ name: n, inputs: {{}} }}\n", (0..count).map(one).collect::<String>());
+        let text =
+            format!("cases:\n{}{judged}  - {{ name: n, inputs: {{}} }}\n", (0..count).map(one).collect::<String>());
         Cases::parse("c", &text).unwrap().cases
     }
 

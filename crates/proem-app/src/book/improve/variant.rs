@@ -108,8 +108,9 @@ impl VariantGate<'_> {
             origin: Origin::Configured,
             files: BTreeMap::from([(path, PartialText::Template(text.clone()))]),
         };
-        let book = Book::new(self.layers.iter().cloned().chain([layer]).collect()).map_err(first_line)?;
-        let own = suite(&book, self.prompt.to_owned(), self.version.to_owned()).map_err(first_line)?;
+        let book =
+            Book::new(self.layers.iter().cloned().chain([layer]).collect()).map_err(|error| first_line(&error))?;
+        let own = suite(&book, self.prompt.to_owned(), self.version.to_owned()).map_err(|error| first_line(&error))?;
         let own = own.ok_or("it has no cases")?;
         compare_shape(&self.base.prompt, &own.prompt)?;
         for case in own.test(self.bench).map_err(|error| error.to_string())? {
@@ -126,7 +127,7 @@ impl VariantGate<'_> {
     }
 }
 
-fn first_line(error: proem_engine::Error) -> String {
+fn first_line(error: &proem_engine::Error) -> String {
     let problems = error.to_string();
     problems.lines().next().unwrap_or_default().to_owned()
 }

@@ -19,12 +19,7 @@ pub(super) fn results_table(results: &BookTestResults<'_>) -> String {
         .filter(|case| !case.passed)
         .map(|case| {
             let problems: Vec<String> = case.problems.iter().map(|problem| code_in_table(problem)).collect();
-            format!(
-                "| {} | {} | {} |\n",
-                code_in_table(&case.prompt),
-                code_in_table(&case.case),
-                problems.join("<br>")
-            )
+            format!("| {} | {} | {} |\n", code_in_table(&case.prompt), code_in_table(&case.case), problems.join("<br>"))
         })
         .collect();
     if !failures.is_empty() {

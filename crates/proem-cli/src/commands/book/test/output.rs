@@ -49,11 +49,7 @@ fn push_case(out: &mut String, case: &BookCaseResult) {
         (true, Some(tokens)) => count_with_plural(tokens, "token"),
         (true, None) => "no request".to_owned(),
     };
-    out.push_str(&format!(
-        "  {mark}  {}  {}\n",
-        show::terminal_str(&case.case),
-        style_text(DIM, &format!("({what})"))
-    ));
+    out.push_str(&format!("  {mark}  {}  {}\n", show::terminal_str(&case.case), style_text(DIM, &format!("({what})"))));
     if let Some(live) = &case.live {
         out.push_str(&format!("          {}\n", live.in_words()));
     }
