@@ -10,8 +10,9 @@ pub(crate) mod words;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    adapt, artefacts, ask, assemble, book, catalogue, cost, doctor, effects, escalations, failures, find, hook, index,
-    init, lisp, policy, queue, reference, risk, run, runs, scan, select, stats, store, tokens, triage, trust,
+    adapt, artefacts, ask, assemble, book, catalogue, cost, doctor, effects, escalations, failures, find, hook,
+    improve, index, init, lisp, policy, queue, reference, risk, run, runs, scan, select, stats, store, tokens, triage,
+    trust,
 };
 
 /// Decides what a language model reads, and accounts for every token of it.
@@ -111,6 +112,9 @@ pub(crate) enum Command {
     /// Print a script that makes a shell complete commands, prompts, runs, models and files
     #[command(after_help = "Example:\n  proem completions bash > ~/.local/share/bash-completion/completions/proem")]
     Completions { shell: clap_complete::Shell },
+    /// Search for a better wording of a prompt, which ends as a proposal
+    #[command(after_help = improve::IMPROVE_EXAMPLES)]
+    Improve(Box<improve::ImproveArgs>),
     /// Read the whole repository and keep what ranking needs of it
     #[command(hide = true)]
     Index(index::Index),

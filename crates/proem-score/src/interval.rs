@@ -26,12 +26,22 @@ pub fn wilson(successes: u64, trials: u64, z: f64) -> Option<Interval> {
         return Some(Interval { low: 0.0, high: 1.0 });
     }
     #[expect(clippy::cast_precision_loss, reason = "counts above 2⁵³ lose a part in 10¹⁶")]
-    let (n, share) = (trials as f64, successes as f64 / trials as f64);
+    wilson_of_share(successes as f64 / trials as f64, trials as f64, z)
+}
+
+/// The same for a share out of `trials`, which need not be whole, as the effective size of a sample isn't.
+///
+/// `None` if the share is outside 0 to 1, there are no trials, or a number is not finite.
+#[must_use]
+pub fn wilson_of_share(share: f64, trials: f64, z: f64) -> Option<Interval> {
+    if !(0.0..=1.0).contains(&share) || trials <= 0.0 || !trials.is_finite() || !z.is_finite() {
+        return None;
+    }
     let z2 = z * z;
     if !z2.is_finite() {
         return Some(Interval { low: 0.0, high: 1.0 });
     }
-    let (weight, own) = (1.0 / (1.0 + z2 / n), z2 / n);
+    let (weight, own) = (1.0 / (1.0 + z2 / trials), z2 / trials);
     let centre = weight * (share + own / 2.0);
     let half = weight * libm::sqrt(share * (1.0 - share) * own + own * own / 4.0);
     // The share itself is inside by algebra. Rounding must not put it outside.

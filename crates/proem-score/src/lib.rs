@@ -16,6 +16,7 @@ pub mod interval;
 pub mod linear;
 pub mod measure;
 pub mod sequential;
+pub mod repeat;
 pub mod softmax;
 pub mod vector;
 

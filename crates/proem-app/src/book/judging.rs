@@ -3,6 +3,7 @@
 //! Nothing in a judge's inputs is trusted: the answer is a model's, and it may say how it wants to be judged.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use proem_agents::prompt_call::InputAuthor;
 use proem_engine::ordered_json::OrderedJson;
@@ -10,17 +11,19 @@ use proem_engine::prompt::cases::JudgeExpectation;
 use proem_engine::run::ExchangeEnd;
 use proem_guard::show;
 use proem_text::json;
+use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use tokio_util::sync::CancellationToken;
 
 use super::live::LiveOptions;
+use super::resumed::{ChosenRun, ResumedRun};
 use super::test::Suite;
 use crate::error::Error;
 use crate::message::Note;
 use crate::project::OpenProject;
 use crate::run::course::FinishedRun;
 use crate::run::options::RunOptions;
-use crate::run::setting::{OpenRun, RunSetting};
+use crate::run::setting::RunSetting;
 
 /// The input of a judge that holds the answer.
 const ANSWER: &str = "answer";
@@ -29,11 +32,27 @@ const VERDICT: &str = "verdict";
 
 /// The prompts that judge the answers of a suite, before anything is asked.
 #[derive(Debug)]
-pub(super) struct ChosenJudges(Vec<(String, RunOptions, RunSetting)>);
+pub(super) struct ChosenJudges {
+    graders: Vec<Grader>,
+    runs: Vec<(String, ChosenRun)>,
+}
+
+/// A prompt that judged answers, so that its verdicts can be had again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Grader {
+    /// `agent/name@version`.
+    pub prompt: String,
+    /// The hash of everything that the version consists of. `None` for a prompt file outside the book.
+    pub closure: Option<String>,
+}
 
 /// The same, whose runs are booked.
 #[derive(Debug)]
-pub(super) struct Judges(BTreeMap<String, OpenRun>);
+pub(super) struct Judges {
+    /// The judges, in the order of the cases.
+    pub(super) graders: Vec<Grader>,
+    open: BTreeMap<String, ResumedRun>,
+}
 
 impl ChosenJudges {
     /// Those that the cases of a suite name.
@@ -42,34 +61,37 @@ impl ChosenJudges {
     ///
     /// If one is missing, can't be asked, takes no `answer`, or gives no verdict of a closed list.
     pub(super) fn new(options: &LiveOptions, suite: &Suite, project: &mut OpenProject) -> Result<Self, Error> {
-        let expected = suite.cases.cases.iter().filter_map(|case| case.live.as_ref()?.judge.as_ref());
-        let mut chosen: Vec<(String, RunOptions, RunSetting)> = Vec::new();
-        for judge in expected {
-            if chosen.iter().any(|(name, ..)| *name == judge.prompt) {
+        let judges = suite.cases.cases.iter().filter_map(|case| case.live.as_ref()?.judge.as_ref());
+        let expected = judges.flat_map(|judge| judge.graders().map(move |grader| (judge, grader)));
+        let (mut runs, mut graders) = (Vec::<(String, ChosenRun)>::new(), Vec::new());
+        for (judge, grader) in expected {
+            if runs.iter().any(|(name, ..)| *name == *grader) {
                 continue;
             }
+            let part = format!("judge-{:02}", runs.len().saturating_add(1));
             let run = RunOptions {
                 given: InputAuthor::FromOutside,
-                carriage: options.carriage.clone(),
+                carriage: options.carriage.within_part(&part),
                 adapting: options.adapting.clone(),
                 record: options.record,
                 most: options.most,
-                ..RunOptions::of(judge.prompt.clone())
+                ..RunOptions::of(grader.to_owned())
             };
-            let setting = RunSetting::new(&run, project)?;
-            check_judge(judge, &setting)?;
-            chosen.push((judge.prompt.clone(), run, setting));
+            let earlier: Vec<PathBuf> = options.earlier.iter().map(|folder| folder.join(&part)).collect();
+            let chosen = ChosenRun::new(run, &earlier, |run| RunSetting::new(run, project))?;
+            check_judge(grader, judge, &chosen.setting)?;
+            graders.push(grader_version(&chosen.setting, project)?);
+            runs.push((grader.to_owned(), chosen));
         }
-        Ok(Self(chosen))
+        Ok(Self { graders, runs })
     }
 
     pub(super) async fn begin(self, project: &OpenProject, notes: &mut Vec<Note>) -> Result<Judges, Error> {
         let mut open = BTreeMap::new();
-        for (name, options, setting) in self.0 {
-            let booking = setting.book(&options, project, notes).await?;
-            open.insert(name, setting.begin(booking, &options, project, notes).await?);
+        for (name, chosen) in self.runs {
+            open.insert(name, chosen.begin(project, notes).await?);
         }
-        Ok(Judges(open))
+        Ok(Judges { graders: self.graders, open })
     }
 }
 
@@ -77,42 +99,46 @@ impl ChosenJudges {
 pub(super) struct Judgement {
     /// The unmet expectation, in words. `None` if the verdict is the expected one.
     pub(super) problem: Option<String>,
+    /// The verdict. `None` if it gave none.
+    pub(super) verdict: Option<String>,
     pub(super) ran: FinishedRun,
 }
 
 impl Judges {
-    /// Lets a judge look at an answer to a case with these inputs.
+    /// Lets one of the judges look at an answer to a case with these inputs.
     pub(super) async fn judge(
         &self,
+        judge: &str,
         expected: &JudgeExpectation,
         case: JudgedCase<'_>,
         stop: &CancellationToken,
     ) -> Result<Option<Judgement>, Error> {
-        let Some(run) = self.0.get(&expected.prompt) else { return Ok(None) };
+        let Some(run) = self.open.get(judge) else { return Ok(None) };
         let inputs = judge_inputs(run.setting(), expected, case);
-        let ran = run.ask(&inputs, Some(case.line), stop).await?;
-        let (judge, wanted) = (&expected.prompt, json::compact(&expected.verdict));
-        let problem = match &ran.outcome.ended {
+        let ran = run.ask(&inputs, case.line, stop).await?;
+        let wanted = json::compact(&expected.verdict);
+        let (problem, verdict) = match &ran.outcome.ended {
             ExchangeEnd::Answered { value } => {
                 let verdict = show::exact_value(value).get(VERDICT).cloned().unwrap_or_default();
-                (verdict != expected.verdict)
-                    .then(|| format!("`{judge}` says {}, expected {wanted}", json::compact(&verdict)))
+                let found = json::compact(&verdict);
+                let problem = format!("`{judge}` says {found}, expected {wanted}");
+                ((verdict != expected.verdict).then_some(problem), Some(found))
             }
             ExchangeEnd::FellBack { because, .. } | ExchangeEnd::Failed { because } => {
-                Some(format!("`{judge}` gave no usable verdict: {}", because.in_words()))
+                (Some(format!("`{judge}` gave no usable verdict: {}", because.in_words())), None)
             }
         };
-        Ok(Some(Judgement { problem, ran }))
+        Ok(Some(Judgement { problem, verdict, ran }))
     }
 
     pub(super) fn setting(&self, judge: &str) -> Option<&RunSetting> {
-        self.0.get(judge).map(OpenRun::setting)
+        self.open.get(judge).map(ResumedRun::setting)
     }
 
     /// Closes the records, with what there is to say about that.
     pub(super) async fn end(self) -> Vec<Note> {
         let mut notes = Vec::new();
-        for run in self.0.into_values() {
+        for run in self.open.into_values() {
             notes.extend(run.end().await);
         }
         notes
@@ -143,9 +169,19 @@ pub(super) fn judge_inputs(judge: &RunSetting, expected: &JudgeExpectation, case
     Json::Object(given).into()
 }
 
+/// The version that judges, as the book has it.
+fn grader_version(setting: &RunSetting, project: &OpenProject) -> Result<Grader, Error> {
+    let id = &setting.prompt.id;
+    let name = format!("{}/{}", id.agent, id.name);
+    // The part behind the plus is a hash of text that nobody locked.
+    let number = id.version.split('+').next().unwrap_or_default();
+    let versions = project.book()?.versions()?;
+    let found = versions.into_iter().find(|version| version.prompt == name && version.version == number);
+    Ok(Grader { prompt: format!("{name}@{number}"), closure: found.map(|version| version.closure) })
+}
+
 /// Refuses a judge whose verdict could be anything.
-fn check_judge(judge: &JudgeExpectation, setting: &RunSetting) -> Result<(), Error> {
-    let name = &judge.prompt;
+fn check_judge(name: &str, judge: &JudgeExpectation, setting: &RunSetting) -> Result<(), Error> {
     if !setting.prompt.file.has_input(ANSWER) {
         return Err(Error::invalid(format!(
             "the judge `{name}` has no input `{ANSWER}`; declare one in its `input.schema`"

@@ -4,17 +4,19 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use proem_engine::call::NanoDollars;
+use proem_engine::call::{NanoDollars, ResponsePart};
 use proem_engine::ordered_json::OrderedJson;
-use proem_engine::prompt::cases::{AnswerCheck, AnswerExpectation, Case};
-use proem_engine::run::{Attempt, ExchangeEnd};
+use proem_engine::prompt::book::Book;
+use proem_engine::prompt::cases::{AnswerCheck, AnswerExpectation, Case, JudgeExpectation};
+use proem_engine::run::{Attempt, ExchangeEnd, FallbackReason};
 use proem_guard::show;
 use proem_text::json;
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
 use super::compare::most_of_run;
-use super::judging::{self, ChosenJudges, JudgedCase, Judges};
+use super::judging::{self, ChosenJudges, Grader, JudgedCase, Judgement, Judges};
+use super::resumed::{ChosenRun, ResumedRun};
 use super::test::{BookCaseResult, LiveCounts, Suite};
 use crate::config::AdaptFile;
 use crate::error::Error;
@@ -25,7 +27,7 @@ use crate::records::learning::Adapting;
 use crate::records::writing::RecordChoice;
 use crate::run::course::FinishedRun;
 use crate::run::options::{Carriage, RunOptions};
-use crate::run::setting::{OpenRun, RunSetting};
+use crate::run::setting::RunSetting;
 
 /// The least share of answers that are as expected, in percent.
 const LEAST_EXPECTED: u32 = 90;
@@ -49,6 +51,8 @@ pub struct LiveOptions {
     pub record: RecordChoice,
     /// The most that one run may cost.
     pub most: Option<NanoDollars>,
+    /// Recordings of an interrupted process that asked the same: answers in them are not asked for again.
+    pub earlier: Vec<PathBuf>,
 }
 
 impl LiveOptions {
@@ -111,12 +115,12 @@ impl LivePurse {
     }
 
     /// Whether a run that takes so much at most may be made.
-    fn has_room(&self, most_of_run: Option<NanoDollars>) -> bool {
+    pub(super) fn has_room(&self, most_of_run: Option<NanoDollars>) -> bool {
         let Some(most) = self.most else { return true };
         most_of_run.is_some_and(|run| self.booked.saturating_add(run.0) <= most.0)
     }
 
-    fn book(&mut self, spent: Option<NanoDollars>, most_of_run: Option<NanoDollars>) {
+    pub(super) fn book(&mut self, spent: Option<NanoDollars>, most_of_run: Option<NanoDollars>) {
         self.booked = self.booked.saturating_add(spent.or(most_of_run).map_or(0, |amount| amount.0));
         self.unknown = self.unknown.saturating_add(u64::from(spent.is_none()));
     }
@@ -127,9 +131,8 @@ impl LivePurse {
 pub struct Asking<'a> {
     suite: &'a Suite,
     times: NonZeroU32,
-    options: RunOptions,
+    chosen: ChosenRun,
     project: OpenProject,
-    setting: RunSetting,
     judges: ChosenJudges,
 }
 
@@ -139,7 +142,7 @@ pub struct OpenSuite<'a> {
     suite: &'a Suite,
     times: NonZeroU32,
     attempts: NonZeroU32,
-    run: OpenRun,
+    run: ResumedRun,
     judges: Judges,
 }
 
@@ -150,14 +153,33 @@ impl<'a> Asking<'a> {
     ///
     /// If the project is unreadable, or nobody can be asked.
     pub fn new(options: &LiveOptions, suite: &'a Suite, places: &Places, notes: &mut Vec<Note>) -> Result<Self, Error> {
-        let mut project = OpenProject::open(&options.root, places, BookReading::Trusted)?;
+        let project = OpenProject::open(&options.root, places, BookReading::Trusted)?;
+        let book = project.book()?;
+        Self::of_book(options, suite, &book, project, notes)
+    }
+
+    /// The same with a suite of `book`, which may have versions that the project's book does not have.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::new`].
+    pub(super) fn of_book(
+        options: &LiveOptions,
+        suite: &'a Suite,
+        book: &Book,
+        mut project: OpenProject,
+        notes: &mut Vec<Note>,
+    ) -> Result<Self, Error> {
         // Failures on this machine must not change a test's requests.
         project.config.adapt = AdaptFile { enabled: Some(false), ..AdaptFile::default() };
-        let run = options.of(suite);
-        let setting = RunSetting::new(&run, &mut project);
+        let chosen = ChosenRun::new(options.of(suite), &options.earlier, |run| {
+            let prompt = book.prompt(&suite.name, Some(&suite.version))?;
+            let contract = prompt.contract()?;
+            RunSetting::of_prompt(prompt, contract, book, run, &mut project)
+        });
         let judges = ChosenJudges::new(options, suite, &mut project);
         notes.extend(project.all_notes());
-        Ok(Self { suite, times: options.times, options: run, setting: setting?, judges: judges?, project })
+        Ok(Self { suite, times: options.times, chosen: chosen?, judges: judges?, project })
     }
 
     /// Opens the records. Messages go to `notes`, also on failure.
@@ -166,11 +188,11 @@ impl<'a> Asking<'a> {
     ///
     /// If the records that are on can't be kept, or a wish is none.
     pub async fn begin(self, notes: &mut Vec<Note>) -> Result<OpenSuite<'a>, Error> {
-        let Self { suite, times, options, project, setting, judges } = self;
-        let booking = setting.book(&options, &project, notes).await?;
-        let run = setting.begin(booking, &options, &project, notes).await?;
+        let Self { suite, times, chosen, project, judges } = self;
+        let attempts = chosen.options.limits.attempts;
+        let run = chosen.begin(&project, notes).await?;
         let judges = judges.begin(&project, notes).await?;
-        Ok(OpenSuite { suite, times, attempts: options.limits.attempts, run, judges })
+        Ok(OpenSuite { suite, times, attempts, run, judges })
     }
 
     pub(super) fn cases(&self) -> &[Case] {
@@ -182,11 +204,11 @@ impl<'a> Asking<'a> {
     }
 
     pub(super) const fn attempts(&self) -> NonZeroU32 {
-        self.options.limits.attempts
+        self.chosen.options.limits.attempts
     }
 
     pub(super) const fn setting(&self) -> &RunSetting {
-        &self.setting
+        &self.chosen.setting
     }
 }
 
@@ -213,6 +235,7 @@ impl OpenSuite<'_> {
         stop: &CancellationToken,
     ) -> Result<u64, Error> {
         let (mut line, mut unmade) = (0_u32, 0_u64);
+        let mut heard = HeardAnswers::default();
         for (case, tested) in self.suite.cases.cases.iter().zip(tested) {
             let (Some(live), Some(inputs)) = (&case.live, &tested.inputs) else { continue };
             let most_of_run = match purse.most {
@@ -226,8 +249,12 @@ impl OpenSuite<'_> {
                     unmade = unmade.saturating_add(1);
                     continue;
                 }
-                let ran = self.run.ask(inputs, Some(line), stop).await?;
+                let ran = self.run.ask(inputs, line, stop).await?;
                 purse.book(run_cost(self.run.setting(), &ran), most_of_run);
+                if heard.repeats_earlier(&ran.outcome.attempts) {
+                    answers.note_cached();
+                    continue;
+                }
                 let judged = self.judged(live, JudgedRun { inputs, ran: &ran, line }, purse, stop).await?;
                 answers.take(live, &ran.outcome.attempts, &ran.outcome.ended, judged);
             }
@@ -236,28 +263,62 @@ impl OpenSuite<'_> {
         Ok(unmade)
     }
 
-    /// The case's judge's objections to an answer, in words. `None` if there are none.
+    /// The judgement of the case's graders about an answer.
     async fn judged(
         &self,
         live: &AnswerExpectation,
-        JudgedRun { inputs, ran, line }: JudgedRun<'_>,
+        run: JudgedRun<'_>,
         purse: &mut LivePurse,
         stop: &CancellationToken,
-    ) -> Result<Option<String>, Error> {
-        let (Some(judge), ExchangeEnd::Answered { value }) = (&live.judge, &ran.outcome.ended) else { return Ok(None) };
-        let unjudged = || Ok(Some(format!("`{}` was not asked for its verdict", judge.prompt)));
-        let Some(setting) = self.judges.setting(&judge.prompt) else { return unjudged() };
-        let case = JudgedCase { inputs, answer: &show::exact_value(value), line };
+    ) -> Result<JudgedAnswer, Error> {
+        let mut judged = JudgedAnswer::default();
+        let (Some(judge), ExchangeEnd::Answered { value }) = (&live.judge, &run.ran.outcome.ended) else {
+            return Ok(judged);
+        };
+        let case = JudgedCase { inputs: run.inputs, answer: &show::exact_value(value), line: run.line };
+        let mut verdicts = Vec::new();
+        for grader in judge.graders() {
+            match self.grade((grader, judge), case, purse, stop).await? {
+                Some(judgement) => {
+                    judged.faults.extend(judgement.problem);
+                    verdicts.extend(judgement.verdict);
+                }
+                None => judged.faults.push(format!("`{grader}` was not asked for its verdict")),
+            }
+        }
+        if let [first, second] = verdicts.as_slice() {
+            judged.verdicts = Some((first.clone(), second.clone()));
+        }
+        Ok(judged)
+    }
+
+    /// One grader's judgement. `None` if it could cost too much.
+    async fn grade(
+        &self,
+        (grader, judge): (&str, &JudgeExpectation),
+        case: JudgedCase<'_>,
+        purse: &mut LivePurse,
+        stop: &CancellationToken,
+    ) -> Result<Option<Judgement>, Error> {
+        let Some(setting) = self.judges.setting(grader) else { return Ok(None) };
         let most_of_run = match purse.most {
             Some(_) => most_of_run(setting, self.attempts, &judging::judge_inputs(setting, judge, case))?.1,
             None => None,
         };
         if !purse.has_room(most_of_run) {
-            return unjudged();
+            return Ok(None);
         }
-        let Some(judgement) = self.judges.judge(judge, case, stop).await? else { return unjudged() };
-        purse.book(run_cost(setting, &judgement.ran), most_of_run);
-        Ok(judgement.problem)
+        let judgement = self.judges.judge(grader, judge, case, stop).await?;
+        if let Some(judgement) = &judgement {
+            purse.book(run_cost(setting, &judgement.ran), most_of_run);
+        }
+        Ok(judgement)
+    }
+
+    /// The prompts that judge answers, with their versions.
+    #[must_use]
+    pub fn graders(&self) -> &[Grader] {
+        &self.judges.graders
     }
 
     /// The model, the endpoint and the prompt.
@@ -283,8 +344,35 @@ struct JudgedRun<'r> {
     line: u32,
 }
 
+/// The graders' objections to an answer, and their verdicts if there are two.
+#[derive(Default)]
+struct JudgedAnswer {
+    faults: Vec<String>,
+    verdicts: Option<(String, String)>,
+}
+
+/// The first responses of a suite's runs, by the provider's id.
+#[derive(Default)]
+struct HeardAnswers(BTreeMap<String, Vec<ResponsePart>>);
+
+impl HeardAnswers {
+    /// Whether a cache between Proem and the model gave this answer: it has the id and the words of an earlier one. An
+    /// answer without an id counts as new.
+    fn repeats_earlier(&mut self, attempts: &[Attempt]) -> bool {
+        let Some(response) = attempts.iter().find_map(|attempt| attempt.response.as_ref()) else { return false };
+        let Some(id) = response.id.as_ref().filter(|id| !id.is_empty()) else { return false };
+        match self.0.get(id) {
+            Some(earlier) => *earlier == response.content,
+            None => {
+                self.0.insert(id.clone(), response.content.clone());
+                false
+            }
+        }
+    }
+}
+
 /// The cost of a run. `None` if it was not reported.
-fn run_cost(setting: &RunSetting, ran: &FinishedRun) -> Option<NanoDollars> {
+pub(super) fn run_cost(setting: &RunSetting, ran: &FinishedRun) -> Option<NanoDollars> {
     if ran.is_unreported() {
         return None;
     }
@@ -305,8 +393,13 @@ struct LiveAnswers {
 }
 
 impl LiveAnswers {
-    /// Takes an answer, with what its judge finds wrong with it.
-    fn take(&mut self, live: &AnswerExpectation, attempts: &[Attempt], ended: &ExchangeEnd, judged: Option<String>) {
+    /// Leaves an answer out that a cache gave.
+    fn note_cached(&mut self) {
+        self.heard.repeats.cached = self.heard.repeats.cached.saturating_add(1);
+    }
+
+    /// Takes an answer, with what its judges find wrong with it.
+    fn take(&mut self, live: &AnswerExpectation, attempts: &[Attempt], ended: &ExchangeEnd, judged: JudgedAnswer) {
         let more = |n: &mut u32, is_so: bool| *n = n.saturating_add(u32::from(is_so));
         // A way that the server refused asked no model.
         let first = attempts.iter().find(|attempt| !attempt.is_way_refused());
@@ -320,14 +413,17 @@ impl LiveAnswers {
             ExchangeEnd::Answered { value } => {
                 let value = show::exact_value(value);
                 let differences = live.differences(&value);
-                more(&mut self.heard.expected, differences.is_empty() && judged.is_none());
-                self.faults.extend(judged);
+                more(&mut self.heard.expected, differences.is_empty() && judged.faults.is_empty());
+                self.faults.extend(judged.faults);
+                self.heard.repeats.verdicts.extend(judged.verdicts);
                 let seen = json::compact(&project_onto_case(&live.answer, &value));
                 let count = self.seen.entry(seen).or_default();
                 *count = count.saturating_add(1);
                 self.heard.same = self.heard.same.max(*count);
             }
             ExchangeEnd::FellBack { because, .. } | ExchangeEnd::Failed { because } => {
+                let more = u32::from(matches!(because, FallbackReason::Failed(_) | FallbackReason::Cancelled(_)));
+                self.heard.repeats.unanswered = self.heard.repeats.unanswered.saturating_add(more);
                 self.problems.push(format!("no usable answer: {}", because.in_words()));
             }
         }
@@ -358,8 +454,10 @@ impl LiveAnswers {
 /// A case's expectation, as a predicate of answers.
 fn expectation_in_words(live: &AnswerExpectation) -> String {
     let are = (!live.answer.is_null()).then(|| format!("are {}", json::compact(&live.answer)));
-    let judged = live.judge.as_ref();
-    let judged = judged.map(|judge| format!("are {} to `{}`", json::compact(&judge.verdict), judge.prompt));
+    let judged = live
+        .judge
+        .iter()
+        .flat_map(|judge| judge.graders().map(|grader| format!("are {} to `{grader}`", json::compact(&judge.verdict))));
     are.into_iter().chain(live.checks.iter().map(AnswerCheck::in_words)).chain(judged).collect::<Vec<_>>().join(" and ")
 }
 

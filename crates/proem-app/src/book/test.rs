@@ -40,6 +40,20 @@ pub struct LiveCounts {
     /// Each answer as far as the case speaks of it, with how often it came.
     #[serde(skip)]
     pub answers: BTreeMap<String, u32>,
+    /// What only a comparison of its answers shows.
+    #[serde(skip)]
+    pub repeats: RepeatedAnswers,
+}
+
+/// What a comparison of the answers to one case shows.
+#[derive(Debug, Default)]
+pub struct RepeatedAnswers {
+    /// Answers that a cache gave, which are not among those counted.
+    pub cached: u32,
+    /// Runs without an answer because the provider failed or the run was cancelled.
+    pub unanswered: u32,
+    /// The verdicts of both graders on each answer, where there are two.
+    pub verdicts: Vec<(String, String)>,
 }
 
 impl LiveCounts {
@@ -80,11 +94,23 @@ pub struct Suite {
     /// `agent/name`.
     pub(super) name: String,
     pub(super) version: String,
-    prompt: Prompt,
+    pub(super) prompt: Prompt,
     pub(super) cases: Cases,
 }
 
 impl Suite {
+    /// The suite with some of its cases only.
+    pub(super) fn retaining(mut self, keep: impl Fn(&Case) -> bool) -> Self {
+        self.cases.cases.retain(keep);
+        self
+    }
+
+    /// Whether any case says what a model should answer.
+    #[must_use]
+    pub fn has_live_cases(&self) -> bool {
+        self.cases.cases.iter().any(|case| case.live.is_some())
+    }
+
     /// Tests every case.
     ///
     /// # Errors
@@ -151,7 +177,7 @@ pub fn suites(book: &Book, wanted: Option<&str>) -> Result<(Vec<Suite>, Vec<Unte
 }
 
 /// A prompt with its cases. `None` if it names none.
-fn suite(book: &Book, name: String, version: String) -> Result<Option<Suite>, proem_engine::Error> {
+pub(super) fn suite(book: &Book, name: String, version: String) -> Result<Option<Suite>, proem_engine::Error> {
     let prompt = book.prompt(&name, Some(&version))?;
     let Some(file) = prompt.file.strict.cases.clone() else { return Ok(None) };
     let Some((text, _)) = book.file(&format!("{name}/{file}")) else {
@@ -165,8 +191,8 @@ fn suite(book: &Book, name: String, version: String) -> Result<Option<Suite>, pr
 /// The parts that requests are made with.
 #[derive(Debug)]
 pub struct AssemblyState {
-    guard: Guard,
-    policy: Policy,
+    pub(super) guard: Guard,
+    pub(super) policy: Policy,
     model: Model,
     key: InstallationKey,
 }

@@ -103,7 +103,13 @@ impl Carriage {
     /// The carrier for the run that a call of a tool starts. Its record has a folder of its own.
     #[must_use]
     pub(crate) fn within_call(&self, call: EffectId) -> Self {
-        let below = |folder: &Path| folder.join(format!("call-{:04}", call.0));
+        self.within_part(&format!("call-{:04}", call.0))
+    }
+
+    /// The carrier for a part of a command's runs that counts them itself. Its record has a folder of that name.
+    #[must_use]
+    pub fn within_part(&self, part: &str) -> Self {
+        let below = |folder: &Path| folder.join(part);
         match self {
             Self::Recorder(folder) => Self::Recorder(below(folder)),
             Self::Cassettes(folder) => Self::Cassettes(below(folder)),

@@ -13,6 +13,7 @@ mod called_agents;
 mod experiments;
 mod finding;
 mod found;
+mod improving;
 mod inputs;
 mod model_names;
 mod notes;

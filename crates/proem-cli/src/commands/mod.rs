@@ -15,6 +15,7 @@ mod explain;
 pub(crate) mod failures;
 pub(crate) mod find;
 pub(crate) mod hook;
+pub(crate) mod improve;
 pub(crate) mod index;
 pub(crate) mod init;
 mod interrupt;
@@ -54,6 +55,7 @@ pub(crate) fn run_command(args: CommandLine) -> Result<ExitCode, CommandFailure>
         Command::Failures(command) => failures::run_failures(&command),
         Command::Hook(args) => hook::run_hook(&args),
         Command::Find(args) => find::run_find(&args),
+        Command::Improve(args) => improve::run_improve(&args),
         Command::Index(args) => index::run_index(&args),
         Command::Lisp(command) => lisp::run_lisp(&command),
         Command::Policy(command) => policy::run_policy(&command),

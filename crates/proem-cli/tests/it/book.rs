@@ -257,6 +257,56 @@ fn another_prompt_judges_an_answer_and_is_asked_live_only() {
     assert!(run.code() != 0 && run.transcript().contains("reviews/grade"), "{}", run.transcript());
 }
 
+/// Two graders of the same schema, in a book with a prompt whose one case they judge.
+fn with_two_graders(server: &ScriptedServer) -> Fixture {
+    let judge = "{ prompt: reviews/grade@1.0.0, second: reviews/second@1.0.0, verdict: good }";
+    let live = format!("live: {{ contains: [high], judge: {judge} }}");
+    let cases = format!(
+        "cases:\n  - {{ name: a, inputs: {{ title: It crashes }}, {live} }}\n  - {{ name: b, inputs: {{ title: It hangs }}, {live} }}\n"
+    );
+    let fixture = sorting(server, &cases);
+    let schema = r#"{ "type": "object", "properties": { "verdict": { "enum": ["good", "bad"] } }, "required": ["verdict"],
+        "additionalProperties": false }"#;
+    for name in ["grade", "second"] {
+        fixture.configure(&format!("book/reviews/{name}/1.0.0.prompt"), GRADE);
+        fixture.configure(&format!("book/reviews/{name}/grade.schema.json"), schema);
+    }
+    fixture
+}
+
+#[test]
+fn repeats_are_recorded_one_by_one_and_two_graders_are_compared() {
+    let says = |severity: &str| Reply::value(json!({ "severity": severity }));
+    let grades = |verdict: &str| Reply::value(json!({ "verdict": verdict }));
+    let of_case = |first: &str, second: &str| {
+        [says("high"), grades("good"), grades("good"), says(first), grades("good"), grades(second)]
+    };
+    let server = start([of_case("high", "good"), of_case("low", "bad")].concat());
+    let fixture = with_two_graders(&server);
+    let test = ["book", "test", "reviews/sorting", "--live", "--times", "2"];
+    let live = fixture.proem(&[&test[..], &["--no-record", "--record", "tapes", "--junit", "results.xml"]].concat());
+    snapshot!(settled(&server, &live));
+    let junit = fs::read_to_string(fixture.repo.join("results.xml")).unwrap();
+    assert!(junit.contains("<property name=\"pass^2\" value=\"0.5000 (") && junit.contains("<failure"), "{junit}");
+    let hash = junit.split("grader\" value=\"reviews/grade@1.0.0 ").nth(1).unwrap();
+    assert!(hash.split('"').next().unwrap().len() == 64, "{junit}");
+    // Each repeat has an answer of its own, and each grader a folder.
+    let tapes = |folder: &str| fs::read_dir(fixture.repo.join("tapes").join(folder)).unwrap().count();
+    assert_eq!((tapes("judge-01"), tapes("judge-02"), tapes("")), (4, 4, 6));
+    let replayed = fixture.proem(&[&test[..], &["--no-record", "--replay", "tapes"]].concat());
+    assert_eq!((replayed.stdout(), server.requests().len()), (live.stdout(), 12));
+    let markdown = fixture.proem(&[&test[..], &["--no-record", "--replay", "tapes", "--markdown"]].concat());
+    assert!(markdown.stdout().starts_with("### Prompt tests: 1 of 2 cases failed"), "{}", markdown.transcript());
+    // An answer that was copied keeps its id, so it is no second sample.
+    let copy =
+        |from: &str, to: &str| fs::copy(fixture.repo.join("tapes").join(from), fixture.repo.join("tapes").join(to));
+    copy("0001-00-00.json", "0002-00-00.json").unwrap();
+    let copied = fixture.proem(&[&test[..], &["--no-record", "--replay", "tapes", "--json"]].concat());
+    let json: Json = serde_json::from_str(copied.stdout()).unwrap();
+    let repeats = &json["repeats"][0];
+    assert_eq!((&repeats["cached"], &repeats["passing"]["all"]["cases"]), (&json!(1), &json!(1)), "{repeats}");
+}
+
 /// A file of the shipped book.
 fn shipped_file(path: &str) -> String {
     fs::read_to_string(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../proem-agents/book").join(path))

@@ -48,6 +48,7 @@ mod golden;
 mod guide;
 mod hostile;
 mod imported;
+mod improving;
 mod in_process;
 mod incident;
 mod init;

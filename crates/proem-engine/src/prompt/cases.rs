@@ -94,6 +94,15 @@ pub struct JudgeExpectation {
     pub inputs: BTreeMap<String, Json>,
     /// The value of the field `verdict` in its answer: yes or no, or one of a closed list.
     pub verdict: Json,
+    /// A second prompt that judges the same, and how often both agree is counted. Both then name their version.
+    pub second: Option<String>,
+}
+
+impl JudgeExpectation {
+    /// The prompts that judge. An answer passes if each gives the expected verdict.
+    pub fn graders(&self) -> impl Iterator<Item = &str> {
+        [self.prompt.as_str()].into_iter().chain(self.second.as_deref())
+    }
 }
 
 impl Cases {

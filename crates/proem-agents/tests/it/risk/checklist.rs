@@ -76,8 +76,13 @@ fn the_prompts_say_everything_on_their_checklists() {
     let decision = include_str!("../../../book/risk/decision/1.0.0.checklist.toml");
     let synthesis = include_str!("../../../book/risk/synthesis/1.0.0.checklist.toml");
     let feedback = include_str!("../../../book/risk/feedback/1.0.0.checklist.toml");
-    for (prompt, checklist) in [("risk/decision", decision), ("risk/synthesis", synthesis), ("risk/feedback", feedback)]
-    {
+    let variant = include_str!("../../../book/improve/variant/1.0.0.checklist.toml");
+    for (prompt, checklist) in [
+        ("risk/decision", decision),
+        ("risk/synthesis", synthesis),
+        ("risk/feedback", feedback),
+        ("improve/variant", variant),
+    ] {
         assert_eq!(missing(prompt, checklist), Vec::<String>::new(), "{prompt}");
     }
 }

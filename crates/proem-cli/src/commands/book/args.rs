@@ -29,7 +29,8 @@ const TEST_EXAMPLES: &str = with_models!(
     "\
 Examples:
   proem book test                 # every prompt that has test cases, without a model
-  proem book test risk/decision --live --times 5
+  proem book test risk/decision --live --times 5   # pass@5, pass^5, and the cases that flicker
+  proem book test --junit results.xml
   proem book test risk/decision --live --models small,large --times 9 --max-cost 0.50 --html page.html
   proem book test --json"
 );
@@ -137,7 +138,7 @@ pub(crate) struct BookTest {
     /// against budgets
     #[arg(long, conflicts_with = "book")]
     pub(crate) live: bool,
-    /// How many times each test case is sent to the model
+    /// How many times each test case is sent to the model; pass@N and pass^N are estimated from all of them
     #[arg(long, value_name = "N", default_value = "3", requires = "live")]
     pub(crate) times: NonZeroU32,
     /// The model or role that is asked, instead of the prompt's own
@@ -166,6 +167,12 @@ pub(crate) struct BookTest {
     /// Take answers from a folder made with --record, if the requests are the same
     #[arg(long, value_name = "DIR", requires = "live", conflicts_with = "record")]
     pub(crate) replay: Option<PathBuf>,
+    /// Also write the results to a file, as JUnit XML
+    #[arg(long, value_name = "FILE", conflicts_with = "models")]
+    pub(crate) junit: Option<PathBuf>,
+    /// Print a table in Markdown, for a comment or a job's summary
+    #[arg(long, conflicts_with_all = ["json", "models"])]
+    pub(crate) markdown: bool,
     /// Ask for short answers
     #[arg(long, requires = "live")]
     pub(crate) time_sensitive: bool,
@@ -198,6 +205,7 @@ impl BookTest {
             carriage: Carriage::taped(self.record.clone(), self.replay.clone()),
             adapting: Adapting { wishes, is_off: false },
             most: self.max_cost,
+            earlier: Vec::new(),
             record: if self.no_record { RecordChoice::No } else { RecordChoice::AsConfigured },
         }
     }

@@ -185,7 +185,7 @@ fn live(node: &YamlNode, problems: &mut Diagnostics) -> Option<AnswerExpectation
 
 fn read_judge(node: &YamlNode, problems: &mut Diagnostics) -> Option<JudgeExpectation> {
     let entries = expect_map(node, "live.judge", problems)?;
-    known_keys(entries, &["prompt", "verdict", "inputs"], "live.judge", problems);
+    known_keys(entries, &["prompt", "verdict", "inputs", "second"], "live.judge", problems);
     let prompt = given_value(node, "prompt").and_then(|node| expect_string(node, "live.judge.prompt", problems));
     let verdict = given_value(node, "verdict")
         .map(YamlNode::to_json)
@@ -198,7 +198,19 @@ fn read_judge(node: &YamlNode, problems: &mut Diagnostics) -> Option<JudgeExpect
         .and_then(|node| expect_map(node, "live.judge.inputs", problems))
         .unwrap_or_default();
     let inputs = inputs.iter().map(|(key, node)| (key.name.clone(), node.to_json())).collect();
-    Some(JudgeExpectation { prompt: prompt?, verdict: verdict?, inputs })
+    let second = given_value(node, "second").and_then(|node| expect_string(node, "live.judge.second", problems));
+    let judge = JudgeExpectation { prompt: prompt?, verdict: verdict?, inputs, second };
+    if judge.second.is_some() {
+        let graders: Vec<&str> = judge.graders().collect();
+        if let Some(loose) = graders.iter().find(|grader| !grader.contains('@')) {
+            let message = format!("`{loose}` has no version; two graders are compared as `agent/name@version`");
+            push_case_error(problems, message, node.span);
+        }
+        if graders.first() == graders.last() {
+            push_case_error(problems, "live.judge.second is the first grader again; name another one", node.span);
+        }
+    }
+    Some(judge)
 }
 
 /// A key's value, unless it is left empty.

@@ -5,47 +5,30 @@ use proem_guard::show;
 use proem_text::json;
 use serde_json::json;
 
+use super::BookTestResults;
 use crate::commands::book::count_with_plural;
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, GOES_ON, GREEN, LEAD, RED, style_text};
 
+/// Prints the results as JSON.
+pub(super) fn print_json(results: &BookTestResults<'_>) -> Result<(), CommandFailure> {
+    let BookTestResults { tested, untested, repeats } = results;
+    let out = json!({ "tests": tested, "untested": untested, "failed": results.failed(), "repeats": repeats });
+    ui::print_json_document(&json::pretty(&out))
+}
+
 /// Prints the cases, prompt by prompt, and the prompts whose cases could not be run.
-pub(super) fn print_book_test(
-    tested: &[BookCaseResult],
-    untested: &[UntestedPrompt],
-    is_json: bool,
-) -> Result<(), CommandFailure> {
-    let failed = tested.iter().filter(|tested| !tested.passed).count();
-    if is_json {
-        let out = json!({ "tests": tested, "untested": untested, "failed": failed });
-        return ui::print_json_document(&json::pretty(&out));
-    }
+pub(super) fn print_book_test(results: &BookTestResults<'_>) -> Result<(), CommandFailure> {
+    let BookTestResults { tested, untested, .. } = results;
     let mut out = String::new();
-    let mut prompt = "";
-    for case in tested {
-        if case.prompt != prompt {
-            prompt = &case.prompt;
-            out.push_str(&format!("{LEAD}{}\n", style_text(BOLD, show::terminal_str(prompt).as_str())));
-        }
-        let mark = if case.passed { style_text(GREEN, "ok    ") } else { style_text(RED, "failed") };
-        let what = match (case.asked, case.tokens) {
-            (false, _) => "no model is asked".to_owned(),
-            (true, Some(tokens)) => count_with_plural(tokens, "token"),
-            (true, None) => "no request".to_owned(),
-        };
-        out.push_str(&format!(
-            "  {mark}  {}  {}\n",
-            show::terminal_str(&case.case),
-            style_text(DIM, &format!("({what})"))
-        ));
-        if let Some(live) = &case.live {
-            out.push_str(&format!("          {}\n", live.in_words()));
-        }
-        for problem in &case.problems {
-            out.push_str(&format!("          {}\n", show::terminal_str(problem)));
+    for (prompt, cases) in results.by_prompt() {
+        out.push_str(&format!("{LEAD}{}\n", style_text(BOLD, show::terminal_str(prompt).as_str())));
+        cases.iter().for_each(|case| push_case(&mut out, case));
+        for line in results.repeat_lines(prompt) {
+            out.push_str(&format!("  {}\n", show::terminal_str(&line)));
         }
     }
-    for UntestedPrompt { prompt, problem, .. } in untested {
+    for UntestedPrompt { prompt, problem, .. } in *untested {
         let (prompt, not_run) = (show::terminal_str(prompt), style_text(RED, "not run"));
         out.push_str(&format!("{LEAD}{}\n  {not_run}\n", style_text(BOLD, prompt.as_str())));
         problem.lines().for_each(|line| out.push_str(&format!("    {GOES_ON}{}\n", show::terminal_str(line))));
@@ -54,6 +37,23 @@ pub(super) fn print_book_test(
         0 => String::new(),
         n => format!("; the cases of {} could not be run", count_with_plural(n, "prompt")),
     };
+    let failed = results.failed();
     out.push_str(&format!("{} run, {failed} failed{not_run}\n", count_with_plural(tested.len(), "case")));
     ui::print_listing(&out)
+}
+
+fn push_case(out: &mut String, case: &BookCaseResult) {
+    let mark = if case.passed { style_text(GREEN, "ok    ") } else { style_text(RED, "failed") };
+    let what = match (case.asked, case.tokens) {
+        (false, _) => "no model is asked".to_owned(),
+        (true, Some(tokens)) => count_with_plural(tokens, "token"),
+        (true, None) => "no request".to_owned(),
+    };
+    out.push_str(&format!("  {mark}  {}  {}\n", show::terminal_str(&case.case), style_text(DIM, &format!("({what})"))));
+    if let Some(live) = &case.live {
+        out.push_str(&format!("          {}\n", live.in_words()));
+    }
+    for problem in &case.problems {
+        out.push_str(&format!("          {}\n", show::terminal_str(problem)));
+    }
 }
