@@ -15,8 +15,8 @@ pub mod error;
 pub mod interval;
 pub mod linear;
 pub mod measure;
-pub mod sequential;
 pub mod repeat;
+pub mod sequential;
 pub mod softmax;
 pub mod vector;
 

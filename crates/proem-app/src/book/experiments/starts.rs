@@ -197,9 +197,8 @@ pub fn stop_experiment(
     because: &str,
 ) -> Result<ExperimentStart, Error> {
     let starts = ExperimentStarts::load(&project.places)?;
-    let start = match starts.last(&project.key, name) {
-        None => return Err(Error::invalid(never_started(&starts, project, name))),
-        Some(start) => start,
+    let Some(start) = starts.last(&project.key, name) else {
+        return Err(Error::invalid(never_started(&starts, project, name)));
     };
     if let Some(stopped) = &start.stopped {
         let at = when::iso_date(Time(stopped.at), &jiff::tz::TimeZone::UTC);
