@@ -21,7 +21,7 @@ pub struct CaseCount {
 pub struct CaseMean {
     /// The cases that it is the mean of.
     pub cases: u64,
-    /// The mean.
+    /// Their mean, from 0 to 1.
     pub mean: f64,
     /// Its interval, with 95 in 100.
     pub interval: Interval,

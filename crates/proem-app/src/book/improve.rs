@@ -133,7 +133,7 @@ pub struct VariantResult {
     pub held_out: Option<HeldOutResult>,
 }
 
-/// The result of a search.
+/// How a search for a better wording ended.
 #[derive(Debug)]
 pub struct SearchResult {
     /// What the search did.

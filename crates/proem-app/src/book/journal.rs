@@ -42,7 +42,7 @@ pub struct JournalEntry {
     pub by: String,
     /// The prompt, `agent/name`, or the setting that it is about.
     pub about: String,
-    /// The decision.
+    /// What was decided.
     pub decision: JournalDecision,
     /// The person's reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -123,7 +123,7 @@ pub struct NewDecision<'d> {
     pub by: &'d str,
     /// The prompt, `agent/name`, or the setting that it is about.
     pub about: &'d str,
-    /// The decision.
+    /// What was decided.
     pub decision: &'d JournalDecision,
     /// The person's reason.
     pub because: Option<&'d str>,
@@ -192,7 +192,7 @@ impl Journal {
             }
             match serde_json::from_str::<JournalEntry>(line) {
                 Ok(entry) => {
-                    let id = line_id(line);
+                    let id = journal_line_id(line);
                     if seen.insert(id.clone()) {
                         journal.entries.push((id, entry));
                     }
@@ -301,7 +301,7 @@ fn journal_text(book: &Path) -> Result<String, Error> {
 }
 
 /// The name by which a line is named in others.
-fn line_id(line: &str) -> String {
+fn journal_line_id(line: &str) -> String {
     sha256_hex(line.trim_end().as_bytes()).chars().take(ID_DIGITS).collect()
 }
 
@@ -335,8 +335,8 @@ mod tests {
     #[test]
     fn two_decisions_from_the_same_state_are_a_conflict_in_any_order_of_the_lines() {
         let first = line(&promotion("1.0.0", "1.1.0", &[]));
-        let here = line(&promotion("1.1.0", "1.2.0", &[&line_id(&first)]));
-        let there = line(&promotion("1.1.0", "1.3.0", &[&line_id(&first)]));
+        let here = line(&promotion("1.1.0", "1.2.0", &[&journal_line_id(&first)]));
+        let there = line(&promotion("1.1.0", "1.3.0", &[&journal_line_id(&first)]));
         let conflicts = |lines: &[&String]| {
             let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
             Journal::parse(&text).conflicts().len()
@@ -345,7 +345,7 @@ mod tests {
         assert_eq!(conflicts(&[&first, &here, &there]), 1);
         assert_eq!(conflicts(&[&there, &here, &first]), 1);
         assert_eq!(conflicts(&[&first, &here, &here]), 0, "a merge that doubled a line is no conflict");
-        let settled = line(&promotion("1.3.0", "1.2.0", &[&line_id(&here), &line_id(&there)]));
+        let settled = line(&promotion("1.3.0", "1.2.0", &[&journal_line_id(&here), &journal_line_id(&there)]));
         assert_eq!(conflicts(&[&first, &here, &there, &settled]), 0, "a decision after both settles it");
     }
 

@@ -15,8 +15,8 @@ use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use tokio_util::sync::CancellationToken;
 
+use super::interrupted_answers::{ChosenRun, ResumedRun};
 use super::live::LiveOptions;
-use super::resumed::{ChosenRun, ResumedRun};
 use super::test::Suite;
 use crate::error::Error;
 use crate::message::Note;

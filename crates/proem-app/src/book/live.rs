@@ -15,8 +15,8 @@ use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
 use super::compare::most_of_run;
+use super::interrupted_answers::{ChosenRun, ResumedRun};
 use super::judging::{self, ChosenJudges, Grader, JudgedCase, Judgement, Judges};
-use super::resumed::{ChosenRun, ResumedRun};
 use super::test::{BookCaseResult, LiveCounts, Suite};
 use crate::config::AdaptFile;
 use crate::error::Error;

@@ -54,7 +54,7 @@ pub(super) fn edit_current(text: Option<&str>, prompt: &str, version: &str) -> R
 
 /// The text before an edit, if `text` is the very text that it made. `None` for another text. The inner value is `None`
 /// if there was no file before.
-pub(super) fn text_before(text: &str, edit: &ManifestEdit) -> Option<Option<String>> {
+pub(super) fn manifest_before(text: &str, edit: &ManifestEdit) -> Option<Option<String>> {
     if sha256_hex(text.as_bytes()) != edit.after {
         return None;
     }
@@ -157,7 +157,7 @@ mod tests {
         let check = |before: Option<&str>, after: &str| {
             let (made, edit) = edit_current(before, PROMPT, "1.1.0").unwrap();
             assert_eq!(made, after);
-            assert_eq!(text_before(&made, &edit), Some(before.map(str::to_owned)), "{before:?}");
+            assert_eq!(manifest_before(&made, &edit), Some(before.map(str::to_owned)), "{before:?}");
         };
         check(None, "[current]\n\"reviews/triage\" = \"1.1.0\"\n");
         check(Some(""), "[current]\n\"reviews/triage\" = \"1.1.0\"\n");
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn an_edit_that_somebody_made_up_takes_nothing_back() {
         let (made, edit) = edit_current(Some("[current]\n"), PROMPT, "1.1.0").unwrap();
-        let check = |edit: ManifestEdit| assert_eq!(text_before(&made, &edit), None, "{edit:?}");
+        let check = |edit: ManifestEdit| assert_eq!(manifest_before(&made, &edit), None, "{edit:?}");
         check(ManifestEdit { removed: "[approval]\npersons = 1\n".to_owned(), ..edit.clone() });
         check(ManifestEdit { at: usize::MAX, ..edit.clone() });
         check(ManifestEdit { inserted: "other".to_owned(), ..edit.clone() });
@@ -216,7 +216,7 @@ mod tests {
             let (made, edit) = edit_current(Some(&text), PROMPT, "1.1.0").unwrap();
             prop_assert_eq!(named_version(&made, PROMPT).unwrap(), Some("1.1.0".to_owned()));
             prop_assert!(differ_in_one_version(&text, &made, PROMPT).unwrap());
-            prop_assert_eq!(text_before(&made, &edit), Some(Some(text)));
+            prop_assert_eq!(manifest_before(&made, &edit), Some(Some(text)));
         }
     }
 }

@@ -7,19 +7,19 @@
 
 use std::path::{Path, PathBuf};
 
-use proem_engine::contract::AnswerContract;
+use proem_engine::prompt::book::experiment::contract_value;
 use proem_engine::prompt::book::{Book, BookLayer, LockState};
 use proem_engine::prompt::compiled_prompt::Prompt;
 use proem_engine::prompt::origin::Origin;
 use proem_engine::run::Time;
 use proem_guard::show;
 use proem_runtime::files::{self, FileAccess, FileContent};
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
 use super::diff::{BookDifference, compare_versions};
 use super::journal::{Journal, JournalDecision, JournalEntry, ManifestEdit, NewDecision, append_decision};
 use super::lock::{find_books, lock_book};
-use super::manifest::{differ_in_one_version, edit_current, named_version, text_before};
+use super::manifest::{differ_in_one_version, edit_current, manifest_before, named_version};
 use crate::error::Error;
 use crate::operator::Operator;
 use crate::places::Places;
@@ -52,7 +52,7 @@ pub enum InterfaceConsent {
 /// A book that decisions change.
 #[derive(Debug)]
 pub struct DecidedBook {
-    /// The folder.
+    /// Where its files are.
     pub folder: PathBuf,
     origin: Origin,
     /// The folder that no link leads out of, and the book's path below it.
@@ -276,7 +276,7 @@ impl DecidedBook {
         };
         let text = self.manifest()?;
         let now = text.as_deref().unwrap_or_default();
-        if let Some(restored) = text_before(now, edit) {
+        if let Some(restored) = manifest_before(now, edit) {
             self.require_known(prompt, before)?;
             if !differ_in_one_version(restored.as_deref().unwrap_or_default(), now, prompt)? {
                 return Err(Error::invalid(format!(
@@ -525,22 +525,10 @@ fn interface_differences(before: &Prompt, after: &Prompt) -> Vec<String> {
     if trust(before) != trust(after) {
         differences.push("it trusts other inputs".to_owned());
     }
-    if answer_schema(before) != answer_schema(after) {
+    if contract_value(before) != contract_value(after) {
         differences.push("its answer has another contract".to_owned());
     }
     differences
-}
-
-/// The form of a prompt's answer. Contracts that can't be read are never the same.
-fn answer_schema(prompt: &Prompt) -> Json {
-    match prompt.contract() {
-        Ok(AnswerContract::Text) => json!("text"),
-        Ok(AnswerContract::Value(contract)) => contract.schema().clone(),
-        Ok(AnswerContract::Calls(tools)) => {
-            tools.contracts().iter().map(|tool| (tool.tool().name.clone(), tool.schema().clone())).collect()
-        }
-        Err(error) => json!({ "version": prompt.id.version, "unreadable": error.to_string() }),
-    }
 }
 
 /// What a change of text does to cached prefixes, in words.

@@ -56,7 +56,7 @@ pub struct Proposal {
     pub files: BTreeMap<String, String>,
 }
 
-/// A proposed change.
+/// What a book would be like after an approval.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", tag = "kind")]
 pub enum ProposedChange {
@@ -216,7 +216,7 @@ impl Proposal {
                 }
             }
             ProposedChange::Threshold { setting, .. } => {
-                let is_key = |part: &str| !part.is_empty() && part.bytes().all(is_name_byte);
+                let is_key = |part: &str| !part.is_empty() && part.bytes().all(is_part_of_name);
                 if !setting.split('.').all(is_key) {
                     problems.push(format!("`{}` is no key of a setting", show::terminal_str(setting)));
                 }
@@ -313,7 +313,7 @@ pub fn read_proposal(book: &Path, id: &str) -> Result<Result<StoredProposal, Bro
         return Ok(Err(broken(vec![format!("its name is not the id of a proposal, {ID_DIGITS} hexadecimal digits")])));
     }
     let below = Path::new(PROPOSED).join(id);
-    let text = match text_beneath(book, &below.join(DESCRIPTION)) {
+    let text = match proposal_text(book, &below.join(DESCRIPTION)) {
         Ok(text) => text,
         Err(problem) => return Ok(Err(broken(vec![problem]))),
     };
@@ -334,7 +334,7 @@ pub fn read_proposal(book: &Path, id: &str) -> Result<Result<StoredProposal, Bro
     }
     let mut texts = BTreeMap::new();
     for (path, hash) in &proposal.files {
-        match text_beneath(book, &below.join(path)) {
+        match proposal_text(book, &below.join(path)) {
             Err(problem) => problems.push(problem),
             Ok(text) if sha256_hex(text.as_bytes()) != *hash => {
                 problems.push(format!("`{}` was edited after the proposal was made", show::terminal_str(path)));
@@ -382,7 +382,7 @@ fn foreign_files(folder: &Path, proposal: &Proposal) -> Result<Vec<String>, Erro
     Ok(problems)
 }
 
-fn text_beneath(book: &Path, path: &Path) -> Result<String, String> {
+fn proposal_text(book: &Path, path: &Path) -> Result<String, String> {
     let shown = show::terminal_str(&path.display().to_string()).into_string();
     match files::read_beneath(book, path, MAX_FILE_BYTES) {
         Ok(Some(FileContent::Whole(bytes))) => String::from_utf8(bytes).map_err(|_| format!("`{shown}` is not UTF-8")),
@@ -396,14 +396,14 @@ fn proposal_id(description: &[u8]) -> String {
     sha256_hex(description).chars().take(ID_DIGITS).collect()
 }
 
-const fn is_name_byte(byte: u8) -> bool {
+const fn is_part_of_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
 }
 
 /// Whether a text is `agent/name`, of plain names.
 #[must_use]
 pub fn is_prompt_name(text: &str) -> bool {
-    let is_name = |name: &str| (1..=64).contains(&name.len()) && name.bytes().all(is_name_byte);
+    let is_name = |name: &str| (1..=64).contains(&name.len()) && name.bytes().all(is_part_of_name);
     text.split_once('/').is_some_and(|(agent, name)| is_name(agent) && is_name(name)) && !text.starts_with(PROPOSED)
 }
 
@@ -411,7 +411,7 @@ pub fn is_prompt_name(text: &str) -> bool {
 fn is_file_of(path: &str, prompt: &str) -> bool {
     let name = path.strip_prefix(prompt).and_then(|rest| rest.strip_prefix('/'));
     name.is_some_and(|name| {
-        let is_plain = name.bytes().all(|byte| is_name_byte(byte) || matches!(byte, b'.' | b'@'));
+        let is_plain = name.bytes().all(|byte| is_part_of_name(byte) || matches!(byte, b'.' | b'@'));
         let is_known = BOOK_FILE_ENDINGS.iter().any(|ending| name.ends_with(ending));
         is_plain && is_known && !name.starts_with('.') && !name.ends_with(".lock") && !name.ends_with(".toml")
     })

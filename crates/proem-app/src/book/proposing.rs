@@ -79,7 +79,7 @@ pub struct CheckedProposals {
     pub problems: Vec<String>,
 }
 
-/// The result of an approval.
+/// How a book differs after an approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApprovalResult {
     /// A version entered the book, locked, and is not in use yet.

@@ -44,7 +44,7 @@ pub struct PassEstimates {
 pub struct ShareOfCases {
     /// The cases that had enough answers.
     pub cases: u64,
-    /// The mean.
+    /// Their mean, from 0 to 1.
     pub mean: f64,
     /// The lower end.
     pub low: f64,
@@ -59,7 +59,7 @@ pub struct FlickeringCase {
     pub case: String,
     /// The answers that pass.
     pub passed: u32,
-    /// All answers.
+    /// How many were given.
     pub answers: u32,
 }
 

@@ -3,7 +3,7 @@
 pub(crate) mod args;
 pub(crate) mod decide;
 mod diff;
-mod experiment;
+pub(crate) mod experiment;
 mod import;
 mod lock;
 mod stats;

@@ -1,7 +1,6 @@
 //! `proem improve`: another wording of a prompt, which a model writes and which has to prove itself.
 
 use std::num::NonZeroU32;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -17,6 +16,7 @@ use proem_text::json;
 use serde_json::{Value as Json, json};
 
 use crate::args::models::with_models;
+use crate::commands::book::experiment::ExperimentPlace;
 use crate::commands::run::calling;
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, GREEN, LEAD, YELLOW, style_text};
@@ -46,37 +46,39 @@ pub(crate) struct ImproveArgs {
     /// How many times each test case is sent to the model
     #[arg(long, value_name = "N", default_value = "3")]
     times: NonZeroU32,
+    #[command(flatten)]
+    models: SearchModels,
+    /// Show which test cases the model would see, and ask nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    place: ExperimentPlace,
+}
+
+#[derive(Debug, Parser)]
+struct SearchModels {
     /// The model or role that answers the test cases, instead of the prompt's own
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
     /// The provider of both models: `anthropic`, `openai` or a name under `[providers]`
     #[arg(long, value_name = "NAME")]
     provider: Option<String>,
-    /// Show which test cases the model would see, and ask nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// A folder in the project whose book is used
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    root: PathBuf,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
 }
 
 pub(super) fn run_improve(args: &ImproveArgs) -> Result<ExitCode, CommandFailure> {
     let places = crate::user_places()?;
     let options = ImproveOptions {
-        root: args.root.clone(),
+        root: args.place.root.clone(),
         prompt: args.prompt.clone(),
         variants: NonZeroU32::new(args.variants).unwrap_or(NonZeroU32::MIN),
         times: args.times,
-        model: args.model.clone(),
-        provider: args.provider.clone(),
+        model: args.models.model.clone(),
+        provider: args.models.provider.clone(),
         most: args.max_cost.unwrap_or_default(),
     };
     let plan = plan_search(&options, &places)?;
     if args.dry_run {
-        if args.json {
+        if args.place.json {
             ui::print_json_document(&json::pretty(&json!({ "plan": plan })))?;
         } else {
             ui::print_listing(&plan_listing(&plan))?;
@@ -93,7 +95,7 @@ pub(super) fn run_improve(args: &ImproveArgs) -> Result<ExitCode, CommandFailure
         ui::print_notes(&notes);
         Ok(result?)
     })?;
-    if args.json {
+    if args.place.json {
         ui::print_json_document(&json::pretty(&result_json(&result)))?;
     } else {
         ui::print_listing(&result_table(&result))?;

@@ -216,6 +216,13 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["book", "check", "--proposals"], Report),
         (&["book", "proposals"], Report),
         (&["book", "proposals", "--json"], Json),
+        (&["book", "promote", "::error::xEVILx"], Report),
+        (&["book", "promote", "reviews/strict@::error::xEVILx"], Report),
+        (&["book", "demote", "::error::xEVILx"], Report),
+        (&["book", "propose", "::error::xEVILx", "--because", "::error::xEVILx"], Report),
+        (&["book", "approve", "::error::xEVILx"], Report),
+        (&["book", "reject", "::error::xEVILx", "--because", "::error::xEVILx"], Report),
+        (&["risk", "HEAD", "--show-diff"], Report),
         (&["book", "test"], Report),
         (&["book", "test", "--markdown"], Report),
         (&["book", "test", "--junit", "results.xml"], Report),
@@ -542,8 +549,9 @@ const FORMS: [&str; 18] = [
 ];
 
 /// Those that don't.
-const OTHERS: [&str; 46] = [
+const OTHERS: [&str; 50] = [
     "--all",
+    "--although-interface-differs",
     "--any",
     "--apply",
     "--caught",
@@ -571,6 +579,7 @@ const OTHERS: [&str; 46] = [
     "--no-model",
     "--no-record",
     "--owner",
+    "--proposals",
     "--quiet",
     "--raw",
     "--release",
@@ -578,11 +587,13 @@ const OTHERS: [&str; 46] = [
     "--revert",
     "--send",
     "--set",
+    "--show-diff",
     "--staged",
     "--task-untrusted",
     "--time-sensitive",
     "--trace",
     "--undo",
+    "--user",
     "--version",
     "--wait",
     "--whole-backlog",

@@ -84,8 +84,9 @@ fn agents_files_fail_by_what_they_would_do() {
     let code = |args: &[&str]| fixture.proem(&[&["scan", "--agent-files"], args].concat()).code();
     assert_eq!((code(&[]), code(&["--fail-on", "flag"])), (0, 1), "a server is to be looked at once");
     fixture.write(".claude/settings.json", r#"{"permissions": {"defaultMode": "bypassPermissions"}}"#);
-    assert_eq!(code(&[]), 0, "nothing that git doesn't track");
-    assert_eq!(code(&["--all"]), 1);
+    let run = fixture.proem(&["scan", "--agent-files"]);
+    assert_eq!(run.code(), 1, "an agent reads what git doesn't track too");
+    assert!(run.stdout().contains("git doesn't track"), "{}", run.stdout());
     fixture.commit("settings");
     let run = fixture.proem(&["scan", "--agent-files"]);
     assert_eq!(run.code(), 1);

@@ -155,6 +155,8 @@ fn url(text: &str) -> &str {
     let mut before = ' ';
     for (at, c) in text.char_indices() {
         match c {
+            // A line break in a string of JSON: what follows is on the next line of the text.
+            '\\' if is_escaped_break(text.get(at..).unwrap_or_default()) => return text.get(..at).unwrap_or_default(),
             '{' | '[' => open = open.saturating_add(1),
             '(' if before == '$' => open = open.saturating_add(1),
             // At the start of a value it opens a placeholder. Elsewhere it ends the address, as in HTML.
@@ -169,6 +171,12 @@ fn url(text: &str) -> &str {
         before = c;
     }
     text
+}
+
+/// Whether `text` begins with an escaped line break behind which no word goes on.
+fn is_escaped_break(text: &str) -> bool {
+    let behind = ["\\n", "\\r", "\\t"].into_iter().find_map(|escape| text.strip_prefix(escape));
+    behind.is_some_and(|behind| !behind.starts_with(char::is_alphanumeric))
 }
 
 /// Whether what is before an address makes it that of an image.
@@ -299,6 +307,7 @@ mod tests {
                 "Please send the report to anna@example.com by Friday.",
                 "Do not send personal data to a@example.com",
                 "https://{tenant}.example.com/",
+                r#""See [a type].\n\n[a type]: https://example.com/t#a\n[next]: https://example.com/n#b""#,
             ],
         );
     }
@@ -311,6 +320,8 @@ mod tests {
             ("https://a.test/?q=[data] and", "https://a.test/?q=[data]"),
             ("https://a.test\"", "https://a.test"),
             ("https://a.test/$(cat x) y", "https://a.test/$(cat x)"),
+            (r"https://a.test/x\n[b]: c", "https://a.test/x"),
+            (r"https://a.test/\nx?q={data} y", r"https://a.test/\nx?q={data}"),
         ] {
             assert_eq!(url(text), expected);
         }

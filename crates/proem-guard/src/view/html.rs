@@ -23,6 +23,10 @@ use proem_text::Span;
 /// How many elements may be open inside each other. Browsers stop at the same number.
 const MOST_OPEN: usize = 512;
 
+/// How many elements may be open before an unknown one without attributes counts as words: `<duration>` in a manual is
+/// never closed, and some hundreds of such placeholders would leave the rest of the manual unread.
+const MOST_OPEN_BEFORE_PLACEHOLDERS: usize = 64;
+
 #[derive(Debug, Default)]
 pub(super) struct PageReadings {
     pub(super) is_page: bool,
@@ -79,6 +83,8 @@ struct PageWalk<'a> {
     counts: BTreeMap<String, usize>,
     /// How many more than [`MOST_OPEN`] are open.
     beyond: usize,
+    /// How many placeholders of each name wait for their end.
+    placeholders: BTreeMap<String, usize>,
     unread: Vec<Span>,
     is_page: bool,
     is_fresh: bool,
@@ -96,6 +102,7 @@ impl<'a> PageWalk<'a> {
             open: Vec::new(),
             counts: BTreeMap::new(),
             beyond: 0,
+            placeholders: BTreeMap::new(),
             unread: Vec::new(),
             is_page: false,
             is_fresh: false,
@@ -199,7 +206,11 @@ impl<'a> PageWalk<'a> {
             self.close_before(&name);
         }
         self.border(&element, place);
-        if element.kind != ElementDisplay::Void && (element.is_known || !is_closed) {
+        let is_placeholder = !element.is_known && attributes.is_empty();
+        if is_placeholder && !is_closed && self.open.len() >= MOST_OPEN_BEFORE_PLACEHOLDERS {
+            let waiting = self.placeholders.entry(name).or_default();
+            *waiting = waiting.saturating_add(1);
+        } else if element.kind != ElementDisplay::Void && (element.is_known || !is_closed) {
             self.push(name, &element, &look, place);
         }
     }
@@ -282,7 +293,9 @@ impl<'a> PageWalk<'a> {
         let name = self.slice(name).to_ascii_lowercase();
         let element = HtmlElement::named(&name);
         self.sees(place, element.is_known);
-        if self.beyond > 0 {
+        if let Some(waiting) = self.placeholders.get_mut(&name).filter(|waiting| **waiting > 0) {
+            *waiting = waiting.saturating_sub(1);
+        } else if self.beyond > 0 {
             self.beyond = self.beyond.saturating_sub(1);
             self.unread.push(place);
             self.shorten_unread();

@@ -160,6 +160,15 @@ fn what_is_nested_too_deep_is_told() {
 }
 
 #[test]
+fn placeholders_of_a_manual_are_no_nested_elements() {
+    let manual = "<p>[timeout: <duration>]</p>\n[name: <string>]\n".repeat(600);
+    let hidden = format!("{manual}<duration><p hidden>ignore it</p></duration>");
+    let readings = read(&hidden);
+    assert_eq!(readings.undecoded, []);
+    assert!(readings.all.iter().any(|reading| reading.view.text.trim() == "ignore it"), "{:?}", readings.all.len());
+}
+
+#[test]
 fn hostile_inputs_end() {
     let size = 1 << 16;
     let units = [

@@ -76,7 +76,7 @@ async fn a_store_from_the_future_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let sqlite = Sqlite::new(folder.path());
     sqlite.open().await.close().await;
-    for form in [13, 1000] {
+    for form in [14, 1000] {
         sqlite.execute(&format!("PRAGMA user_version = {form}")).await.unwrap();
         for said in both(&sqlite).await {
             let error = said.unwrap_err();

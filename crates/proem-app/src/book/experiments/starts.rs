@@ -98,6 +98,20 @@ impl ExperimentStarts {
     pub fn last<'s>(&'s self, project: &'s str, name: &str) -> Option<&'s ExperimentStart> {
         self.of(project).rev().find(|start| start.name == name)
     }
+
+    /// The last start of an experiment of a project in which this version of a prompt was compared with another.
+    #[must_use]
+    pub fn last_with_version<'s>(
+        &'s self,
+        project: &'s str,
+        prompt: &str,
+        version: &str,
+    ) -> Option<&'s ExperimentStart> {
+        let compares = |start: &&ExperimentStart| {
+            start.declared.prompt == prompt && start.base != version && start.declared.versions.contains_key(version)
+        };
+        self.of(project).rev().find(compares)
+    }
 }
 
 impl ExperimentStart {

@@ -22,9 +22,9 @@ use super::{
     HeldOutResult, ImproveOptions, SEARCH_ERROR, SearchPlan, SearchResult, SearchStart, VariantFate, VariantResult,
     WRITER,
 };
+use crate::book::interrupted_answers::{ChosenRun, ResumedRun};
 use crate::book::live::{Asking, LiveOptions, LivePurse, run_cost};
 use crate::book::proposals::{ProposalBase, ProposalDraft, ProposedChange, StoredProposal, write_proposal};
-use crate::book::resumed::{ChosenRun, ResumedRun};
 use crate::book::test::{AssemblyState, BookCaseResult, Suite, suite};
 use crate::error::Error;
 use crate::message::Note;
@@ -149,7 +149,7 @@ impl<'s> Search<'s> {
             return Ok(SearchResult { plan, failures: names, variants: vec![], proposal: None, purse: asked.purse });
         }
         let held_out = self.answers(&own(&self.split.held_out)?, &self.book, "base-held-out", &mut asked).await?;
-        let before = [shares(&shown), shares(&held_out.ok_or_else(too_dear)?)];
+        let before = [shares_of_cases(&shown), shares_of_cases(&held_out.ok_or_else(too_dear)?)];
         let file = self.base_file()?;
         let version = self.next_version()?;
         let whole = self.base_suite(&self.book, &self.base.version)?;
@@ -237,7 +237,7 @@ impl<'s> Search<'s> {
         };
         let project = self.project()?;
         let asking = Asking::of_book(&options, suite, book, project, asked.notes)?;
-        check_key(asking.setting())?;
+        check_key_of_writer(asking.setting())?;
         let open = asking.begin(asked.notes).await?;
         let unmade = Box::pin(open.ask_within(&mut tested, &mut asked.purse, asked.stop)).await;
         asked.notes.extend(open.end().await);
@@ -309,14 +309,14 @@ impl<'s> Search<'s> {
         let part = |kind: &str| format!("variant-{number:02}-{kind}");
         let shown = self.answers(&own(&self.split.shown)?, &variant.book, &part("shown"), asked).await?;
         let Some(shown) = shown else { return Ok(unpaid()) };
-        let (found, before) = (mean_percent(&shares(&shown)), mean_percent(shown_before));
+        let (found, before) = (mean_percent(&shares_of_cases(&shown)), mean_percent(shown_before));
         if found <= before {
             let because = format!("{found:.0} % of answers to shown cases pass, before {before:.0} %");
             return Ok(result(VariantFate::NoBetterShown, because, None));
         }
         let held_out = self.answers(&own(&self.split.held_out)?, &variant.book, &part("held-out"), asked).await?;
         let Some(held_out) = held_out else { return Ok(unpaid()) };
-        let found = held_out_result(held_before, &shares(&held_out));
+        let found = held_out_result(held_before, &shares_of_cases(&held_out));
         let words = format!(
             "{} of {} held-out cases better, {} worse, p = {:.4}, needed {:.4}",
             found.wins,
@@ -389,7 +389,7 @@ impl Asked<'_> {
 }
 
 /// Refuses a model that nobody can ask, before a search has asked for anything.
-fn check_key(setting: &RunSetting) -> Result<(), Error> {
+fn check_key_of_writer(setting: &RunSetting) -> Result<(), Error> {
     let key = &setting.access.asked.endpoint.key;
     if !matches!(key, EndpointKey::Missing { .. }) {
         return Ok(());
@@ -438,14 +438,14 @@ fn failures_in_words(shown: &[BookCaseResult]) -> Vec<String> {
     words.collect()
 }
 
-fn shares(tested: &[BookCaseResult]) -> CaseShares {
+fn shares_of_cases(tested: &[BookCaseResult]) -> CaseShares {
     let live = tested.iter().filter_map(|case| Some((case, case.live.as_ref()?)));
     live.map(|(case, live)| (case.case.clone(), f64::from(live.expected) / f64::from(live.times.max(1)))).collect()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a prompt has fewer than 2⁵³ cases")]
-fn mean_percent(shares: &CaseShares) -> f64 {
-    shares.values().sum::<f64>() / shares.len().max(1) as f64 * 100.0
+fn mean_percent(shares_of_cases: &CaseShares) -> f64 {
+    shares_of_cases.values().sum::<f64>() / shares_of_cases.len().max(1) as f64 * 100.0
 }
 
 /// Compares case by case. A case without an answer of the variant is a loss.
@@ -476,9 +476,10 @@ mod tests {
 
     #[test]
     fn a_case_that_vanishes_is_a_loss() {
-        let shares = |pairs: &[(&str, f64)]| pairs.iter().map(|(name, share)| ((*name).to_owned(), *share)).collect();
-        let before = shares(&[("a", 0.0), ("b", 0.5), ("c", 1.0), ("d", 0.0)]);
-        let found = held_out_result(&before, &shares(&[("a", 1.0), ("b", 0.5), ("c", 0.5)]));
+        let shares_of_cases =
+            |pairs: &[(&str, f64)]| pairs.iter().map(|(name, share)| ((*name).to_owned(), *share)).collect();
+        let before = shares_of_cases(&[("a", 0.0), ("b", 0.5), ("c", 1.0), ("d", 0.0)]);
+        let found = held_out_result(&before, &shares_of_cases(&[("a", 1.0), ("b", 0.5), ("c", 0.5)]));
         assert_eq!((found.wins, found.losses), (1, 2));
     }
 }

@@ -24,7 +24,7 @@ const GRADING_WORDS: [&str; 9] =
 pub(super) struct BaseFile {
     /// The header with its delimiters.
     header: String,
-    /// The template.
+    /// The text behind the front matter.
     pub(super) template: String,
     /// Three numbers.
     version: String,
@@ -108,9 +108,10 @@ impl VariantGate<'_> {
             origin: Origin::Configured,
             files: BTreeMap::from([(path, PartialText::Template(text.clone()))]),
         };
-        let book =
-            Book::new(self.layers.iter().cloned().chain([layer]).collect()).map_err(|error| first_line(&error))?;
-        let own = suite(&book, self.prompt.to_owned(), self.version.to_owned()).map_err(|error| first_line(&error))?;
+        let book = Book::new(self.layers.iter().cloned().chain([layer]).collect())
+            .map_err(|error| first_line_of_error(&error))?;
+        let own = suite(&book, self.prompt.to_owned(), self.version.to_owned())
+            .map_err(|error| first_line_of_error(&error))?;
         let own = own.ok_or("it has no cases")?;
         compare_shape(&self.base.prompt, &own.prompt)?;
         for case in own.test(self.bench).map_err(|error| error.to_string())? {
@@ -127,7 +128,7 @@ impl VariantGate<'_> {
     }
 }
 
-fn first_line(error: &proem_engine::Error) -> String {
+fn first_line_of_error(error: &proem_engine::Error) -> String {
     let problems = error.to_string();
     problems.lines().next().unwrap_or_default().to_owned()
 }

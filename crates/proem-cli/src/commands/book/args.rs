@@ -11,7 +11,7 @@ use proem_app::records::writing::RecordChoice;
 use proem_app::run::options::Carriage;
 use proem_engine::call::NanoDollars;
 
-use super::decide::{ApproveArgs, DemoteArgs, PromoteArgs, ProposalsArgs, ProposeArgs, RejectArgs};
+use super::decide::decision_args::{ApproveArgs, DemoteArgs, PromoteArgs, ProposalsArgs, ProposeArgs, RejectArgs};
 use super::experiment::{EXPERIMENT_EXAMPLES, ExperimentCommand, ExperimentPlace};
 use super::import::{BookImportArgs, IMPORT_EXAMPLES};
 use crate::args::models::with_models;

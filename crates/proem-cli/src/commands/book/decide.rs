@@ -3,10 +3,10 @@
 //! Invariants: what changes the version in use, or lets text into a book, is asked at a terminal, after all of it was
 //! shown. There is no option that answers for a person.
 
-use std::path::PathBuf;
+pub(super) mod decision_args;
+
 use std::process::ExitCode;
 
-use clap::Parser;
 use proem_app::book::promotion::{BookChoice, DecidedBook, DecisionReason, InterfaceConsent, TrustEffect};
 use proem_app::book::proposals::{ProposedChange, StoredProposal};
 use proem_app::book::proposing::{
@@ -19,97 +19,15 @@ use proem_guard::{LabelTree, Untrusted, show};
 use proem_text::{Label, Source, json};
 use serde_json::{Value as Json, json};
 
+use self::decision_args::{ApproveArgs, DecidedPlace, DemoteArgs, PromoteArgs, ProposalsArgs, ProposeArgs, RejectArgs};
 use super::count_with_plural;
 use super::diff::{book_diff_json, book_diff_page};
+use super::experiment::version_evidence;
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, LEAD, RED, style_text};
 
 /// The exit code of a negative answer.
 const NO: u8 = 1;
-
-/// The book that is decided about.
-#[derive(Debug, Parser)]
-pub(crate) struct DecidedPlace {
-    /// A folder in the project whose book is meant
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    root: PathBuf,
-    /// Decide about your own book, although the project has one
-    #[arg(long)]
-    user: bool,
-}
-
-#[derive(Debug, Parser)]
-pub(crate) struct PromoteArgs {
-    /// `agent/name@version`
-    prompt: String,
-    /// Why, for the journal
-    #[arg(long, value_name = "TEXT")]
-    because: Option<String>,
-    /// Promote a version that takes other inputs or owes another answer
-    #[arg(long)]
-    although_interface_differs: bool,
-    #[command(flatten)]
-    place: DecidedPlace,
-}
-
-#[derive(Debug, Parser)]
-pub(crate) struct DemoteArgs {
-    /// `agent/name`
-    prompt: String,
-    /// Why, for the journal
-    #[arg(long, value_name = "TEXT")]
-    because: Option<String>,
-    #[command(flatten)]
-    place: DecidedPlace,
-}
-
-#[derive(Debug, Parser)]
-pub(crate) struct ProposeArgs {
-    /// A prompt file, or `agent/name@version` of a version that the book has
-    #[arg(value_name = "FILE")]
-    what: String,
-    /// Why
-    #[arg(long, value_name = "TEXT")]
-    because: String,
-    /// The prompt, `agent/name`, if the file's folder does not say it
-    #[arg(long, value_name = "PROMPT")]
-    prompt: Option<String>,
-    #[command(flatten)]
-    place: DecidedPlace,
-}
-
-#[derive(Debug, Parser)]
-pub(crate) struct ProposalsArgs {
-    /// The beginning of an id, to show one proposal as a whole
-    id: Option<String>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    place: DecidedPlace,
-}
-
-#[derive(Debug, Parser)]
-pub(crate) struct ApproveArgs {
-    /// The beginning of the proposal's id
-    id: String,
-    /// Why, for the journal
-    #[arg(long, value_name = "TEXT")]
-    because: Option<String>,
-    #[command(flatten)]
-    place: DecidedPlace,
-}
-
-#[derive(Debug, Parser)]
-pub(crate) struct RejectArgs {
-    /// The beginning of the proposal's id
-    id: String,
-    /// Why, for the journal
-    #[arg(long, value_name = "TEXT")]
-    because: String,
-    #[command(flatten)]
-    place: DecidedPlace,
-}
 
 impl DecidedPlace {
     fn open(&self, reading: BookReading) -> Result<DecidedBook, CommandFailure> {
@@ -134,12 +52,18 @@ pub(super) fn run_promote(args: &PromoteArgs) -> Result<ExitCode, CommandFailure
     for difference in &plan.interface {
         ui::aside(&format!("{} {difference}\n", style_text(RED, "interface:")));
     }
-    ui::aside("evidence: none is recorded\n");
+    let evidence = version_evidence(book.project(), &plan.prompt, &plan.to)?;
+    match &evidence {
+        Some(evidence) => ui::aside(&format!("evidence: {}", evidence.page)),
+        None => ui::aside("evidence: no experiment on this machine compared it\n"),
+    }
     ui::aside(&format!("written to: {}/book.toml, with a line in the journal\n", book.shown()));
     if ui::confirm(&mut operator, &format!("Use {} from now on?", plan.to))? == Consent::No {
         return Ok(ExitCode::from(NO));
     }
-    let effect = book.promote(&plan, &operator, reason(args.because.as_ref()))?;
+    let evidence = evidence.as_ref().map(|evidence| evidence.hash.as_str());
+    let reason = DecisionReason { evidence, ..reason(args.because.as_ref()) };
+    let effect = book.promote(&plan, &operator, reason)?;
     let prompt = show::terminal_str(&plan.prompt);
     ui::aside(&format!(
         "{change}{}; runs that are open keep {}; `proem book demote {prompt}` takes it back\n",

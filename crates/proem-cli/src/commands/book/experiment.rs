@@ -13,6 +13,7 @@ use proem_app::book::experiments::status::{
     experiment_status,
 };
 use proem_app::project::{BookReading, OpenProject};
+use proem_app::trust::sha256_hex;
 use proem_app::{records, when};
 use proem_engine::run::Time;
 use proem_guard::show;
@@ -202,6 +203,27 @@ struct MeasuredExperiment {
     status: ExperimentStatus,
 }
 
+/// What an experiment says about a version, to be shown before its promotion.
+pub(super) struct VersionEvidence {
+    /// The status as `proem book experiment status` prints it.
+    pub(super) page: String,
+    /// SHA-256 of the status.
+    pub(super) hash: String,
+}
+
+/// The evidence for a version: the last experiment on this machine in which it was compared. `None` if there is none.
+pub(super) fn version_evidence(
+    project: &OpenProject,
+    prompt: &str,
+    version: &str,
+) -> Result<Option<VersionEvidence>, CommandFailure> {
+    let starts = ExperimentStarts::load(&project.places)?;
+    let Some(start) = starts.last_with_version(&project.key, prompt, version) else { return Ok(None) };
+    let found = measure_start(project, start.clone())?;
+    let value = serde_json::to_value(&found.status).map_err(|error| CommandFailure::bug("status", error))?;
+    Ok(Some(VersionEvidence { page: status_page(&found), hash: sha256_hex(json::compact(&value).as_bytes()) }))
+}
+
 fn measure_experiment(project: &OpenProject, name: &str) -> Result<MeasuredExperiment, CommandFailure> {
     let starts = ExperimentStarts::load(&project.places)?;
     let Some(start) = starts.last(&project.key, name).cloned() else {
@@ -209,6 +231,10 @@ fn measure_experiment(project: &OpenProject, name: &str) -> Result<MeasuredExper
             "the experiment `{name}` was not started in this project; run `proem book experiment start {name}`"
         )));
     };
+    measure_start(project, start)
+}
+
+fn measure_start(project: &OpenProject, start: ExperimentStart) -> Result<MeasuredExperiment, CommandFailure> {
     let measured = records::blocking(async {
         let store = ui::print_notes_of(records::look_at_records(project).await?);
         let measured = experiment_measures(&store, project, &start).await;

@@ -322,7 +322,7 @@ fn is_day(text: &str) -> bool {
 
 /// The parts of a prompt in which no version may differ.
 fn fixed_parts(prompt: &Prompt) -> [(&'static str, serde_json::Value); 3] {
-    [("inputs", inputs_of(prompt)), ("contract", contract_of(prompt)), ("limits", limits_of(prompt))]
+    [("inputs", inputs_of(prompt)), ("contract", contract_value(prompt)), ("limits", limits_of(prompt))]
 }
 
 /// What a prompt is filled with: its schema, and how far each input is trusted.
@@ -332,15 +332,16 @@ fn inputs_of(prompt: &Prompt) -> serde_json::Value {
     serde_json::json!({ "schema": prompt.file.input_schema(), "trust": trust, "history": prompt.file.history })
 }
 
-/// What a prompt's answer must be.
-fn contract_of(prompt: &Prompt) -> serde_json::Value {
+/// What a prompt's answer must be, to compare it with another's: contracts that can't be read are never the same.
+#[must_use]
+pub fn contract_value(prompt: &Prompt) -> serde_json::Value {
     let answer = match prompt.contract() {
         Ok(AnswerContract::Text) => serde_json::json!("text"),
         Ok(AnswerContract::Value(contract)) => contract.schema().clone(),
         Ok(AnswerContract::Calls(tools)) => {
             tools.contracts().iter().map(|contract| (contract.tool().name.clone(), contract.schema().clone())).collect()
         }
-        // Each version's own check says it better; two broken contracts are not the same one.
+        // Each version's own check says why.
         Err(error) => serde_json::json!(format!("{}: {error}", prompt.id.version)),
     };
     serde_json::json!({ "answer": answer, "fallback": prompt.file.strict.fallback })
