@@ -46,7 +46,7 @@ pub fn assign_versions(project: &mut OpenProject, subject: &str) -> Result<(), E
             Ok(experiment) => assignments.push(assignment_of(&experiment, start, &project.key, subject)),
             Err(why) => project.notes.push(Note::new(
                 NoteKind::Prompt,
-                format!("the experiment `{}` is ignored, so {} answers: {why}", start.name, start.base),
+                format!("the experiment `{}` is ignored, and the version in use answers: {why}", start.name),
             )),
         }
     }

@@ -26,11 +26,29 @@ pub struct VersionFigures {
     pub figures: Vec<VersionFigure>,
 }
 
+/// What a figure is counted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FigureUnit {
+    /// A share of the runs, from 0 to 1.
+    Share,
+    /// Tokens of a run.
+    Tokens,
+    /// US dollars of a run.
+    Dollars,
+    /// Milliseconds of a run.
+    Milliseconds,
+    /// A number of calls, of the `n` that there were.
+    Calls,
+}
+
 /// A figure with its interval of 95 %.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct VersionFigure {
     /// What it is a figure of.
     pub name: String,
+    /// What it is counted in.
+    pub unit: FigureUnit,
     /// How many values it was made from.
     pub n: u64,
     /// Their mean, or the share.
@@ -62,12 +80,12 @@ pub async fn version_figures(
             continue;
         }
         let mut figures = Vec::new();
-        for (title, outcome) in [
-            ("contract at the first attempt", ExperimentOutcome::FirstAttempt),
-            ("good feedback", ExperimentOutcome::Feedback),
-            ("tokens", ExperimentOutcome::Tokens),
-            ("cost in dollars", ExperimentOutcome::Cost),
-            ("latency in milliseconds", ExperimentOutcome::Latency),
+        for (title, outcome, unit) in [
+            ("contract at the first attempt", ExperimentOutcome::FirstAttempt, FigureUnit::Share),
+            ("good feedback", ExperimentOutcome::Feedback, FigureUnit::Share),
+            ("tokens", ExperimentOutcome::Tokens, FigureUnit::Tokens),
+            ("cost", ExperimentOutcome::Cost, FigureUnit::Dollars),
+            ("latency", ExperimentOutcome::Latency, FigureUnit::Milliseconds),
         ] {
             let wanted = VersionWanted {
                 project: owner.clone(),
@@ -76,12 +94,12 @@ pub async fn version_figures(
                 outcome: outcome.clone(),
                 most: MOST,
             };
-            figures.push(figure_of_values(title, &outcome, store.version_values(wanted).await?));
+            figures.push(figure_of_values((title, unit), store.version_values(wanted).await?));
         }
         figures.extend([
-            counted_figure("contract failures", group.schema_failures),
-            counted_figure("repairs", group.repairs),
-            counted_figure("cache hits", group.cache_hit_rate),
+            counted_figure(("contract failures", FigureUnit::Calls), group.schema_failures),
+            counted_figure(("repairs", FigureUnit::Calls), group.repairs),
+            counted_figure(("cache hits", FigureUnit::Share), group.cache_hit_rate),
         ]);
         all.push(VersionFigures { prompt: name.to_owned(), version: version.to_owned(), figures });
     }
@@ -89,21 +107,21 @@ pub async fn version_figures(
 }
 
 /// A figure that the records add up, without an interval: its values are not independent.
-fn counted_figure(name: &str, counted: CountedFigure) -> VersionFigure {
-    VersionFigure { name: name.to_owned(), n: counted.n, mean: counted.value, low: None, high: None, p95: None }
+fn counted_figure((name, unit): (&str, FigureUnit), counted: CountedFigure) -> VersionFigure {
+    VersionFigure { name: name.to_owned(), unit, n: counted.n, mean: counted.value, low: None, high: None, p95: None }
 }
 
-fn figure_of_values(name: &str, outcome: &ExperimentOutcome, mut values: Vec<f64>) -> VersionFigure {
+fn figure_of_values((name, unit): (&str, FigureUnit), mut values: Vec<f64>) -> VersionFigure {
     values.sort_by(f64::total_cmp);
     let n = values.len() as u64;
-    let none = VersionFigure { name: name.to_owned(), n, mean: None, low: None, high: None, p95: None };
+    let none = VersionFigure { name: name.to_owned(), unit, n, mean: None, low: None, high: None, p95: None };
     if values.is_empty() {
         return none;
     }
     #[expect(clippy::cast_precision_loss, reason = "at most ten thousand values")]
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
-    if outcome.is_share() {
+    if unit == FigureUnit::Share {
         let successes = values.iter().filter(|value| **value > 0.5).count() as u64;
         let interval = wilson(successes, n, Z95);
         let (low, high) = (interval.map(|interval| interval.low), interval.map(|interval| interval.high));

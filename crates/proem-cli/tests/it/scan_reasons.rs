@@ -86,7 +86,7 @@ fn agents_files_fail_by_what_they_would_do() {
     fixture.write(".claude/settings.json", r#"{"permissions": {"defaultMode": "bypassPermissions"}}"#);
     let run = fixture.proem(&["scan", "--agent-files"]);
     assert_eq!(run.code(), 1, "an agent reads what git doesn't track too");
-    assert!(run.stdout().contains("git doesn't track"), "{}", run.stdout());
+    assert!(run.stdout().contains("Git doesn't track this file"), "{}", run.stdout());
     fixture.commit("settings");
     let run = fixture.proem(&["scan", "--agent-files"]);
     assert_eq!(run.code(), 1);

@@ -61,8 +61,8 @@ pub(super) fn run_promote(args: &PromoteArgs) -> Result<ExitCode, CommandFailure
     if ui::confirm(&mut operator, &format!("Use {} from now on?", plan.to))? == Consent::No {
         return Ok(ExitCode::from(NO));
     }
-    let evidence = evidence.as_ref().map(|evidence| evidence.hash.as_str());
-    let reason = DecisionReason { evidence, ..reason(args.because.as_ref()) };
+    let hash = evidence.as_ref().map(|evidence| evidence.hash.as_str());
+    let reason = DecisionReason { evidence: hash, ..reason(args.because.as_ref()) };
     let effect = book.promote(&plan, &operator, reason)?;
     let prompt = show::terminal_str(&plan.prompt);
     ui::aside(&format!(
@@ -70,6 +70,12 @@ pub(super) fn run_promote(args: &PromoteArgs) -> Result<ExitCode, CommandFailure
         trust_words(effect),
         plan.from
     ));
+    if let Some(name) = evidence.and_then(|evidence| evidence.running) {
+        let name = show::terminal_str(&name);
+        ui::aside(&format!(
+            "the experiment {name} chooses no version any more; `proem book experiment stop {name}` ends it\n"
+        ));
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -12,12 +12,12 @@ use proem_app::book::experiments::status::{
     DifferenceEstimate, ExperimentStatus, ExperimentVerdict, GuardrailReport, GuardrailState, VersionComparison,
     experiment_status,
 };
+use proem_app::operator::account_name;
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::trust::sha256_hex;
 use proem_app::{records, when};
 use proem_engine::run::Time;
 use proem_guard::show;
-use proem_runtime::Environment;
 use proem_text::json;
 use serde_json::json;
 
@@ -103,11 +103,6 @@ pub(super) fn run_book_experiment(command: &ExperimentCommand) -> Result<ExitCod
     }
 }
 
-/// The person at this machine, as the journal names them.
-fn person_name(project: &OpenProject) -> String {
-    records::actor(&Environment::inherited(), project.places.channel).id
-}
-
 fn list_experiments(place: &ExperimentPlace) -> Result<ExitCode, CommandFailure> {
     let project = place.project()?;
     let (book, starts) = (project.book()?, ExperimentStarts::load(&project.places)?);
@@ -158,7 +153,7 @@ fn start_in_words(start: &ExperimentStart) -> String {
 
 fn begin_experiment(name: &str, place: &ExperimentPlace) -> Result<ExitCode, CommandFailure> {
     let project = place.project()?;
-    let by = person_name(&project);
+    let by = account_name();
     let start = records::blocking(async {
         let store = ui::print_notes_of(records::look_at_records(&project).await?);
         let started = start_experiment(&project, &store, name, (&by, when::time_now())).await;
@@ -183,7 +178,7 @@ fn begin_experiment(name: &str, place: &ExperimentPlace) -> Result<ExitCode, Com
 
 fn end_experiment(name: &str, because: &str, place: &ExperimentPlace) -> Result<ExitCode, CommandFailure> {
     let project = place.project()?;
-    let stopped = stop_experiment(&project, name, (&person_name(&project), when::time_now()), because)?;
+    let stopped = stop_experiment(&project, name, (&account_name(), when::time_now()), because)?;
     if place.json {
         ui::print_json_document(&json::pretty(&json!({ "name": stopped.name, "stopped": because })))?;
     } else {
@@ -209,6 +204,8 @@ pub(super) struct VersionEvidence {
     pub(super) page: String,
     /// SHA-256 of the status.
     pub(super) hash: String,
+    /// The experiment, if it still runs.
+    pub(super) running: Option<String>,
 }
 
 /// The evidence for a version: the last experiment on this machine in which it was compared. `None` if there is none.
@@ -221,7 +218,11 @@ pub(super) fn version_evidence(
     let Some(start) = starts.last_with_version(&project.key, prompt, version) else { return Ok(None) };
     let found = measure_start(project, start.clone())?;
     let value = serde_json::to_value(&found.status).map_err(|error| CommandFailure::bug("status", error))?;
-    Ok(Some(VersionEvidence { page: status_page(&found), hash: sha256_hex(json::compact(&value).as_bytes()) }))
+    Ok(Some(VersionEvidence {
+        page: status_page(&found),
+        hash: sha256_hex(json::compact(&value).as_bytes()),
+        running: found.start.stopped.is_none().then(|| found.start.name.clone()),
+    }))
 }
 
 fn measure_experiment(project: &OpenProject, name: &str) -> Result<MeasuredExperiment, CommandFailure> {

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use proem_app::book::version_figures::{VersionFigure, version_figures};
+use proem_app::book::version_figures::{FigureUnit, VersionFigure, version_figures};
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::records;
 use proem_guard::show;
@@ -44,8 +44,16 @@ pub(super) fn run_book_stats(prompt: Option<&str>, place: &ExperimentPlace) -> R
 }
 
 fn figure_in_words(figure: &VersionFigure) -> String {
-    let number = |value: f64| if value >= 100.0 { format!("{value:.0}") } else { format!("{value:.4}") };
+    let number = |value: f64| match figure.unit {
+        FigureUnit::Share => format!("{:.1} %", value * 100.0),
+        FigureUnit::Dollars => format!("${value:.6}"),
+        FigureUnit::Milliseconds => format!("{value:.0} ms"),
+        FigureUnit::Tokens | FigureUnit::Calls => format!("{value:.0}"),
+    };
     let mean = figure.mean.map_or_else(|| ui::UNKNOWN.to_owned(), number);
+    if figure.unit == FigureUnit::Calls {
+        return format!("{mean} in {}", ui::count_with_noun(figure.n, "call"));
+    }
     let interval = match (figure.low, figure.high) {
         (Some(low), Some(high)) => format!(" ({} to {})", number(low), number(high)),
         _ => String::new(),

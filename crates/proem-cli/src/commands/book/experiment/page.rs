@@ -81,6 +81,8 @@ fn interval_picture(outcome: &str, intervals: &[(usize, DifferenceEstimate)]) ->
     let lower = intervals.iter().rev().map(|(at, difference)| point(*at, difference.low));
     let band: Vec<String> = upper.chain(lower).collect();
     let mean: Vec<String> = intervals.iter().map(|(at, difference)| point(*at, difference.mean)).collect();
+    // A label is twelve units high.
+    let is_apart = |value: f64| (down(value) - down(0.0)).abs() >= 14.0;
     let label = |value: f64| {
         let text = super::amount_in_words(outcome, value.abs());
         let sign = if value < 0.0 { "−" } else { "" };
@@ -98,9 +100,9 @@ fn interval_picture(outcome: &str, intervals: &[(usize, DifferenceEstimate)]) ->
         escape_page_text(&alternative),
         band.join(" "),
         mean.join(" "),
-        label(lowest),
-        if lowest < 0.0 && highest > 0.0 { label(0.0) } else { String::new() },
-        label(highest),
+        label(0.0),
+        if is_apart(lowest) { label(lowest) } else { String::new() },
+        if is_apart(highest) { label(highest) } else { String::new() },
         left = MARGIN.0,
         right = MARGIN.0 + SIZE.0,
         bottom = height - 8.0,
