@@ -259,7 +259,7 @@ const fn is_zero_count(number: &u32) -> bool {
 /// alone has not meant a fix more often in any of the measured repositories, so the rank decides.
 fn without_calm_sensitivity(facts: &AssessmentFacts<'_>, mut file: FileAssessment) -> FileAssessment {
     let changed = usize::try_from(file.index).ok().and_then(|index| facts.change.files.get(index));
-    let patch = changed.and_then(|changed| facts.change.patches.iter().find(|patch| patch.path == changed.path));
+    let patch = changed.and_then(|changed| facts.change.patch(&changed.path));
     let is_edit = file.status == crate::change::FileStatus::Modified;
     let is_calm = patch.is_some_and(|patch| {
         let mut sites = operation_sites(patch).into_iter();

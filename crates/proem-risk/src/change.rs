@@ -49,7 +49,7 @@ pub struct Change {
     /// Names that appear in changed lines, for looking up similar incidents: distinct, at most 200. From
     /// outside.
     pub identifiers: Vec<String>,
-    /// The changed lines of files that somebody wrote, as far as they could be read. From outside.
+    /// The changed lines of files that somebody wrote, as far as they could be read, by path. From outside.
     pub patches: Vec<FilePatch>,
     /// The gaps, in our words.
     pub gaps: Vec<String>,
@@ -122,6 +122,13 @@ pub struct LineCounts {
 }
 
 impl Change {
+    /// The changed lines of a file. `None` where they are not known.
+    #[must_use]
+    pub fn patch(&self, path: &RepoPath) -> Option<&FilePatch> {
+        let found = self.patches.binary_search_by(|patch| patch.path.cmp(path)).ok()?;
+        self.patches.get(found)
+    }
+
     /// The path that a commit of the past knows a file by.
     pub fn paths(&self) -> impl Iterator<Item = &RepoPath> {
         self.files.iter().map(|file| &file.path)

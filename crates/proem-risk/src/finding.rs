@@ -141,11 +141,8 @@ pub fn change_findings(facts: &AssessmentFacts<'_>, model: &RiskModel, percentil
     let (change, empty_files, empty_lessons) = (facts.change, KnownFiles::default(), Lessons::default());
     let quiet = quiet_parts(change);
     let lessons = facts.finding.lessons.unwrap_or(&empty_lessons);
-    let prints: Vec<LinePrints> = change
-        .files
-        .iter()
-        .map(|file| patch_of(change, &file.path).map(FilePatch::prints).unwrap_or_default())
-        .collect();
+    let prints: Vec<LinePrints> =
+        change.files.iter().map(|file| change.patch(&file.path).map(FilePatch::prints).unwrap_or_default()).collect();
     let scene = Scene {
         past: facts.past,
         at: time_of(facts.past, change),
@@ -208,11 +205,6 @@ fn scene_files<'s>(facts: &AssessmentFacts<'s>, prints: &'s [LinePrints]) -> Vec
         prints,
     };
     numbered.map(file).collect()
-}
-
-/// The changed lines of a file.
-fn patch_of<'c>(change: &'c Change, path: &crate::path::RepoPath) -> Option<&'c FilePatch> {
-    change.patches.iter().find(|patch| patch.path == *path)
 }
 
 impl Search<'_> {

@@ -130,7 +130,7 @@ pub fn read_change(
         untracked = work_tree::untracked_files(&session, repository, limits.untracked, &mut found.gaps)?;
         moves::pair_moved_files(&session, &mut found, &mut untracked);
     }
-    let ChangedText { names, patches } = changed_text(&session, &comparison, classifier, limits, &mut found);
+    let ChangedText { names, mut patches } = changed_text(&session, &comparison, classifier, limits, &mut found);
     let ChangeListing { entries, mut lines, blobs, mut gaps } = found;
     let before = blobs.count_lines(&session, entries.iter().filter_map(RawDiffEntry::counted_before));
     let before = before.unwrap_or_else(|error| {
@@ -146,6 +146,7 @@ pub fn read_change(
     gaps.extend(work_tree::uncounted_note(&untracked));
     files.extend(untracked.into_iter().map(|file| file.added(classifier)));
     files.sort_by(|a, b| a.path.cmp(&b.path));
+    patches.sort_by(|a, b| a.path.cmp(&b.path));
     let (author, subject) = who_and_what(&session, resolved)?;
     Ok(Change {
         kind: resolved.kind,

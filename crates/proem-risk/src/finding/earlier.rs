@@ -5,7 +5,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::scene::{EarlierLines, SceneFile, fixed_lines, lines_beside_fix, reverted_lines};
-use super::{Advice, Raw, Search, age_in_days, counted_noun, patch_of};
+use super::{Advice, Raw, Search, age_in_days, counted_noun};
 use crate::history::Mends;
 use crate::metric::{Sentence, SentencePart};
 use crate::metrics::decides_level;
@@ -47,7 +47,7 @@ fn fixed_finding(search: Search<'_>, file: &SceneFile<'_>, lines: &EarlierLines)
 
 fn beside_fix_finding(search: Search<'_>, file: &SceneFile<'_>, memory: &LineMemory) -> Option<Raw> {
     let changed = search.facts.change.files.get(usize::try_from(file.index).ok()?)?;
-    let around = &patch_of(search.facts.change, &changed.path)?.around;
+    let around = &search.facts.change.patch(&changed.path)?.around;
     let lines = lines_beside_fix(search.scene, file, around, memory)?;
     let (commit, days) = search.commit(lines.origin.commit)?;
     let first = around.iter().find(|kept| lines.prints.contains(&kept.print))?.line;
@@ -124,7 +124,7 @@ fn first_line(
     side: fn(&Hunk) -> (&Vec<Vec<u8>>, u32),
 ) -> Option<u32> {
     let changed = search.facts.change.files.get(usize::try_from(file.index).ok()?)?;
-    let hunks = &patch_of(search.facts.change, &changed.path)?.hunks;
+    let hunks = &search.facts.change.patch(&changed.path)?.hunks;
     let mut numbered = hunks.iter().flat_map(|hunk| {
         let (lines, start) = side(hunk);
         (start..).zip(lines)

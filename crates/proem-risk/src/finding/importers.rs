@@ -144,7 +144,7 @@ fn other_signature(search: Search<'_>, base: &FileTree, called: &CalledFunction)
 pub fn functions_changed_by(change: &Change) -> Vec<ChangedFunction> {
     let numbered = (0_u32..).zip(&change.files).filter(|(_, file)| file.class.role == FileRole::Code);
     let of_file = |(index, file): (u32, &ChangedFile)| {
-        let patch = super::patch_of(change, &file.path).cloned().unwrap_or_default();
+        let patch = change.patch(&file.path).cloned().unwrap_or_default();
         functions_of(&patch).into_iter().map(move |(name, line)| ChangedFunction { file: index, name, line })
     };
     numbered.flat_map(of_file).take(FUNCTIONS).collect()

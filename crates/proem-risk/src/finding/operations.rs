@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use super::scene::SceneFile;
-use super::{Advice, Raw, Search, command_word, counted_noun, patch_of};
+use super::{Advice, Raw, Search, command_word, counted_noun};
 use crate::change::{ChangedFile, FileStatus};
 use crate::metric::{Sentence, SentencePart};
 use crate::metrics::decides_level;
@@ -15,7 +15,7 @@ use crate::signal::SignalName;
 pub(super) fn operation_findings(search: Search<'_>) -> Vec<Raw> {
     let mut found = Vec::new();
     for (scene, file) in search.scene.files.iter().zip(&search.facts.change.files) {
-        let sites = patch_of(search.facts.change, &file.path).map(operation_sites).unwrap_or_default();
+        let sites = search.facts.change.patch(&file.path).map(operation_sites).unwrap_or_default();
         if scene.role == FileRole::Test {
             found.extend(weaker_tests(search, scene, &sites));
             continue;
@@ -24,7 +24,7 @@ pub(super) fn operation_findings(search: Search<'_>) -> Vec<Raw> {
             found.extend(sites.iter().filter_map(|site| operation(search, (scene, file), site)));
         }
         if decides_level(scene.role) || scene.role == FileRole::Lock {
-            let pins = patch_of(search.facts.change, &file.path).map(changed_pins).unwrap_or_default();
+            let pins = search.facts.change.patch(&file.path).map(changed_pins).unwrap_or_default();
             found.extend(pins.iter().map(|pin| other_source(search, (scene, file), pin)));
         }
     }

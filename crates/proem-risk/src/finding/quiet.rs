@@ -5,7 +5,6 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::patch_of;
 use crate::change::{Change, ChangedFile, FileKind, FileStatus};
 use crate::patch::{FilePatch, changed_pins};
 use crate::path::FileRole;
@@ -58,7 +57,7 @@ pub(crate) fn quiet_parts(change: &Change) -> Vec<QuietPart> {
 fn quiet_part(change: &Change, file: &ChangedFile) -> Option<QuietPart> {
     // A sensitive file is looked at whatever it is, unless only versions move.
     if file.class.sensitive.is_some() {
-        let patch = patch_of(change, &file.path).filter(|_| file.status == FileStatus::Modified)?;
+        let patch = change.patch(&file.path).filter(|_| file.status == FileStatus::Modified)?;
         return patch.changes_only_versions().then_some(QuietPart::Versions);
     }
     match file.class.role {
@@ -67,13 +66,13 @@ fn quiet_part(change: &Change, file: &ChangedFile) -> Option<QuietPart> {
         FileRole::Generated => Some(QuietPart::Generated),
         FileRole::Vendored => Some(QuietPart::Vendored),
         FileRole::Lock => {
-            let is_swapped = patch_of(change, &file.path).is_some_and(|patch| !changed_pins(patch).is_empty());
+            let is_swapped = change.patch(&file.path).is_some_and(|patch| !changed_pins(patch).is_empty());
             (!is_swapped).then_some(QuietPart::Lock)
         }
         FileRole::Asset => Some(QuietPart::Asset),
         FileRole::Code | FileRole::Configuration => {
             let is_edit = file.status == FileStatus::Modified && file.kind == FileKind::Regular;
-            let patch = patch_of(change, &file.path).filter(|_| is_edit)?;
+            let patch = change.patch(&file.path).filter(|_| is_edit)?;
             part_of_patch(patch)
         }
     }

@@ -29,6 +29,7 @@ pub(crate) struct Survey<'f> {
     hidden: OnceCell<BTreeMap<&'f str, coupling::HiddenImporters>>,
     usual: OnceCell<Vec<f64>>,
     test_ratios: OnceCell<Vec<f64>>,
+    added_tests: OnceCell<super::test_ratio::AddedTests>,
     churns: OnceCell<Vec<f64>>,
     null: OnceCell<incidents::NullDistribution>,
 }
@@ -47,6 +48,7 @@ impl<'f> Survey<'f> {
             hidden: OnceCell::new(),
             usual: OnceCell::new(),
             test_ratios: OnceCell::new(),
+            added_tests: OnceCell::new(),
             churns: OnceCell::new(),
             null: OnceCell::new(),
         }
@@ -85,6 +87,11 @@ impl<'f> Survey<'f> {
     /// Whether a file of the tree is product code, which fan-in counts.
     pub(super) fn is_product(&self, index: u32) -> bool {
         self.class(index).is_none_or(|class| matches!(class.role, FileRole::Code | FileRole::Configuration))
+    }
+
+    /// The lines that the change adds to tests.
+    pub(super) fn added_tests(&self) -> &super::test_ratio::AddedTests {
+        self.added_tests.get_or_init(|| super::test_ratio::AddedTests::new(self))
     }
 
     /// The files that the change touches.

@@ -5,6 +5,7 @@
 //! declares that they belong together. It is not coverage. A report of coverage is beside it. If no tests are found,
 //! the ratio is unknown: they may be in a place where no rule looks.
 
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
@@ -14,7 +15,7 @@ use super::{CoChange, DETAILS, RANKED, Survey};
 use crate::change::FileStatus;
 use crate::coverage::{TestLink, Tests, find_tests};
 use crate::metric::{Fraction, Metric, MetricName, PercentileRank, Sentence, SentencePart};
-use crate::path::{FileRole, RepoPath};
+use crate::path::FileRole;
 use crate::tree::{FileTree, TreeFile};
 
 /// The metric of a file of the change. `None` for a file that is gone, which needs no tests.
@@ -39,7 +40,7 @@ pub(super) fn test_ratio(survey: &Survey<'_>, file: u32, co_change: &CoChange) -
     let usual = changes_with.filter(|partner| partner.low >= super::co_change::USUAL);
     let usual: Vec<u32> = usual.filter_map(|partner| partner.tree).collect();
     let tests = find_tests(tree, index, &usual);
-    let added = added_test_lines(survey, tests.as_ref());
+    let added = survey.added_tests().beside(tests.as_ref());
     if tests.is_none() && added == 0 {
         return unknown("no tests of it were found by name, import or history".to_string());
     }
@@ -60,15 +61,32 @@ pub(super) fn test_ratio(survey: &Survey<'_>, file: u32, co_change: &CoChange) -
     })
 }
 
-/// The lines that the change adds to tests which don't belong to the file otherwise.
-fn added_test_lines(survey: &Survey<'_>, tests: Option<&Tests>) -> u32 {
-    let belongs = |path: &RepoPath| {
-        let index = survey.facts().tree.and_then(|tree| tree.find(path));
-        index.is_some_and(|index| tests.is_some_and(|tests| tests.files.binary_search(&index).is_ok()))
-    };
-    let files = survey.facts().change.files.iter();
-    let others = files.filter(|file| file.class.role == FileRole::Test && !belongs(&file.path));
-    others.filter_map(|file| file.lines).fold(0, |sum, lines| sum.saturating_add(lines.added))
+/// The lines that a change adds to tests.
+#[derive(Debug)]
+pub(super) struct AddedTests {
+    all: u64,
+    /// Those of each test that the tree has, by its index.
+    of_files: BTreeMap<u32, u64>,
+}
+
+impl AddedTests {
+    pub(super) fn new(survey: &Survey<'_>) -> Self {
+        let mut added = Self { all: 0, of_files: BTreeMap::new() };
+        for file in survey.facts().change.files.iter().filter(|file| file.class.role == FileRole::Test) {
+            let lines = file.lines.map_or(0, |lines| u64::from(lines.added));
+            added.all = added.all.saturating_add(lines);
+            if let Some(index) = survey.facts().tree.and_then(|tree| tree.find(&file.path)) {
+                added.of_files.insert(index, lines);
+            }
+        }
+        added
+    }
+
+    /// Those of the tests that don't belong to a file otherwise.
+    fn beside(&self, tests: Option<&Tests>) -> u32 {
+        let belonging = tests.into_iter().flat_map(|tests| &tests.files).filter_map(|index| self.of_files.get(index));
+        u32::try_from(self.all.saturating_sub(belonging.sum())).unwrap_or(u32::MAX)
+    }
 }
 
 fn ratio_of(tests: u32, code: u32) -> f64 {

@@ -164,7 +164,8 @@ impl CommitFacts {
         }
         patch_items.extend(patches.end());
         let patches = patch_items.into_iter().filter_map(PatchItem::into_file);
-        let patches: Vec<FilePatch> = patches.filter(|patch| is_told(&patch.path)).collect();
+        let mut patches: Vec<FilePatch> = patches.filter(|patch| is_told(&patch.path)).collect();
+        patches.sort_by(|a, b| a.path.cmp(&b.path));
         excuse_new_versions(&mut files, &patches);
         files.sort_by(|a: &ChangedFile, b| a.path.cmp(&b.path));
         Some(Change {

@@ -255,6 +255,7 @@ impl World {
     pub(crate) fn changes(&mut self, path: &str, removed: &[&str], added: &[&str]) -> &mut Self {
         let texts = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<Vec<String>>();
         self.change.patches.push(patch(path, &texts(removed), &texts(added)));
+        self.change.patches.sort_by(|a, b| a.path.cmp(&b.path));
         self
     }
 
