@@ -259,7 +259,11 @@ async fn a_version_that_is_edited_or_unlocked_answers_nobody() {
     for subject in 0..4 {
         let (version, notes) = scene.run(&format!("TICKET-{subject}")).await;
         assert_eq!(version, "1.0.0");
-        assert!(texts(&notes).contains("the experiment `shorter` is ignored, so 1.0.0 answers"), "{}", texts(&notes));
+        assert!(
+            texts(&notes).contains("the experiment `shorter` is ignored, and the version in use answers"),
+            "{}",
+            texts(&notes)
+        );
     }
 }
 
