@@ -30,7 +30,7 @@ use super::examine::{FileScan, LineScope, scan_document};
 use crate::error::Error;
 use crate::guarding::GuardSetup;
 use crate::message::{Note, NoteKind};
-use crate::words::group_thousands;
+use crate::words::{count_with_noun, group_thousands};
 
 /// The endings of files that hold other files.
 const ARCHIVES: [&str; 16] =
@@ -77,17 +77,15 @@ impl SkipReason {
     #[must_use]
     pub fn counted(self, count: usize, most: usize) -> String {
         let number = group_thousands(count);
+        let counted = |noun| count_with_noun(count as u64, noun);
         match self {
             Self::Binary => format!("{number} binary"),
             Self::TooLarge => format!("{number} larger than {} bytes", group_thousands(most)),
-            Self::Link if count == 1 => format!("{number} link"),
-            Self::Link => format!("{number} links"),
-            Self::Submodule if count == 1 => format!("{number} submodule"),
-            Self::Submodule => format!("{number} submodules"),
-            Self::Special => format!("{number} that are not regular files"),
+            Self::Link => counted("link"),
+            Self::Submodule => counted("submodule"),
+            Self::Special => counted("special file"),
             Self::Missing => format!("{number} missing from the work tree"),
-            Self::Archive if count == 1 => format!("{number} archive"),
-            Self::Archive => format!("{number} archives"),
+            Self::Archive => counted("archive"),
             Self::Ignored => format!("{number} that {IGNORE_FILE} names (--all scans them)"),
         }
     }
