@@ -37,7 +37,7 @@ struct SimulatedExperiment {
     repeats: u32,
 }
 
-/// What many experiments of one kind came to.
+/// The counts of many experiments of one kind.
 #[derive(Debug, Default)]
 struct SimulatedCounts {
     promoted: u64,

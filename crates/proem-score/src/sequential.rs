@@ -74,7 +74,7 @@ impl ArmTally {
     }
 }
 
-/// What the outcomes say about a difference.
+/// The verdict of outcomes about a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DifferenceVerdict {
     /// The second mean is above the first.
@@ -180,7 +180,7 @@ impl DifferenceTest {
         lowest_exceeds(&lines, self.threshold, [low, pooled.clamp(low, high), high])
     }
 
-    /// What the outcomes say, where an advantage below `smallest` is not worth having.
+    /// The verdict of the outcomes. An advantage below `smallest` is not worth having.
     #[must_use]
     pub fn verdict(&self, base: &ArmTally, other: &ArmTally, smallest: f64) -> DifferenceVerdict {
         let (Some(first), Some(second)) = (base.mean(), other.mean()) else { return DifferenceVerdict::Open };

@@ -37,7 +37,7 @@ fn an_interval_seldom_misses_the_difference_at_any_look() {
                 test.refuses(&arms[0], &arms[1], other - base)
             }));
         }
-        // Where the error is 5 %, chance exceeds 9 of 100 once in 35 seeds.
+        // With an error of 5 %, chance exceeds 9 of 100 once in 35 seeds.
         assert!(missed <= 9, "{missed} of 100 at {base}, {other}, {share}");
     }
 }

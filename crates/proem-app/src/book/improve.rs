@@ -58,7 +58,7 @@ pub struct SearchStart {
     pub at: Time,
 }
 
-/// What a search will do, before anything is asked.
+/// The plan of a search, before anything is asked.
 #[derive(Debug, Clone, Serialize)]
 pub struct SearchPlan {
     /// `agent/name@version`.
@@ -125,7 +125,7 @@ pub struct HeldOutResult {
 pub struct VariantResult {
     /// Its number, from 1.
     pub number: u32,
-    /// What became of it.
+    /// How far it came.
     pub fate: VariantFate,
     /// Why, in words. It may quote the model.
     pub because: String,
@@ -136,7 +136,7 @@ pub struct VariantResult {
 /// How a search for a better wording ended.
 #[derive(Debug)]
 pub struct SearchResult {
-    /// What the search did.
+    /// The plan that was carried out.
     pub plan: SearchPlan,
     /// The shown cases that the text in use fails.
     pub failures: Vec<String>,

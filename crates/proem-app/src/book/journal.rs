@@ -42,7 +42,7 @@ pub struct JournalEntry {
     pub by: String,
     /// The prompt, `agent/name`, or the setting that it is about.
     pub about: String,
-    /// What was decided.
+    /// The person's choice.
     pub decision: JournalDecision,
     /// The person's reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -123,7 +123,7 @@ pub struct NewDecision<'d> {
     pub by: &'d str,
     /// The prompt, `agent/name`, or the setting that it is about.
     pub about: &'d str,
-    /// What was decided.
+    /// The person's choice.
     pub decision: &'d JournalDecision,
     /// The person's reason.
     pub because: Option<&'d str>,
@@ -228,10 +228,17 @@ impl Journal {
     /// The prompts about which two machines decided from the same state.
     #[must_use]
     pub fn conflicts(&self) -> Vec<JournalConflict> {
+        let moves = || self.entries.iter().filter(|(_, entry)| entry.decision.moves_current());
+        let mut followed: BTreeMap<&str, BTreeSet<&String>> = BTreeMap::new();
+        for (_, entry) in moves() {
+            followed.entry(&entry.about).or_default().extend(&entry.follows);
+        }
         let mut heads: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-        let moved = self.entries.iter().filter(|(_, entry)| entry.decision.moves_current());
-        for prompt in moved.map(|(_, entry)| entry.about.as_str()).collect::<BTreeSet<_>>() {
-            heads.insert(prompt, self.heads(prompt).into_iter().map(|(_, entry)| entry.in_words()).collect());
+        for (id, entry) in moves() {
+            let about = entry.about.as_str();
+            if followed.get(about).is_none_or(|followed| !followed.contains(id)) {
+                heads.entry(about).or_default().push(entry.in_words());
+            }
         }
         let conflicts = heads.into_iter().filter(|(_, decisions)| decisions.len() > 1);
         conflicts.map(|(prompt, decisions)| JournalConflict { prompt: prompt.to_owned(), decisions }).collect()

@@ -52,7 +52,7 @@ pub enum InterfaceConsent {
 /// A book that decisions change.
 #[derive(Debug)]
 pub struct DecidedBook {
-    /// Where its files are.
+    /// The folder that its files are below.
     pub folder: PathBuf,
     origin: Origin,
     /// The folder that no link leads out of, and the book's path below it.
@@ -71,11 +71,11 @@ pub struct PromotionPlan {
     pub from: String,
     /// The version that will be.
     pub to: String,
-    /// What differs between the two.
+    /// The differences between the two.
     pub difference: BookDifference,
-    /// What the change does to providers' caches, in words.
+    /// The effect on providers' caches, in words.
     pub cache: String,
-    /// How inputs and contract differ, in words.
+    /// The differences of inputs and contract, in words.
     pub interface: Vec<String>,
     edit: (String, ManifestEdit),
 }
@@ -185,7 +185,7 @@ impl DecidedBook {
 
     /// The book's path, escaped for display.
     #[must_use]
-    pub fn shown(&self) -> String {
+    pub fn shown_path(&self) -> String {
         show::terminal_str(&self.folder.display().to_string()).into_string()
     }
 
@@ -269,7 +269,7 @@ impl DecidedBook {
             )));
         }
         let Some(entry) = standing_promotion(&journal, prompt) else {
-            return Err(Error::negative(format!("the journal of `{}` has no promotion of {shown}", self.shown())));
+            return Err(Error::negative(format!("the journal of `{}` has no promotion of {shown}", self.shown_path())));
         };
         let JournalDecision::Promoted { from: before, to: promoted, edit } = &entry.decision else {
             return Err(Error::bug("demotion", "the standing promotion is another decision"));
@@ -498,7 +498,7 @@ fn standing_promotion<'j>(journal: &'j Journal, prompt: &str) -> Option<&'j Jour
     standing.pop()
 }
 
-/// How the inputs and the contracts of two versions differ, in words.
+/// The differences between the inputs and the contracts of two versions, in words.
 fn interface_differences(before: &Prompt, after: &Prompt) -> Vec<String> {
     let mut differences = Vec::new();
     let trust = |prompt: &Prompt| -> Vec<(String, String)> {
@@ -531,7 +531,7 @@ fn interface_differences(before: &Prompt, after: &Prompt) -> Vec<String> {
     differences
 }
 
-/// What a change of text does to cached prefixes, in words.
+/// The effect of a change of text on cached prefixes, in words.
 fn cache_effect(difference: &BookDifference) -> String {
     let is_cached = |cache: &str| cache != "never";
     let mut kept = 0_usize;

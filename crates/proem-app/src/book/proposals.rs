@@ -47,7 +47,7 @@ pub struct Proposal {
     pub made: String,
     /// The proposer's reason.
     pub because: String,
-    /// What was measured, one line each, and by whom.
+    /// The measurements, one line each, and who made them.
     pub evidence: Vec<String>,
     /// The proposed change.
     pub change: ProposedChange,
@@ -56,7 +56,7 @@ pub struct Proposal {
     pub files: BTreeMap<String, String>,
 }
 
-/// What a book would be like after an approval.
+/// The change that an approval makes to a book.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", tag = "kind")]
 pub enum ProposedChange {
@@ -108,7 +108,7 @@ pub struct ProposalDraft<'d> {
     pub made: Time,
     /// The reason.
     pub because: &'d str,
-    /// What was measured, one line each.
+    /// The measurements, one line each.
     pub evidence: Vec<String>,
     /// The proposed change.
     pub change: ProposedChange,
@@ -174,7 +174,7 @@ impl ProposedChange {
 }
 
 impl Proposal {
-    /// What is wrong with its words and names, whatever its files hold.
+    /// The problems of its words and names, whatever its files hold.
     fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         if self.form != FORM {

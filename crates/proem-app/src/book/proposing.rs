@@ -53,9 +53,11 @@ pub struct ProposalWish<'w> {
 pub struct CheckedProposal {
     /// The proposal.
     pub stored: StoredProposal,
-    /// Everything because of which it can't be approved as it is.
+    /// Why it does not fit the book.
     pub problems: Vec<String>,
-    /// What differs from its base. `None` for a setting, or if the versions can't be compared.
+    /// The unmet expectations of its prompt's cases.
+    pub failed_cases: Vec<String>,
+    /// The differences from its base. `None` for a setting, or if the versions can't be compared.
     pub difference: Option<BookDifference>,
     /// Its prompt's cases.
     pub cases: CaseCounts,
@@ -79,7 +81,7 @@ pub struct CheckedProposals {
     pub problems: Vec<String>,
 }
 
-/// How a book differs after an approval.
+/// The change that an approval made to a book.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApprovalResult {
     /// A version entered the book, locked, and is not in use yet.
@@ -123,13 +125,11 @@ pub fn propose(book: &DecidedBook, wish: &ProposalWish<'_>) -> Result<StoredProp
         files: files.clone(),
     };
     let checked = check_proposal(book, trial)?;
-    let breaking: Vec<&String> = checked.problems.iter().filter(|problem| !problem.starts_with("case ")).collect();
-    if !breaking.is_empty() {
-        let lines: Vec<&str> = breaking.iter().map(|problem| problem.as_str()).collect();
-        return Err(Error::invalid(format!("nothing was proposed: {}", lines.join("\n  "))));
+    if !checked.problems.is_empty() {
+        return Err(Error::invalid(format!("nothing was proposed: {}", checked.problems.join("\n  "))));
     }
     let mut evidence = vec![checked.cases.in_words()];
-    evidence.extend(checked.problems);
+    evidence.extend(checked.failed_cases);
     evidence.extend(checked.difference.as_ref().map(token_words));
     let draft = ProposalDraft { by: wish.by, made: wish.at, because: wish.because, evidence, change, files };
     write_proposal(&book.folder, &draft)
@@ -262,7 +262,13 @@ pub fn journal_problems(journal: &Journal) -> Vec<String> {
 ///
 /// If the book or its journal can't be read.
 pub fn check_proposal(book: &DecidedBook, stored: StoredProposal) -> Result<CheckedProposal, Error> {
-    let mut checked = CheckedProposal { stored, problems: Vec::new(), difference: None, cases: CaseCounts::default() };
+    let mut checked = CheckedProposal {
+        stored,
+        problems: Vec::new(),
+        failed_cases: Vec::new(),
+        difference: None,
+        cases: CaseCounts::default(),
+    };
     let id = checked.stored.id.clone();
     if let Some(entry) = Journal::load(&book.folder)?.verdict(&id).filter(|_| !id.is_empty()) {
         let words = entry.in_words();
@@ -319,6 +325,12 @@ fn base_problem(book: &Book, prompt: &str, base: &ProposalBase) -> Option<String
 }
 
 impl CheckedProposal {
+    /// Everything because of which it can't be approved as it is.
+    #[must_use]
+    pub fn obstacles(&self) -> Vec<&str> {
+        self.problems.iter().chain(&self.failed_cases).map(String::as_str).collect()
+    }
+
     /// Compares a version with its base and runs its cases.
     fn examine(&mut self, book: &Book, (prompt, version): (&str, &str), base: &ProposalBase) {
         let name = format!("{prompt}@{version}");
@@ -340,7 +352,7 @@ impl CheckedProposal {
                     self.cases.passed = self.cases.passed.saturating_add(usize::from(case.passed));
                     let named = show::terminal_str(&case.case).into_string();
                     let failed = case.problems.iter().map(|problem| show::terminal_str(problem).into_string());
-                    self.problems.extend(failed.map(|problem| format!("case `{named}`: {problem}")));
+                    self.failed_cases.extend(failed.map(|problem| format!("case `{named}`: {problem}")));
                 }
             }
         }
@@ -408,7 +420,7 @@ impl DecidedBook {
             (Some(stored), None) => Ok(stored),
             (None, _) => Err(Error::negative(format!(
                 "there is no proposal `{shown}` in `{}`; `proem book proposals` lists them",
-                self.shown()
+                self.shown_path()
             ))),
             _ => Err(Error::invalid(format!("`{shown}` begins the ids of several proposals; write more of it"))),
         }
@@ -436,8 +448,9 @@ impl DecidedBook {
         reason: DecisionReason<'_>,
     ) -> Result<ApprovalResult, Error> {
         let id = &proposal.stored.id;
-        if !proposal.problems.is_empty() {
-            let problems = proposal.problems.join("\n  ");
+        let obstacles = proposal.obstacles();
+        if !obstacles.is_empty() {
+            let problems = obstacles.join("\n  ");
             return Err(Error::negative(format!("proposal {id} can't be approved: {problems}")));
         }
         // Files that nobody trusts may ask for more persons, never for fewer.

@@ -1,4 +1,4 @@
-//! What the repeated answers of a suite show: how often a case passes, which cases flicker, and whether graders agree.
+//! Figures of the repeated answers of a suite: how often a case passes, which cases flicker, and whether graders agree.
 
 use proem_score::interval::Interval;
 use proem_score::repeat::{CaseCount, CaseMean, grader_agreement, mean_over_cases};
@@ -116,7 +116,7 @@ impl SuiteRepeats {
 
     /// The estimates by their names, such as `pass@3`.
     #[must_use]
-    pub fn named(&self) -> Vec<(String, Option<ShareOfCases>)> {
+    pub fn estimates(&self) -> Vec<(String, Option<ShareOfCases>)> {
         let Self { times, passing, .. } = self;
         let mut named = vec![("pass@1".to_owned(), passing.one)];
         if *times > 1 {
@@ -130,7 +130,7 @@ impl SuiteRepeats {
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
-        let named = self.named();
+        let named = self.estimates();
         for (name, share) in &named {
             let share = share.map_or_else(|| format!("unknown: no case has {} answers", self.times), share_in_words);
             lines.push(format!("{name} {share}"));

@@ -40,12 +40,12 @@ pub struct LiveCounts {
     /// Each answer as far as the case speaks of it, with how often it came.
     #[serde(skip)]
     pub answers: BTreeMap<String, u32>,
-    /// What only a comparison of its answers shows.
+    /// Figures that only a comparison of its answers gives.
     #[serde(skip)]
     pub repeats: RepeatedAnswers,
 }
 
-/// What a comparison of the answers to one case shows.
+/// The figures of a comparison of the answers to one case.
 #[derive(Debug, Default)]
 pub struct RepeatedAnswers {
     /// Answers that a cache gave, which are not among those counted.

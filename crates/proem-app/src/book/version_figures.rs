@@ -26,7 +26,7 @@ pub struct VersionFigures {
     pub figures: Vec<VersionFigure>,
 }
 
-/// What a figure is counted in.
+/// A unit in which the values of a figure are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FigureUnit {
@@ -45,9 +45,9 @@ pub enum FigureUnit {
 /// A figure with its interval of 95 %.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct VersionFigure {
-    /// What it is a figure of.
+    /// Its title, such as `tokens`.
     pub name: String,
-    /// What it is counted in.
+    /// The unit in which the values are counted.
     pub unit: FigureUnit,
     /// How many values it was made from.
     pub n: u64,

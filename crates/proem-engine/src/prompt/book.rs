@@ -51,7 +51,7 @@ struct BookManifest {
     experiments: BTreeMap<String, ExperimentDeclaration>,
 }
 
-/// Who may approve a proposal, as a book says.
+/// A book's rule for approving proposals.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ApprovalRule {

@@ -4,7 +4,7 @@
 //! compared as a whole: a host by whether any package came from it before, a repository of a host of many owners by
 //! whether a source that goes away is left for it.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
@@ -56,7 +56,7 @@ struct LockSource {
     /// The host, with the owner and the repository on a shared one. In lower case, as hosts are compared.
     place: String,
     is_shared: bool,
-    /// The end of the scheme: a package over plain `http` comes from elsewhere than one over `https`.
+    /// Whether the scheme is `http`: a package over plain `http` comes from elsewhere than one over `https`.
     is_plain: bool,
 }
 
@@ -95,20 +95,16 @@ pub(super) fn changed_sources(patch: &FilePatch) -> Vec<ChangedPin> {
 
 /// The first source of the removed lines for which the added ones have no equal left.
 fn first_gone(removed: &[LockSource], added: &[LockSource]) -> Option<LockSource> {
-    let mut left: Vec<&LockSource> = added.iter().collect();
-    left.sort();
-    let mut used: Vec<bool> = left.iter().map(|_| false).collect();
-    removed.iter().find(|source| !takes_equal(source, &left, &mut used)).cloned()
-}
-
-/// Marks an equal of a source as used. False if none is left.
-fn takes_equal(source: &LockSource, sorted: &[&LockSource], used: &mut [bool]) -> bool {
-    let from = sorted.partition_point(|other| *other < source);
-    let to = sorted.partition_point(|other| *other <= source);
-    // The equal ones are used from the first on, so the number of used ones is a place to go on from.
-    let Some(equal) = used.get_mut(from..to) else { return false };
-    let next = equal.partition_point(|is_used| *is_used);
-    equal.get_mut(next).map(|slot| *slot = true).is_some()
+    let mut left: BTreeMap<&LockSource, usize> = BTreeMap::new();
+    for source in added {
+        let count = left.entry(source).or_default();
+        *count = count.saturating_add(1);
+    }
+    let mut takes_equal = |source: &LockSource| {
+        let count = left.get_mut(source).filter(|count| **count > 0);
+        count.map(|count| *count = count.saturating_sub(1)).is_some()
+    };
+    removed.iter().find(|source| !takes_equal(source)).cloned()
 }
 
 fn source_in_words(source: &LockSource) -> String {
@@ -126,7 +122,7 @@ fn lock_source(line: &[u8]) -> Option<LockSource> {
     }
     let end = rest.find(|c: char| c.is_whitespace() || "\"',#?)]}>".contains(c)).unwrap_or(rest.len());
     let address = rest.get(..end)?.to_lowercase();
-    // What stands before `@` is a user: `https://registry.npmjs.org@evil.example/`.
+    // The part before `@` is a user: `https://registry.npmjs.org@evil.example/`.
     let (host, path) = address.split_once(['/', '\\']).unwrap_or((address.as_str(), ""));
     let host = host.rsplit('@').next().unwrap_or(host);
     let (host, path) = match host.split_once(':') {

@@ -27,7 +27,7 @@ pub struct Yardsticks {
 }
 
 impl Yardsticks {
-    /// What is known without a repository's past: the shipped thresholds and figures.
+    /// The shipped thresholds and figures, for a repository without a past.
     ///
     /// # Errors
     ///

@@ -17,7 +17,7 @@ use crate::project::OpenProject;
 const FEWEST: usize = 20;
 /// The most earlier runs that are read for it.
 const MOST: u32 = 1_000;
-/// How many times the 95th percentile of earlier runs bounds an amount. What exceeds the bound counts as the bound.
+/// How many times the 95th percentile of earlier runs bounds an amount. A larger amount counts as the bound.
 const BOUND: f64 = 3.0;
 
 /// The scale of an amount, fixed before the experiment starts.

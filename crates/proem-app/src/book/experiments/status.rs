@@ -1,4 +1,4 @@
-//! What an experiment found so far: valid at any look.
+//! The findings of an experiment so far: valid at any look.
 
 use proem_engine::prompt::book::experiment::{BetterDirection, ExperimentOutcome};
 use proem_score::interval::Interval;
@@ -23,7 +23,7 @@ pub struct ExperimentStatus {
     pub base: VersionCount,
     /// The other versions, each compared with the one in use.
     pub others: Vec<VersionComparison>,
-    /// What its runs cost so far in US dollars, as far as it is known.
+    /// The known cost of its runs so far, in US dollars.
     pub dollars: f64,
     /// When it was stopped and why, if it was.
     pub stopped: Option<String>,

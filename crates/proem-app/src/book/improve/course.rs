@@ -243,11 +243,13 @@ impl<'s> Search<'s> {
         asked.notes.extend(open.end().await);
         let unmade = unmade?;
         asked.check_going()?;
-        let unanswered = tested.iter().filter_map(|case| case.live.as_ref()).map(|live| live.repeats.unanswered);
-        if unanswered.fold(0, u32::saturating_add) > 0 {
-            let problem = tested.iter().flat_map(|case| &case.problems).find(|problem| problem.contains("no usable"));
-            let problem = problem.map_or("", String::as_str);
-            return Err(Error::outside(format!("{problem}; repeat the command to go on where it stopped")));
+        let is_unanswered = |case: &&BookCaseResult| case.live.as_ref().is_some_and(|live| live.repeats.unanswered > 0);
+        if let Some(case) = tested.iter().find(is_unanswered) {
+            let problems = case.problems.join("; ");
+            return Err(Error::outside(format!(
+                "case `{}`: {problems}; repeat the command to go on where it stopped",
+                show::terminal_str(&case.case)
+            )));
         }
         Ok((unmade == 0).then_some(tested))
     }
@@ -332,7 +334,7 @@ impl<'s> Search<'s> {
     fn base_file(&self) -> Result<BaseFile, Error> {
         let path = format!("{}/{}.prompt", self.name, self.base.version);
         let text = self.book.file(&path).map(|(text, _)| text.as_str()).unwrap_or_default();
-        BaseFile::cut(text, &self.base.version)
+        BaseFile::parse(text, &self.base.version)
     }
 
     /// The next minor version after all versions of the prompt.

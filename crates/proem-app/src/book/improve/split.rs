@@ -1,4 +1,4 @@
-//! Which cases a model sees while it improves a prompt, and which are held out.
+//! The split of cases: a model sees some while it improves a prompt, and the others are held out.
 
 use std::collections::BTreeSet;
 

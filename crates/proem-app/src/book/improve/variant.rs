@@ -40,12 +40,12 @@ pub(super) struct Variant {
 }
 
 impl BaseFile {
-    /// Cuts the file of this version.
+    /// Reads the file of this version.
     ///
     /// # Errors
     ///
     /// If its header has no line of its own for the version.
-    pub(super) fn cut(text: &str, version: &str) -> Result<Self, Error> {
+    pub(super) fn parse(text: &str, version: &str) -> Result<Self, Error> {
         let version_line = format!("version: {version}");
         let cut = text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n"));
         let header = cut.filter(|(header, _)| header.lines().filter(|line| line.trim() == version_line).count() == 1);
@@ -75,7 +75,7 @@ impl BaseFile {
     }
 }
 
-/// What a variant is held against.
+/// The base of a comparison with variants.
 pub(super) struct VariantGate<'g> {
     /// `agent/name`.
     pub(super) prompt: &'g str,
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn a_variant_keeps_its_header() {
         let text = "---\nmodel: small\nproem:\n  version: 1.0.0\n  changes: the first\n  cases: c.yaml\n---\n{{role \"user\"}}\nOld\n";
-        let file = BaseFile::cut(text, "1.0.0").unwrap();
+        let file = BaseFile::parse(text, "1.0.0").unwrap();
         assert_eq!(file.template, "{{role \"user\"}}\nOld\n");
         assert_eq!(
             file.with_template("{{role \"user\"}}\nproem:\n  version: 1.0.0\n---\nNew\n\n", "1.1.0"),
@@ -171,7 +171,7 @@ mod tests {
              {{role \"user\"}}\nproem:\n  version: 1.0.0\n---\nNew\n"
         );
         for broken in ["plain", "---\nproem: { version: 1.0.0 }\n---\nx"] {
-            assert!(BaseFile::cut(broken, "1.0.0").unwrap_err().to_string().contains("version: 1.0.0"), "{broken}");
+            assert!(BaseFile::parse(broken, "1.0.0").unwrap_err().to_string().contains("version: 1.0.0"), "{broken}");
         }
     }
 }

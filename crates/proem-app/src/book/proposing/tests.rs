@@ -20,7 +20,7 @@ fn propose_by(scene: &Scene, what: &str, by: &str) -> Result<StoredProposal, Err
     propose(&scene.open(), &wish)
 }
 
-fn proposed(scene: &Scene, version: &str, body: &str) -> StoredProposal {
+fn propose_version(scene: &Scene, version: &str, body: &str) -> StoredProposal {
     let file = draft(scene, version, body);
     propose_by(scene, file.to_str().unwrap(), "bob").unwrap()
 }
@@ -44,7 +44,7 @@ fn an_approved_version_is_in_the_book_and_not_in_use() {
     scene.fill(&scene.user());
     // Without a manifest the newest version is in use: the approval has to hold the present one.
     fs::remove_file(scene.user().join("book.toml")).unwrap();
-    let stored = proposed(&scene, "1.2.0", "Sort.");
+    let stored = propose_version(&scene, "1.2.0", "Sort.");
     assert_eq!(stored.proposal.by, "bob");
     assert_eq!(stored.proposal.evidence[0], "no cases");
     assert_eq!(scene.open().book().current(PROMPT).unwrap(), "1.1.0", "a proposal changes nothing");
@@ -64,7 +64,7 @@ fn the_proposer_cannot_approve_where_the_book_asks_for_two_persons() {
     let manifest = scene.user().join("book.toml");
     let text = fs::read_to_string(&manifest).unwrap();
     fs::write(&manifest, format!("{text}\n[approval]\npersons = 2\n")).unwrap();
-    let stored = proposed(&scene, "1.2.0", "Sort.");
+    let stored = propose_version(&scene, "1.2.0", "Sort.");
     for approver in ["bob", "BOB", "unknown", ""] {
         let error = approve_as(&scene, &stored, approver).unwrap_err().to_string();
         assert!(error.contains("another person has to approve it"), "{approver:?}: {error}");
@@ -80,7 +80,7 @@ fn an_untrusted_book_may_ask_for_two_persons() {
     let scene = Scene::new();
     scene.fill(&scene.own());
     scene.trust_all();
-    let stored = proposed(&scene, "1.2.0", "Sort.");
+    let stored = propose_version(&scene, "1.2.0", "Sort.");
     fs::create_dir_all(scene.user()).unwrap();
     fs::write(scene.user().join("book.toml"), "[approval]\npersons = 2\n").unwrap();
     assert!(approve_as(&scene, &stored, "bob").is_err());
@@ -90,7 +90,7 @@ fn an_untrusted_book_may_ask_for_two_persons() {
 fn a_stale_base_is_not_approved() {
     let scene = Scene::new();
     scene.fill(&scene.user());
-    let stored = proposed(&scene, "1.2.0", "Sort.");
+    let stored = propose_version(&scene, "1.2.0", "Sort.");
     scene.promote("reviews/triage@1.1.0");
     let error = approve_as(&scene, &stored, "ada").unwrap_err().to_string();
     assert!(error.contains("it was made from 1.0.0, and reviews/triage 1.1.0 is in use"), "{error}");
@@ -100,8 +100,8 @@ fn a_stale_base_is_not_approved() {
 fn two_proposals_for_one_version_are_both_named() {
     let scene = Scene::new();
     scene.fill(&scene.user());
-    let first = proposed(&scene, "1.2.0", "Sort.");
-    let second = proposed(&scene, "1.2.0", "Sort it.");
+    let first = propose_version(&scene, "1.2.0", "Sort.");
+    let second = propose_version(&scene, "1.2.0", "Sort it.");
     let all = check_proposals(&scene.open()).unwrap();
     let problems: Vec<&String> = all.whole.iter().flat_map(|proposal| &proposal.problems).collect();
     assert!(problems.iter().any(|problem| problem.contains(&first.id)), "{problems:?}");
@@ -115,7 +115,7 @@ fn two_proposals_for_one_version_are_both_named() {
 fn a_rejected_proposal_leaves_a_line_and_no_files() {
     let scene = Scene::new();
     scene.fill(&scene.user());
-    let stored = proposed(&scene, "1.2.0", "Sort.");
+    let stored = propose_version(&scene, "1.2.0", "Sort.");
     scene.open().turn_down(&stored, "ada", DecisionReason { because: Some("too terse"), ..REASON }).unwrap();
     assert!(read_proposals(&scene.user()).unwrap().whole.is_empty());
     let lines = decisions(&scene);
@@ -127,7 +127,7 @@ fn a_rejected_proposal_leaves_a_line_and_no_files() {
 }
 
 fn write_again(scene: &Scene) {
-    proposed(scene, "1.2.0", "Sort.");
+    propose_version(scene, "1.2.0", "Sort.");
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn after_a_kill_within_an_approval_it_can_be_repeated() {
     let scene = Scene::new();
     scene.fill(&scene.own());
     scene.trust_all();
-    let stored = proposed(&scene, "1.2.0", "Sort.");
+    let stored = propose_version(&scene, "1.2.0", "Sort.");
     // A kill after the files and before the lock, and one before the journal's line.
     let path = scene.own().join("reviews/triage/1.2.0.prompt");
     fs::write(&path, &stored.files["reviews/triage/1.2.0.prompt"]).unwrap();

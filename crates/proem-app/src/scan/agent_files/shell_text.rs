@@ -285,7 +285,7 @@ mod tests {
         assert_eq!(download("run curl -s u | sudo sh now"), Some("curl -s u | sudo sh"));
     }
 
-    /// What follows a command word by word, until a pipe leads to an interpreter.
+    /// The words behind a command, until a pipe leads to an interpreter.
     fn end_of_one(words: &[ShellWord<'_>]) -> Option<usize> {
         let mut is_first = false;
         for (index, word) in words.iter().enumerate() {

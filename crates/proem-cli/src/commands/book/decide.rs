@@ -57,7 +57,7 @@ pub(super) fn run_promote(args: &PromoteArgs) -> Result<ExitCode, CommandFailure
         Some(evidence) => ui::aside(&format!("evidence: {}", evidence.page)),
         None => ui::aside("evidence: no experiment on this machine compared it\n"),
     }
-    ui::aside(&format!("written to: {}/book.toml, with a line in the journal\n", book.shown()));
+    ui::aside(&format!("written to: {}/book.toml, with a line in the journal\n", book.shown_path()));
     if ui::confirm(&mut operator, &format!("Use {} from now on?", plan.to))? == Consent::No {
         return Ok(ExitCode::from(NO));
     }
@@ -121,7 +121,7 @@ pub(super) fn run_propose(args: &ProposeArgs) -> Result<ExitCode, CommandFailure
     let id = stored.id.clone();
     let checked = check_proposal(&book, stored)?;
     ui::print_listing(&proposal_text(&checked))?;
-    ui::aside(&format!("proposed in `{}`; a person decides with `proem book approve {id}`\n", book.shown()));
+    ui::aside(&format!("proposed in `{}`; a person decides with `proem book approve {id}`\n", book.shown_path()));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -147,7 +147,7 @@ pub(super) fn run_proposals(args: &ProposalsArgs) -> Result<ExitCode, CommandFai
     }
     out.push_str(&problem_lines(&checked.problems));
     if args.id.is_none() {
-        out.push_str(&format!("{} in `{}`\n", count_with_plural(checked.whole.len(), "proposal"), book.shown()));
+        out.push_str(&format!("{} in `{}`\n", count_with_plural(checked.whole.len(), "proposal"), book.shown_path()));
     }
     ui::print_listing(&out)?;
     Ok(code)
@@ -162,7 +162,8 @@ pub(super) fn check_all_proposals(root: &std::path::Path) -> Result<CheckedPropo
 /// Each problem of each proposal, with its id.
 pub(super) fn all_problems(checked: &CheckedProposals) -> Vec<String> {
     let of_whole = checked.whole.iter().flat_map(|proposal| {
-        proposal.problems.iter().map(|problem| format!("proposal {}: {problem}", proposal.stored.id))
+        let id = &proposal.stored.id;
+        proposal.obstacles().into_iter().map(move |problem| format!("proposal {id}: {problem}"))
     });
     of_whole.chain(checked.problems.iter().cloned()).collect()
 }
@@ -182,7 +183,7 @@ fn proposal_text(checked: &CheckedProposal) -> String {
     if !matches!(proposal.change, ProposedChange::Threshold { .. }) {
         out.push_str(&format!("  checked now: {}\n", checked.cases.in_words()));
     }
-    for problem in &checked.problems {
+    for problem in checked.obstacles() {
         out.push_str(&format!("  {} {problem}\n", style_text(RED, "error:")));
     }
     out
@@ -194,7 +195,7 @@ fn proposals_json(checked: &CheckedProposals) -> Json {
         json!({
             "id": id,
             "proposal": description,
-            "problems": proposal.problems,
+            "problems": proposal.obstacles(),
             "cases": proposal.cases,
             "difference": proposal.difference.as_ref().map(book_diff_json),
         })
@@ -209,11 +210,9 @@ pub(super) fn run_approve(args: &ApproveArgs) -> Result<ExitCode, CommandFailure
     let book = args.place.open(BookReading::Trusted)?;
     let checked = check_proposal(&book, book.find_proposal(&args.id)?)?;
     let id = checked.stored.id.clone();
-    if !checked.problems.is_empty() {
-        return Err(CommandFailure::finding(format!(
-            "proposal {id} can't be approved: {}",
-            checked.problems.join("\n  ")
-        )));
+    let obstacles = checked.obstacles();
+    if !obstacles.is_empty() {
+        return Err(CommandFailure::finding(format!("proposal {id} can't be approved: {}", obstacles.join("\n  "))));
     }
     let mut operator = ui::operator(
         &format!("proposal {id} would be approved"),

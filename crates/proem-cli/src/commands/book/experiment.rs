@@ -198,7 +198,7 @@ struct MeasuredExperiment {
     status: ExperimentStatus,
 }
 
-/// What an experiment says about a version, to be shown before its promotion.
+/// An experiment's evidence for a version, to be shown before its promotion.
 pub(super) struct VersionEvidence {
     /// The status as `proem book experiment status` prints it.
     pub(super) page: String,

@@ -32,7 +32,7 @@ pub struct ExperimentDeclaration {
     pub versions: BTreeMap<String, f64>,
     /// The measure that decides.
     pub outcome: ExperimentOutcome,
-    /// Which direction of the outcome is an improvement.
+    /// The direction of the outcome that is an improvement.
     pub better: BetterDirection,
     /// The smallest improvement worth having: a difference of shares, or a fraction of what the version in use takes.
     pub smallest_difference: f64,
@@ -127,7 +127,7 @@ impl TryFrom<String> for ExperimentOutcome {
     }
 }
 
-/// Which direction of a measure is an improvement.
+/// The direction of a measure that is an improvement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BetterDirection {
@@ -325,14 +325,14 @@ fn fixed_parts(prompt: &Prompt) -> [(&'static str, serde_json::Value); 3] {
     [("inputs", inputs_of(prompt)), ("contract", contract_value(prompt)), ("limits", limits_of(prompt))]
 }
 
-/// What a prompt is filled with: its schema, and how far each input is trusted.
+/// The inputs of a prompt: their schema, and how far each is trusted.
 fn inputs_of(prompt: &Prompt) -> serde_json::Value {
     let trust: BTreeMap<&str, String> =
         prompt.file.strict.inputs.iter().map(|(name, trust)| (name.as_str(), format!("{trust:?}"))).collect();
     serde_json::json!({ "schema": prompt.file.input_schema(), "trust": trust, "history": prompt.file.history })
 }
 
-/// What a prompt's answer must be, to compare it with another's: contracts that can't be read are never the same.
+/// The contract of a prompt's answer, to compare it with another's: contracts that can't be read are never the same.
 #[must_use]
 pub fn contract_value(prompt: &Prompt) -> serde_json::Value {
     let answer = match prompt.contract() {
@@ -347,7 +347,7 @@ pub fn contract_value(prompt: &Prompt) -> serde_json::Value {
     serde_json::json!({ "answer": answer, "fallback": prompt.file.strict.fallback })
 }
 
-/// What bounds a prompt's requests.
+/// The bounds of a prompt's requests.
 fn limits_of(prompt: &Prompt) -> serde_json::Value {
     let strict = &prompt.file.strict;
     serde_json::json!({

@@ -40,7 +40,7 @@ fn push_properties(out: &mut String, results: &BookTestResults<'_>, prompt: &str
     let mut push = |name: &str, value: &str| {
         out.push_str(&format!("      <property name=\"{}\" value=\"{}\"/>\n", escape_xml(name), escape_xml(value)));
     };
-    for (name, share) in repeats.named() {
+    for (name, share) in repeats.estimates() {
         if let Some(share) = share {
             push(&name, &format!("{:.4} ({:.4} to {:.4})", share.mean, share.low, share.high));
         }

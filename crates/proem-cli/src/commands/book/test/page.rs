@@ -18,7 +18,7 @@ const STYLE: &str = "\
 .holds { color: #1a7f4b } .fails { color: #d1242f } .undecided, .unknown { color: #b06f00 }
 ";
 
-/// The page.
+/// The standings of models with prompts, as one page without scripts.
 pub(super) fn comparison_page(standings: &[ModelStanding], least: u32) -> String {
     let mut out = begin_page("Prompts and models", STYLE);
     out.push_str(&format!(
