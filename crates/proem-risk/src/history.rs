@@ -18,7 +18,7 @@ pub use self::builder::HistoryBuilder;
 pub use self::past::{Past, UncountedCommits};
 pub use crate::id::ObjectId;
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -153,6 +153,10 @@ pub struct History {
     by_path: JaggedTable<CommitIndex>,
     /// The commits of each person, oldest first.
     by_person: JaggedTable<CommitIndex>,
+    /// The first person with the name of each.
+    namesakes: Vec<PersonId>,
+    /// The commits of all persons with a name, oldest first, at the first of them.
+    by_name: JaggedTable<CommitIndex>,
     /// The last path of each file.
     last_paths: Vec<PathId>,
     /// Marks the persons that are programs.
@@ -196,6 +200,17 @@ const SUBJECT: usize = 200;
 
 static NOBODY: Person = Person { mail: String::new(), name: String::new() };
 
+/// The first person with the name of each, in any case. Persons without a name are alone.
+fn first_namesakes(persons: &[Person]) -> Vec<PersonId> {
+    let mut first: BTreeMap<String, PersonId> = BTreeMap::new();
+    let numbered = (0..).map(PersonId).zip(persons);
+    let namesake = |(number, person): (PersonId, &Person)| match person.name.as_str() {
+        "" => number,
+        name => *first.entry(name.to_lowercase()).or_insert(number),
+    };
+    numbered.map(namesake).collect()
+}
+
 impl History {
     /// A history of these commits, oldest first, for tests and small histories.
     ///
@@ -222,8 +237,14 @@ impl History {
         let by_path = JaggedTable::grouped(table::index_to_u32(kept.paths.len()), by_path);
         let by_file =
             JaggedTable::grouped(table::index_to_u32(last_paths.len()), distinct_files(&touches).iter().copied());
-        let by_person = commits().map(|(index, commit)| (commit.author.0, index));
-        let by_person = JaggedTable::grouped(table::index_to_u32(people.persons.len()), by_person);
+        let by_author = |commits: &[Commit], row: &dyn Fn(PersonId) -> Option<PersonId>| {
+            let pairs = (0..).map(CommitIndex).zip(commits);
+            let pairs = pairs.filter_map(|(index, commit)| Some((row(commit.author)?.0, index)));
+            JaggedTable::grouped(table::index_to_u32(people.persons.len()), pairs)
+        };
+        let by_person = by_author(&kept.commits, &Some);
+        let namesakes = first_namesakes(&people.persons);
+        let by_name = by_author(&kept.commits, &|author| namesakes.get(index_to_usize(author.0)).copied());
         let bots = people.persons.iter().map(is_bot).collect();
         Self {
             kept,
@@ -233,6 +254,8 @@ impl History {
             by_file,
             by_path,
             by_person,
+            namesakes,
+            by_name,
             last_paths,
             bots,
             nowhere: RepoPath::new(Vec::new()),
@@ -273,6 +296,19 @@ impl History {
     #[must_use]
     pub fn by(&self, person: PersonId) -> &[CommitIndex] {
         self.by_person.row(person.0)
+    }
+
+    /// Whether two persons are one, perhaps under two addresses.
+    #[must_use]
+    pub fn is_namesake(&self, one: PersonId, other: PersonId) -> bool {
+        let first = |person: PersonId| self.namesakes.get(index_to_usize(person.0));
+        one == other || first(one).is_some_and(|name| first(other) == Some(name))
+    }
+
+    /// The commits of a person under any address, oldest first: a person who changes the address keeps the name.
+    #[must_use]
+    pub fn by_name_of(&self, person: PersonId) -> &[CommitIndex] {
+        self.namesakes.get(index_to_usize(person.0)).map_or(&[], |first| self.by_name.row(first.0))
     }
 
     /// The commit with an id.

@@ -219,16 +219,13 @@ impl Scene<'_> {
         let file = changed.file.filter(|_| changed.role == FileRole::Code)?;
         let history = self.past.history();
         let authors: Vec<PersonId> = self.past.touching(file).map(|(_, commit)| commit.author).collect();
-        let name_of = |person: PersonId| history.person(person).name.to_lowercase();
-        let own_name = self.author.map(name_of);
-        // A person who changed the address keeps the name.
-        let is_own = |person: &PersonId| Some(*person) == self.author || Some(name_of(*person)) == own_name;
+        let is_own = |person: &PersonId| self.author.is_some_and(|author| history.is_namesake(author, *person));
         if authors.len() < KNOWN || authors.iter().any(is_own) {
             return None;
         }
         let distinct: BTreeSet<PersonId> = authors.iter().copied().collect();
         let seen = |person: &PersonId| {
-            let last = history.by(*person).iter().rev().find(|index| self.past.contains(**index));
+            let last = history.by_name_of(*person).iter().rev().find(|index| self.past.contains(**index));
             last.and_then(|index| history.commit(*index)).map(|commit| commit.at)
         };
         let last_seen = distinct.iter().filter_map(seen).max()?;

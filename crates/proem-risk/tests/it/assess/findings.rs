@@ -128,6 +128,16 @@ fn a_file_that_nobody_active_knows_is_named() {
     let mut active = world.clone();
     active.commit(10, "gone", &["b.py"]);
     assert!(!has(&active.assess(Depth::TierOne), SignalName::Strangers));
+    // A bot that touches it is nobody, and a colleague who changed the address is somebody.
+    let mut automated = world.clone();
+    automated.commit(9, "dependabot[bot]", &["a.py"]).commit(8, "ann", &["b.py"]);
+    assert_eq!(text(&only(&automated.assess(Depth::TierOne), SignalName::Strangers).evidence), words);
+    let mut moved = world.clone();
+    moved.commit(10, "gone at home", &["b.py"]).commit(8, "ann", &["b.py"]);
+    moved.listed.iter_mut().filter(|listed| listed.author.mail.contains("at home")).for_each(|listed| {
+        listed.author.name = "Gone".to_owned();
+    });
+    assert!(!has(&moved.assess(Depth::TierOne), SignalName::Strangers));
     let mut renamed = world.clone();
     renamed.listed.iter_mut().take(3).for_each(|listed| listed.author.name = "Ann".to_owned());
     assert!(!has(&renamed.assess(Depth::TierOne), SignalName::Strangers));
