@@ -9,7 +9,7 @@ use proem_llm::scripted::{Delivery, Reply, ScriptedServer};
 use serde_json::{Value as Json, json};
 
 use super::scene::{code, shop};
-use super::{expand, finalise, hub, judged, metric, shown, synthesis, with_model};
+use super::{configure_model, expand, finalise, hub, judged, metric, shown, synthesis, with_model};
 use crate::fixture::{BEAT, Fixture, Run};
 use crate::records::sql;
 use crate::run::start;
@@ -245,6 +245,19 @@ fn a_commit_that_is_gone_is_not_gone_on_with() {
     let run = resume(&fixture);
     assert_eq!(server.requests().len(), sent);
     snapshot!("risk_commit_gone", shown(&run));
+}
+
+#[test]
+fn lines_of_a_change_are_not_sent_after_their_permission_is_withdrawn() {
+    let server = start(vec![metric("ownership_churn", PERMISSIONS), late(), last_word()]);
+    let mut fixture = shop().repository();
+    configure_model(&mut fixture, &server, "[risk]\nshow_diff = true\n");
+    killed(&fixture, &server, &["HEAD", "--show-diff"], 2);
+    with_model(&mut fixture, &server);
+    refused(&fixture, &server, "your own configuration doesn't permit a model to see lines of a change");
+    configure_model(&mut fixture, &server, "[risk]\nshow_diff = true\n");
+    fixture.proem(&["runs", "resume", "last", "--json"]).json();
+    assert_eq!(server.requests().len(), 3);
 }
 
 #[test]
