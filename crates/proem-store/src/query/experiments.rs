@@ -76,7 +76,8 @@ impl Store {
 }
 
 fn read_experiment_rows(reader: &Connection, wanted: &ExperimentWanted) -> Result<Vec<ExperimentRow>, ReadFault> {
-    let measures: Vec<String> = wanted.outcomes.iter().take(ExperimentWanted::MOST).map(measure_sql).collect();
+    let measures: Vec<String> =
+        wanted.outcomes.iter().take(ExperimentWanted::MOST).map(|outcome| measure_sql(outcome, "a.prompt")).collect();
     let columns: String =
         measures.iter().enumerate().map(|(place, sql)| format!(", {sql} AS measure{place}")).collect();
     let sql = format!(
@@ -95,23 +96,22 @@ fn read_experiment_rows(reader: &Connection, wanted: &ExperimentWanted) -> Resul
 
 fn read_version_values(reader: &Connection, wanted: &VersionWanted) -> Result<Vec<f64>, ReadFault> {
     let (agent, name) = wanted.prompt.split_once('/').unwrap_or((&wanted.prompt, ""));
-    let measure = measure_sql(&wanted.outcome);
+    let measure = measure_sql(&wanted.outcome, "r.own");
     let sql = format!(
         "SELECT measure0 FROM (SELECT {measure} AS measure0 FROM \
          (SELECT *, agent || '/' || prompt AS own FROM runs WHERE (project, agent, prompt, version) = (?, ?, ?, ?) \
-         ORDER BY seq DESC LIMIT ?) r JOIN (SELECT NULL AS prompt) a) WHERE measure0 IS NOT NULL"
-    )
-    .replace("a.prompt", "r.own");
+         ORDER BY seq DESC LIMIT ?) r) WHERE measure0 IS NOT NULL"
+    );
     let values = (&wanted.project.0, agent, name, &wanted.version, i64::from(wanted.most));
     all_rows(reader, &sql, values, |row| column_value(row, "measure0"))
 }
 
-/// The SQL of a measure of run `r` with the prompt `a.prompt`: null where it has none.
-fn measure_sql(outcome: &ExperimentOutcome) -> String {
+/// The SQL of a measure of run `r` with the prompt that a column names: null where it has none.
+fn measure_sql(outcome: &ExperimentOutcome, prompt: &str) -> String {
     let first_answer = |column: &str| {
         format!(
             "(SELECT {column} FROM calls c WHERE c.run = r.id AND c.state = 'answered' \
-             AND c.agent || '/' || c.prompt = a.prompt ORDER BY c.effect LIMIT 1)"
+             AND c.agent || '/' || c.prompt = {prompt} ORDER BY c.effect LIMIT 1)"
         )
     };
     // A run that a budget refused asked nobody, and one that still runs has no sum.

@@ -96,13 +96,20 @@ pub async fn experiment_measures(
 }
 
 impl ExperimentMeasures {
-    /// The runs of a version, and their dollars as far as they are known.
+    /// How many runs a version has.
     #[must_use]
-    pub fn runs(&self, version: &str) -> (u64, f64) {
+    pub fn runs(&self, version: &str) -> u64 {
+        self.rows.iter().filter(|row| row.version == version).count() as u64
+    }
+
+    /// The dollars of all runs whose cost is known, and how many others there are.
+    #[must_use]
+    pub fn dollars(&self) -> (f64, u64) {
         let cost = self.place(&ExperimentOutcome::Cost);
-        let runs = self.rows.iter().filter(|row| row.version == version);
-        runs.fold((0, 0.0), |(runs, dollars), row| {
-            (runs + 1, dollars + cost.and_then(|at| *row.values.get(at)?).unwrap_or(0.0))
+        let costs = self.rows.iter().map(|row| cost.and_then(|at| *row.values.get(at)?));
+        costs.fold((0.0, 0), |(dollars, unknown), cost| match cost {
+            Some(cost) => (dollars + cost, unknown),
+            None => (dollars, unknown + 1),
         })
     }
 

@@ -23,8 +23,10 @@ pub struct ExperimentStatus {
     pub base: VersionCount,
     /// The other versions, each compared with the one in use.
     pub others: Vec<VersionComparison>,
-    /// The known cost of its runs so far, in US dollars.
+    /// The cost of its runs so far in US dollars, of those whose cost is known.
     pub dollars: f64,
+    /// How many of its runs have no known cost: they still run, or their model has no price.
+    pub runs_without_cost: u64,
     /// When it was stopped and why, if it was.
     pub stopped: Option<String>,
 }
@@ -218,7 +220,7 @@ pub fn experiment_status(start: &ExperimentStart, measured: &ExperimentMeasures)
             version: version.to_owned(),
             share: declared.versions.get(version).copied().unwrap_or(0.0),
             subjects: outcomes.subjects.len() as u64,
-            runs: measured.runs(version).0,
+            runs: measured.runs(version),
             mean: outcomes.mean(),
         }
     };
@@ -241,13 +243,15 @@ pub fn experiment_status(start: &ExperimentStart, measured: &ExperimentMeasures)
             two_points: declared.outcome.is_share().then(|| two_points_better(&compared.base, &compared.other)),
         })
     };
+    let (dollars, runs_without_cost) = measured.dollars();
     ExperimentStatus {
         name: start.name.clone(),
         prompt: declared.prompt.clone(),
         outcome: declared.outcome.to_string(),
         base: count(&start.base),
         others: other_versions(start).filter_map(compare).collect(),
-        dollars: declared.versions.keys().map(|version| measured.runs(version).1).sum(),
+        dollars,
+        runs_without_cost,
         stopped: start.stopped.as_ref().map(|stopped| stopped.because.clone()),
     }
 }
