@@ -264,6 +264,7 @@ impl Journal {
 /// If the journal can't be read or written.
 pub fn append_decision(book: &Path, places: &Places, decision: &NewDecision<'_>) -> Result<JournalEntry, Error> {
     let _lock = lock_folder(&places.state, LOCK)?;
+    make_book(book)?;
     let mut text = journal_text(book)?;
     if text.is_empty() && book.join(ATTRIBUTES.0).symlink_metadata().is_err() {
         files::write_new(book, Path::new(ATTRIBUTES.0), ATTRIBUTES.1.as_bytes(), FileAccess::Shared)?;
@@ -291,6 +292,17 @@ pub fn append_decision(book: &Path, places: &Places, decision: &NewDecision<'_>)
     text.push('\n');
     files::replace_file(book, Path::new(JOURNAL), text.as_bytes(), FileAccess::Shared)?;
     Ok(entry)
+}
+
+/// Makes the folder of a book that has no file yet: its versions are those that ship.
+///
+/// # Errors
+///
+/// If it can't be made.
+pub(super) fn make_book(book: &Path) -> Result<(), Error> {
+    std::fs::create_dir_all(book).map_err(|error| {
+        Error::outside(format!("could not create `{}`: {error}", show::terminal_str(&book.display().to_string())))
+    })
 }
 
 fn journal_text(book: &Path) -> Result<String, Error> {

@@ -15,6 +15,7 @@ use proem_guard::show;
 use proem_runtime::files::{self, FileAccess, FileContent};
 use serde::{Deserialize, Serialize};
 
+use super::journal::make_book;
 use crate::error::Error;
 use crate::project::{BOOK_FILE_ENDINGS, PROPOSED};
 use crate::trust::{MAX_FILE_BYTES, sha256_hex};
@@ -254,9 +255,7 @@ pub fn write_proposal(book: &Path, draft: &ProposalDraft<'_>) -> Result<StoredPr
     let text = toml::to_string(&proposal).map_err(|error| Error::bug(DESCRIPTION, error))?;
     let id = proposal_id(text.as_bytes());
     let below = Path::new(PROPOSED).join(&id);
-    std::fs::create_dir_all(book).map_err(|error| {
-        Error::outside(format!("could not create `{}`: {error}", show::terminal_str(&book.display().to_string())))
-    })?;
+    make_book(book)?;
     // A folder without a description is a proposal that is still being written.
     let own = [(DESCRIPTION.to_owned(), &text)];
     for (path, text) in draft.files.iter().map(|(path, text)| (path.clone(), text)).chain(own) {

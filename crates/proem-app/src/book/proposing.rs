@@ -298,7 +298,7 @@ pub fn check_proposal(book: &DecidedBook, stored: StoredProposal) -> Result<Chec
             let name = format!("{prompt}@{version}");
             for remark in check_book(&overlaid, &OpenAi::O200k)? {
                 if remark.prompt == name && remark.severity == DiagnosticSeverity::Error {
-                    checked.problems.push(show::terminal_str(&remark.text).into_string());
+                    checked.problems.push(escape_lines(&remark.text));
                 }
             }
             checked.examine(&overlaid, (&prompt, &version), &base);
@@ -345,13 +345,13 @@ impl CheckedProposal {
             suites.iter().map(|suite| suite.test(&bench)).collect::<Result<Vec<_>, _>>()
         });
         match results {
-            Err(error) => self.problems.push(show::terminal_str(&error.to_string()).into_string()),
+            Err(error) => self.problems.push(escape_lines(&error.to_string())),
             Ok(results) => {
                 for case in results.into_iter().flatten() {
                     self.cases.all = self.cases.all.saturating_add(1);
                     self.cases.passed = self.cases.passed.saturating_add(usize::from(case.passed));
                     let named = show::terminal_str(&case.case).into_string();
-                    let failed = case.problems.iter().map(|problem| show::terminal_str(problem).into_string());
+                    let failed = case.problems.iter().map(|problem| escape_lines(problem));
                     self.failed_cases.extend(failed.map(|problem| format!("case `{named}`: {problem}")));
                 }
             }
@@ -382,6 +382,12 @@ impl CaseCounts {
             Self { passed, all } => format!("{passed} of {all} cases hold"),
         }
     }
+}
+
+/// A problem for a terminal, with its lines as they are: one of a file shows the line and marks the place.
+fn escape_lines(problem: &str) -> String {
+    let lines = problem.lines().map(|line| show::terminal_str(line).into_string());
+    lines.collect::<Vec<_>>().join("\n  ")
 }
 
 /// The tokens of both versions' own text, in words.

@@ -150,6 +150,16 @@ fn a_book_without_a_manifest_has_none_again_after_the_demotion() {
 }
 
 #[test]
+fn a_user_without_a_book_promotes_a_version_that_ships() {
+    let scene = Scene::new();
+    let book = DecidedBook::open(&scene.work, &scene.places, BookChoice::Nearest).unwrap();
+    let plan = book.plan_promotion("risk/feedback@1.0.0", InterfaceConsent::MayDiffer).unwrap();
+    book.carry_out(&plan, "ada", REASON).unwrap();
+    let text = fs::read_to_string(scene.places.book().join(MANIFEST)).unwrap();
+    assert!(text.contains("\"risk/feedback\" = \"1.0.0\""), "{text}");
+}
+
+#[test]
 fn only_a_locked_version_that_fits_is_promoted() {
     let scene = Scene::new();
     let user = scene.user();
