@@ -34,7 +34,7 @@ const FILES: [(&str, &str); 5] = [
     ("one/judge/notes.txt", "unrelated"),
 ];
 
-fn layer(origin: Origin, files: &[(&str, &str)]) -> BookLayer {
+pub(crate) fn layer(origin: Origin, files: &[(&str, &str)]) -> BookLayer {
     let files = files.iter().map(|(path, text)| ((*path).to_owned(), PartialText::Template((*text).to_owned())));
     BookLayer { origin, files: files.collect() }
 }

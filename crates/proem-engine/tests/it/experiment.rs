@@ -4,11 +4,13 @@
 use std::collections::BTreeMap;
 
 use proem_engine::ErrorKind;
+use proem_engine::prompt::book::Book;
 use proem_engine::prompt::book::experiment::{AssignmentUnit, Experiment, VersionAssignment};
-use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::origin::Origin;
 use proptest::prelude::*;
+
+use crate::book::layer;
 
 const PROMPT: &str = r#"---
 input:
@@ -48,8 +50,7 @@ fn book(other: &str, declared: &str) -> Result<Book, proem_engine::Error> {
         ("one/judge/other.schema.json", "{\"type\":\"string\",\"maxLength\":9}"),
         ("book.toml", declared),
     ];
-    let files = files.iter().map(|(path, text)| ((*path).to_owned(), PartialText::Template((*text).to_owned())));
-    Book::new(vec![BookLayer { origin: Origin::User, files: files.collect() }])
+    Book::new(vec![layer(Origin::User, &files)])
 }
 
 fn second() -> String {

@@ -23,12 +23,20 @@ pub struct ExperimentStatus {
     pub base: VersionCount,
     /// The other versions, each compared with the one in use.
     pub others: Vec<VersionComparison>,
-    /// The cost of its runs so far in US dollars, of those whose cost is known.
-    pub dollars: f64,
-    /// How many of its runs have no known cost: they still run, or their model has no price.
-    pub runs_without_cost: u64,
+    /// The cost of its runs so far.
+    pub cost: ExperimentCost,
     /// When it was stopped and why, if it was.
     pub stopped: Option<String>,
+}
+
+/// The cost of an experiment's runs.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ExperimentCost {
+    /// US dollars of the runs whose cost is known.
+    pub dollars: f64,
+    /// How many others there are: they still run, or their model has no price.
+    pub unknown_runs: u64,
 }
 
 /// The outcomes of one version.
@@ -243,15 +251,14 @@ pub fn experiment_status(start: &ExperimentStart, measured: &ExperimentMeasures)
             two_points: declared.outcome.is_share().then(|| two_points_better(&compared.base, &compared.other)),
         })
     };
-    let (dollars, runs_without_cost) = measured.dollars();
+    let (dollars, unknown_runs) = measured.dollars();
     ExperimentStatus {
         name: start.name.clone(),
         prompt: declared.prompt.clone(),
         outcome: declared.outcome.to_string(),
         base: count(&start.base),
         others: other_versions(start).filter_map(compare).collect(),
-        dollars,
-        runs_without_cost,
+        cost: ExperimentCost { dollars, unknown_runs },
         stopped: start.stopped.as_ref().map(|stopped| stopped.because.clone()),
     }
 }

@@ -282,11 +282,11 @@ fn status_page(found: &MeasuredExperiment) -> String {
     for other in &status.others {
         push_comparison(&status.outcome, other, &mut out);
     }
-    let unknown = match status.runs_without_cost {
+    let unknown = match status.cost.unknown_runs {
         0 => String::new(),
         runs => format!(", and that of {} is unknown", ui::count_with_noun(runs, "run")),
     };
-    out.push_str(&format!("  cost so far ${:.4}{unknown}\n", status.dollars));
+    out.push_str(&format!("  cost so far ${:.4}{unknown}\n", status.cost.dollars));
     out
 }
 
