@@ -84,3 +84,46 @@ fn the_jobs_of_risk_run_as_they_are_written() {
     assert_eq!(run(&ci_script("docs/ci/risk/gitlab.yml", "- |"), ""), Some(1));
     assert!(written("proem-risk.md").contains("Change risk: HIGH") && written("proem-risk.html").contains("</html>"));
 }
+
+/// A prompt whose test case holds, and its cases.
+const PROMPT: &str = "---\nmodel: small\ninput:\n  schema:\n    title: string\nproem:\n  version: 1.0.0\n  \
+    changes: the first version\n  purpose: sort a ticket\n  budget: { input: 500, output: 50 }\n  sections:\n    \
+    - { name: role, trust: constitution }\n    - { name: ticket, trust: untrusted }\n  cases: sort.cases.yaml\n---\n\
+    {{role \"system\"}}{{section \"role\"}}\nYou sort tickets.\n{{role \"user\"}}{{section \"ticket\"}}\n{{title}}\n";
+
+#[test]
+fn the_jobs_of_the_book_run_as_they_are_written() {
+    let fixture = Fixture::folder().unborn();
+    let cases = |words: &str| {
+        let expected = format!("sections: {{ ticket: {{ contains: [{words}] }} }}");
+        format!("cases:\n  - name: a title\n    inputs: {{ title: The kettle leaks }}\n    expect: {{ {expected} }}\n")
+    };
+    fixture.write(".proem/book/book.toml", "[current]\n\"tickets/sort\" = \"1.0.0\"\n");
+    fixture.write(".proem/book/tickets/sort/1.0.0.prompt", PROMPT);
+    fixture.write(".proem/book/tickets/sort/sort.cases.yaml", cases("kettle"));
+    let run = |script: &str| {
+        let mut command = ci_command(&fixture, script);
+        command.env("BOOK", ".proem/book").env("JUNIT", "book.xml");
+        let output = command.output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let hooks = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.pre-commit-hooks.yaml")).unwrap();
+    let (_, hook) = hooks.split_once("id: proem-book").unwrap();
+    let entry = hook.lines().find_map(|line| line.trim().strip_prefix("entry: ")).unwrap();
+    let jobs = [ci_script("docs/ci/book/action.yml", "run: |"), ci_script("docs/ci/book/gitlab.yml", "- |")];
+    for script in jobs.iter().map(String::as_str).chain([entry]) {
+        assert_eq!(run(script).0, Some(0), "{script}\n{}", run(script).1);
+    }
+    let read = |file: &str| fs::read_to_string(fixture.repo.join(file)).unwrap();
+    assert!(
+        read("book.xml").contains("a title") && read("summary.md").contains("0 of 1 case failed"),
+        "{}",
+        read("summary.md")
+    );
+    fixture.write(".proem/book/tickets/sort/sort.cases.yaml", cases("teapot"));
+    for script in &jobs {
+        assert_eq!(run(script).0, Some(1), "a case fails: {script}\n{}", run(script).1);
+    }
+    fixture.write(".proem/book/tickets/sort/1.0.0.prompt", "no front matter");
+    assert_eq!(run(entry).0, Some(1), "{}", run(entry).1);
+}
