@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proem_engine::prompt::file::PromptFile;
 use proem_engine::prompt::import::{
-    CodeChecks, ImportKind, ImportSource, files_beside_source, read_prompts, recognise_source, write_prompt,
+    ImportKind, ImportSource, UnknownChecks, files_beside_source, read_prompts, recognise_source, write_prompt,
 };
 
 /// The name that each kind is told by.
@@ -43,8 +43,8 @@ pub fn feed(text: &str) {
 
 fn import(kind: ImportKind, path: &str, text: &str, beside: &BTreeMap<String, String>) {
     _ = files_beside_source(kind, path, text);
-    [CodeChecks::Refused, CodeChecks::LeftOut].into_iter().for_each(|code_checks| {
-        import_source(kind, &ImportSource { path, folder: "p", text, beside, code_checks });
+    [UnknownChecks::Refused, UnknownChecks::LeftOut].into_iter().for_each(|unknown_checks| {
+        import_source(kind, &ImportSource { path, folder: "p", text, beside, unknown_checks });
     });
 }
 

@@ -16,7 +16,7 @@ use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::compiled_prompt::Prompt;
 use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::import::{
-    CodeChecks, ImportKind, ImportSource, WrittenPrompt, files_beside_source, read_prompts, recognise_source,
+    ImportKind, ImportSource, UnknownChecks, WrittenPrompt, files_beside_source, read_prompts, recognise_source,
     write_prompt,
 };
 use proem_engine::prompt::origin::Origin;
@@ -107,11 +107,11 @@ fn import_one(root: &Path, path: &str) -> Result<Outcome, String> {
         }
     }
     let folder = path.rsplit('/').nth(1).unwrap_or_default();
-    let import = |code_checks| -> Result<Vec<WrittenPrompt>, proem_engine::Error> {
-        let source = ImportSource { path, folder, text: &text, beside: &beside, code_checks };
+    let import = |unknown_checks| -> Result<Vec<WrittenPrompt>, proem_engine::Error> {
+        let source = ImportSource { path, folder, text: &text, beside: &beside, unknown_checks };
         read_prompts(kind, &source)?.iter().map(|prompt| write_prompt(prompt, "imported")).collect()
     };
-    let (state, written) = match (import(CodeChecks::Refused), import(CodeChecks::LeftOut)) {
+    let (state, written) = match (import(UnknownChecks::Refused), import(UnknownChecks::LeftOut)) {
         (Ok(written), _) => ("imported", written),
         (Err(_), Ok(written)) => ("imported without code checks", written),
         (Err(error), Err(_)) => return Ok(refused(Some(kind), error)),

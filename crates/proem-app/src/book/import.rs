@@ -10,7 +10,7 @@ use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::check::check_book;
 use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::import::{
-    CodeChecks, ImportKind, ImportSource, MAX_SOURCE_BYTES, WrittenPrompt, files_beside_source, read_prompts,
+    ImportKind, ImportSource, MAX_SOURCE_BYTES, UnknownChecks, WrittenPrompt, files_beside_source, read_prompts,
     recognise_source, write_prompt,
 };
 use proem_engine::prompt::origin::Origin;
@@ -36,8 +36,8 @@ pub struct ImportOptions {
     pub agent: String,
     /// The kind of every file. `None` tells it from each file's name and keys.
     pub kind: Option<ImportKind>,
-    /// The treatment of assertions that are programs.
-    pub code_checks: CodeChecks,
+    /// The treatment of tests' parts that no case can express.
+    pub unknown_checks: UnknownChecks,
 }
 
 /// A prompt that was imported.
@@ -139,8 +139,13 @@ fn read_import_source(file: &Path, options: &ImportOptions) -> Result<Vec<Import
         }
     }
     let folder = folder_name(file);
-    let source =
-        ImportSource { path: &path, folder: &folder, text: &text, beside: &beside, code_checks: options.code_checks };
+    let source = ImportSource {
+        path: &path,
+        folder: &folder,
+        text: &text,
+        beside: &beside,
+        unknown_checks: options.unknown_checks,
+    };
     let prompts = read_prompts(kind, &source)?;
     let source = import_path(file);
     let written = prompts.iter().map(|prompt| {

@@ -144,10 +144,10 @@ fn assertions_that_are_code_name_the_flag_that_leaves_them_out() {
     let config = "prompts: ['Say {{word}}.']\nproviders: [openai:gpt-4o]\ntests:\n  - vars: { word: hi }\n    assert: [{ type: javascript, value: 'x' }]\n";
     fixture.write("p.yaml", config);
     let refused = fixture.proem(&["book", "import", "p.yaml"]);
-    assert!(refused.code() == 2 && refused.stderr().contains("`--without-code-checks`"), "{}", refused.stderr());
+    assert!(refused.code() == 2 && refused.stderr().contains("`--known-checks-only`"), "{}", refused.stderr());
     assert!(!is_written(&fixture, ".proem"));
-    let listed = fixture.proem(&["book", "import", "p.yaml", "--without-code-checks"]);
-    assert!(listed.answer().contains("p.yaml:5: the assertion `javascript` is code"), "{}", listed.stdout());
+    let listed = fixture.proem(&["book", "import", "p.yaml", "--known-checks-only"]);
+    assert!(listed.answer().contains("p.yaml:5: left out: the assertion `javascript` is code"), "{}", listed.stdout());
 }
 
 #[test]
@@ -242,4 +242,10 @@ fn rules_of_editors_are_read_where_they_are_without_their_settings() {
 fn the_guide_to_migration_runs() {
     let tried = guide::run_sections("migrate.md", || Fixture::folder().committed());
     assert!(tried.iter().filter(|(_, tried)| tried.files > 0 && tried.sessions > 0).count() >= 10, "{tried:?}");
+}
+
+#[test]
+fn the_guide_to_promptfoo_runs() {
+    let tried = guide::run(&Fixture::folder().committed(), "promptfoo.md", &[]);
+    assert_eq!((tried.files, tried.sessions), (1, 3));
 }

@@ -570,6 +570,7 @@ const OTHERS: [&str; 50] = [
     "--input-text",
     "--input-untrusted",
     "--interactive",
+    "--known-checks-only",
     "--live",
     "--milestone",
     "--model",
@@ -597,7 +598,6 @@ const OTHERS: [&str; 50] = [
     "--version",
     "--wait",
     "--whole-backlog",
-    "--without-code-checks",
     "--worktree",
     "--zone",
 ];

@@ -82,9 +82,10 @@ impl ImportKind {
     }
 }
 
-/// The treatment of assertions that are programs. They change no request.
+/// The treatment of tests' parts that no case of ours can express, such as assertions that are programs. They change no
+/// request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum CodeChecks {
+pub enum UnknownChecks {
     /// They refuse the source.
     #[default]
     Refused,
@@ -103,8 +104,8 @@ pub struct ImportSource<'s> {
     pub text: &'s str,
     /// The texts of the files that [`files_beside_source`] lists, as far as they exist, by the path it lists.
     pub beside: &'s BTreeMap<String, String>,
-    /// The treatment of assertions that are programs.
-    pub code_checks: CodeChecks,
+    /// The treatment of tests' parts that no case can express.
+    pub unknown_checks: UnknownChecks,
 }
 
 /// The possible values of an input.

@@ -4,6 +4,7 @@
 mod assertions;
 mod bad_input;
 mod chats;
+mod promptfoo;
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,7 @@ use proem_engine::message::Role;
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::import::{
-    CodeChecks, ImportSource, WrittenPrompt, read_prompts, recognise_source, write_prompt,
+    ImportSource, UnknownChecks, WrittenPrompt, read_prompts, recognise_source, write_prompt,
 };
 use proem_engine::prompt::origin::Origin;
 use proem_engine::section::Trust;
@@ -26,9 +27,11 @@ fn import_beside(path: &str, text: &str, beside: &[(&str, &str)]) -> Result<Vec<
         beside.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
     let folder = path.rsplit('/').nth(1).unwrap_or("here");
     let kind = recognise_source(path, text).map_err(|error| error.to_string())?;
-    let prompts =
-        read_prompts(kind, &ImportSource { path, folder, text, beside: &beside, code_checks: CodeChecks::Refused })
-            .map_err(|e| e.to_string())?;
+    let prompts = read_prompts(
+        kind,
+        &ImportSource { path, folder, text, beside: &beside, unknown_checks: UnknownChecks::Refused },
+    )
+    .map_err(|e| e.to_string())?;
     prompts.iter().map(|prompt| write_prompt(prompt, "imported").map_err(|error| error.to_string())).collect()
 }
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use proem_app::book::import::{BookImport, ImportOptions, ImportedFile, import_prompts};
-use proem_engine::prompt::import::{CodeChecks, ImportKind};
+use proem_engine::prompt::import::{ImportKind, UnknownChecks};
 use proem_guard::show;
 use proem_text::json;
 use serde_json::json;
@@ -42,9 +42,9 @@ pub(crate) struct BookImportArgs {
     /// A folder in the project whose book takes the prompts
     #[arg(long, value_name = "DIR", default_value = ".", conflicts_with = "to")]
     root: PathBuf,
-    /// Leave out assertions that are programs instead of refusing their file
-    #[arg(long)]
-    without_code_checks: bool,
+    /// Leave out parts of tests that no case can express, such as assertions that are programs, and list them
+    #[arg(long, alias = "without-code-checks")]
+    known_checks_only: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -63,7 +63,7 @@ pub(super) fn run_book_import(args: &BookImportArgs) -> Result<ExitCode, Command
         to: args.to.clone(),
         agent: args.agent.clone(),
         kind: args.kind,
-        code_checks: if args.without_code_checks { CodeChecks::LeftOut } else { CodeChecks::Refused },
+        unknown_checks: if args.known_checks_only { UnknownChecks::LeftOut } else { UnknownChecks::Refused },
     };
     let imported = import_prompts(&options, &crate::user_places()?)?;
     if args.json {

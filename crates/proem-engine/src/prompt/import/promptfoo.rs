@@ -18,6 +18,18 @@ use crate::error::{Error, ErrorKind};
 use crate::message::Role;
 use crate::prompt::yaml::{YamlNode, YamlValue};
 
+/// Keys about promptfoo's own run: they change neither a request nor a test.
+const OWN_KEYS: [&str; 8] = [
+    "$schema",
+    "outputPath",
+    "evaluateOptions",
+    "commandLineOptions",
+    "sharing",
+    "writeLatestResults",
+    "tags",
+    "metadata",
+];
+
 /// How files that are programs end.
 const PROGRAMS: [&str; 9] = [".py", ".js", ".ts", ".mjs", ".cjs", ".mts", ".cts", ".rb", ".go"];
 
@@ -79,7 +91,17 @@ pub(super) fn read_promptfoo(reader: &mut ImportReader<'_>) -> Vec<ImportedPromp
             "extensions" | "nunjucksFilters" => {
                 reader.refuse(file, at, &format!("`{}` is code, which is not imported", key.name), "take it out");
             }
-            other => reader.leave_out(file, at, format!("`{other}` is left out: it is about promptfoo's own run")),
+            other if OWN_KEYS.contains(&other) => {
+                reader.leave_out(file, at, format!("`{other}` is left out: it is about promptfoo's own run"));
+            }
+            "scenarios" => {
+                reader.refuse_check(
+                    file,
+                    at,
+                    "`scenarios` are not imported; each can be written as tests under `tests`",
+                );
+            }
+            other => reader.refuse_check(file, at, &format!("`{other}` is no key that is imported")),
         }
     }
     let folder = reader.folder.to_owned();

@@ -11,8 +11,8 @@ use proem_text::{
 use serde_json::json;
 
 use super::{
-    CodeChecks, ImportSource, ImportedCase, ImportedExpectation, ImportedInput, ImportedPrompt, ImportedSettings,
-    ImportedTurn, LeftOut, TextPiece,
+    ImportSource, ImportedCase, ImportedExpectation, ImportedInput, ImportedPrompt, ImportedSettings, ImportedTurn,
+    LeftOut, TextPiece, UnknownChecks,
 };
 use crate::error::{Error, ErrorKind};
 use crate::input::collect_ordered;
@@ -110,7 +110,7 @@ pub(super) struct ImportReader<'s> {
     /// The name of its folder.
     pub(super) folder: &'s str,
     beside: &'s BTreeMap<String, String>,
-    code_checks: CodeChecks,
+    unknown_checks: UnknownChecks,
     problems: Vec<String>,
     left_out: Vec<LeftOut>,
 }
@@ -120,8 +120,8 @@ const MAX_PROBLEMS: usize = 50;
 
 impl<'s> ImportReader<'s> {
     pub(super) const fn new(file: SourceFile<'s>, source: &ImportSource<'s>) -> Self {
-        let ImportSource { folder, beside, code_checks, .. } = *source;
-        Self { file, folder, beside, code_checks, problems: Vec::new(), left_out: Vec::new() }
+        let ImportSource { folder, beside, unknown_checks, .. } = *source;
+        Self { file, folder, beside, unknown_checks, problems: Vec::new(), left_out: Vec::new() }
     }
 
     /// A file beside the source, by the path that the source wants it by.
@@ -145,19 +145,13 @@ impl<'s> ImportReader<'s> {
         }
     }
 
-    /// Refuses the source for an assertion that is a program, or lists it where the caller wants that.
-    pub(super) fn refuse_code_check(&mut self, file: SourceFile<'_>, at: usize, kind: &str) {
-        match self.code_checks {
-            CodeChecks::Refused => {
-                let help =
-                    "take it out, or import with `--without-code-checks` and say under `live` what the answer must be";
-                self.refuse(file, at, &format!("an assertion `{kind}` is code, which is not imported"), help);
-            }
-            CodeChecks::LeftOut => {
-                let text =
-                    format!("the assertion `{kind}` is code and is left out: say under `live` what the answer must be");
-                self.leave_out(file, at, text);
-            }
+    /// Refuses the source for a part of a test that no case can express, or lists it where the caller wants that.
+    pub(super) fn refuse_check(&mut self, file: SourceFile<'_>, at: usize, message: &str) {
+        const HELP: &str =
+            "take it out, or import with `--known-checks-only` and say under `live` what the answer must be";
+        match self.unknown_checks {
+            UnknownChecks::Refused => self.refuse(file, at, message, HELP),
+            UnknownChecks::LeftOut => self.leave_out(file, at, format!("left out: {message}")),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Assertions of promptfoo become checks that say the same, or are listed.
+//! Assertions of promptfoo become checks that say the same, or are refused by their line.
 
 use proem_engine::prompt::cases::Cases;
 
@@ -15,15 +15,13 @@ fn cases_file(written: &WrittenPrompt) -> &str {
     written.files.iter().find(|(path, _)| path.ends_with("cases.yaml")).map_or("", |(_, text)| text)
 }
 
-/// The checks that an assertion becomes, one a line, or what is said of it.
+/// The checks that an assertion becomes, one a line.
 fn checks(assertion: &str) -> String {
     let written = import("x/promptfooconfig.yaml", &assertion_config(assertion));
     let file = cases_file(&written);
     Cases::parse("cases.yaml", file).unwrap();
     let lines = file.lines().filter_map(|line| line.trim().strip_prefix("- {"));
-    let checks: Vec<String> = lines.map(|line| format!("{{{line}")).collect();
-    let left: Vec<&str> = written.left_out.iter().map(|left| left.text.as_str()).collect();
-    if checks.is_empty() { left.join("\n") } else { checks.join("\n") }
+    lines.map(|line| format!("{{{line}")).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
@@ -50,15 +48,22 @@ fn an_assertion_becomes_the_check_that_says_the_same() {
 }
 
 #[test]
-fn an_assertion_that_no_check_says_is_listed_with_the_reason() {
+fn an_assertion_that_no_check_says_is_refused_by_its_line_with_the_reason() {
     for (assertion, why) in [
         ("{ type: not-contains-all, value: [a, b] }", "no check says the same"),
-        ("{ type: latency, threshold: 5 }", "no check says the same"),
+        ("{ type: perplexity, threshold: 5 }", "no check says the same"),
+        ("{ type: latency, threshold: 5 }", "compares latency and cost"),
+        ("{ type: cost, threshold: 0.002 }", "compares latency and cost"),
         ("{ type: contains, value: '{{word}}' }", "its value has a placeholder"),
         ("{ type: contains }", "it has no value"),
+        ("{ type: contains, value: a, threshold: 0.5 }", "`threshold`"),
+        ("{ type: contains, value: a, weight: 0 }", "`weight` of an assertion"),
+        ("{ type: llm-rubric, value: is polite, threshold: 0.8 }", "`threshold` is about a score"),
         ("{ type: similar, value: [a, b] }", "its value is no single text"),
+        ("{ type: assert-set, assert: [{ type: contains, value: a }] }", "`assert` of an assertion"),
+        ("{}", "the assertion `none`"),
     ] {
-        assert!(checks(assertion).contains(why), "{assertion}: {}", checks(assertion));
+        refuse("p.yaml", &assertion_config(assertion), 5, why);
     }
 }
 
@@ -116,14 +121,14 @@ fn a_credential_in_a_rubric_or_a_check_is_refused() {
 
 #[test]
 fn assertions_that_are_code_can_be_left_out_and_listed_but_no_other_code() {
-    use proem_engine::prompt::import::{CodeChecks, ImportKind, ImportSource, read_prompts};
+    use proem_engine::prompt::import::{ImportKind, ImportSource, UnknownChecks, read_prompts};
     let import = |text: &str| {
         let source = ImportSource {
             path: "p.yaml",
             folder: "x",
             text,
             beside: &std::collections::BTreeMap::new(),
-            code_checks: CodeChecks::LeftOut,
+            unknown_checks: UnknownChecks::LeftOut,
         };
         read_prompts(ImportKind::Promptfoo, &source)
     };

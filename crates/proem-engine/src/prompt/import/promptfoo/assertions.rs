@@ -68,7 +68,12 @@ pub(super) fn read_assertions(
                 "transform" | "contextTransform" => {
                     reader.refuse(file, value.span.start, "`transform` is code, which is not imported", "take it out");
                 }
-                other => reader.leave_out(file, key.span.start, format!("`{other}` of an assertion is left out")),
+                "metric" | "provider" => {
+                    reader.leave_out(file, key.span.start, format!("`{}` of an assertion is left out", key.name));
+                }
+                other => {
+                    reader.refuse_check(file, key.span.start, &format!("`{other}` of an assertion is not imported"))
+                }
             }
         }
         let assertion = Assertion {
@@ -86,7 +91,7 @@ fn referred_node<'n>(root: &'n YamlNode, reference: &str) -> Option<&'n YamlNode
     root.get("assertionTemplates")?.get(reference.strip_prefix("#/assertionTemplates/")?)
 }
 
-/// Adds an assertion to what is expected. Code is refused, and what no check says is listed.
+/// Adds an assertion to what is expected. One that no check says is refused.
 pub(super) fn add_assertion(
     assertion: &Assertion<'_>,
     file: SourceFile<'_>,
@@ -101,19 +106,22 @@ pub(super) fn add_assertion(
     };
     let is_program = text.starts_with("file://") && PROGRAMS.iter().any(|ending| text.contains(ending));
     if CODE.contains(&bare) || is_program {
-        return reader.refuse_code_check(file, at, kind);
+        return refuse_code(kind, file, at, reader);
+    }
+    if assertion.threshold.is_some() && bare != "similar" && NAMES.iter().any(|(theirs, ..)| *theirs == bare) {
+        return reader.refuse_check(file, at, &format!("the `threshold` of an assertion `{kind}` is not imported"));
     }
     if let Err(why) = read_check(assertion, bare, is_denied, expected) {
-        reader.leave_out(
-            file,
-            at,
-            format!("the assertion `{kind}` is left out: {why}; say under `live` of the case what the answer must be"),
-        );
+        reader.refuse_check(file, at, &format!("the assertion `{kind}` is not imported: {why}"));
     } else if bare == "similar" {
         let text =
             "`similar` counts the words that two texts share, and promptfoo compares embeddings: look at `least`";
         reader.leave_out(file, at, text);
     }
+}
+
+fn refuse_code(kind: &str, file: SourceFile<'_>, at: usize, reader: &mut ImportReader<'_>) {
+    reader.refuse_check(file, at, &format!("the assertion `{kind}` is code, which is not imported"));
 }
 
 fn read_check(
@@ -135,6 +143,9 @@ fn read_check(
             return Ok(());
         }
         ("llm-rubric", _) => {
+            if assertion.threshold.is_some() {
+                return Err("a judge here says yes or no, and its `threshold` is about a score");
+            }
             let rubric = assertion.value.as_ref().and_then(text_of).ok_or("its rubric is no text")?;
             return add_rubric(rubric, !is_denied, expected);
         }
@@ -148,6 +159,7 @@ fn read_check(
         }
         ("is-json", _) => ("json", assertion.value.clone().unwrap_or(OrderedJson::Bool(true))),
         (_, Some((_, ours, _))) => (*ours, assertion_value(ours, assertion.value.as_ref())?),
+        ("latency" | "cost", _) => return Err("`proem book experiment` compares latency and cost"),
         _ => return Err("no check says the same"),
     };
     let rule = match (is_denied, rule) {
@@ -230,7 +242,7 @@ pub(super) fn add_field(
     if let Some(sign) =
         ["fn:", "eval:", "javascript:", "python:", "file://"].iter().find(|sign| field.starts_with(**sign))
     {
-        return reader.refuse_code_check(file, at, sign.split(':').next().unwrap_or(sign));
+        return refuse_code(sign.split(':').next().unwrap_or(sign), file, at, reader);
     }
     let is_word = |kind: &str| {
         kind.bytes().all(|b| b.is_ascii_lowercase() || matches!(b, b'-' | b'(' | b')' | b'.' | b'0'..=b'9'))

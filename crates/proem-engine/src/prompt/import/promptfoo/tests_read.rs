@@ -7,7 +7,7 @@ use super::super::source::{ImportReader, SourceFile, declare, input_name};
 use super::super::{ImportedCase, ImportedExpectation, ImportedPrompt, TextPiece};
 use super::assertions::{add_field, read_assertions};
 use crate::ordered_json::OrderedJson;
-use crate::prompt::yaml::{YamlNode, YamlValue};
+use crate::prompt::yaml::{MappingKey, YamlNode, YamlValue};
 
 /// The most cases of one configuration. Lists of values multiply.
 const MAX_CASES: usize = 500;
@@ -29,12 +29,19 @@ pub(super) fn read_tests(root: &YamlNode, reader: &mut ImportReader<'_>) -> Vec<
         sets: vec![OrderedMap::default()],
         expected: ImportedExpectation::default(),
     };
-    if let Some(test) = root.get("defaultTest").filter(|test| test.as_str().is_none()) {
+    if let Some(test) = root.get("defaultTest") {
+        if test.as_str().is_some() {
+            reader.refuse_check(file, test.span.start, "`defaultTest` in a file of its own is not imported");
+        }
         defaults.sets = read_variables(test.get("vars"), file, defaults.sets, reader);
         read_assertions(test, root, file, &mut defaults.expected, reader);
+        read_other_keys(test, file, reader);
     }
     let mut cases = Vec::new();
     let tests = root.get("tests");
+    if let Some(node) = tests.filter(|tests| matches!(tests.data, YamlValue::Map(_))) {
+        reader.refuse_check(file, node.span.start, "tests that a program makes are not imported");
+    }
     let one = tests.cloned().filter(|node| node.as_str().is_some());
     for test in items(tests).iter().chain(one.iter()) {
         match test.as_str() {
@@ -97,18 +104,47 @@ fn read_test(
     let name = test.get("description").and_then(YamlNode::as_str).unwrap_or_default().to_owned();
     let mut expected = defaults.expected.clone();
     read_assertions(test, &defaults.root, file, &mut expected, reader);
-    for key in ["options", "transform", "metadata", "threshold", "provider"] {
-        let Some(node) = test.get(key) else { continue };
-        if key == "transform" || node.get("transform").is_some() {
-            reader.refuse(file, node.span.start, "`transform` is code, which is not imported", "take it out");
-        } else {
-            reader.leave_out(file, node.span.start, format!("`{key}` of a test is left out"));
-        }
-    }
+    read_other_keys(test, file, reader);
     for inputs in read_variables(test.get("vars"), file, defaults.sets.clone(), reader) {
         if cases.len() <= MAX_CASES {
             cases.push(ImportedCase { name: name.clone(), inputs, expected: expected.clone() });
         }
+    }
+}
+
+/// Refuses or lists the keys of a test that are neither its variables nor its assertions.
+fn read_other_keys(test: &YamlNode, file: SourceFile<'_>, reader: &mut ImportReader<'_>) {
+    for (key, value) in mapping_entries(Some(test)) {
+        let at = key.span.start;
+        match key.name.as_str() {
+            "vars" | "assert" | "description" => {}
+            "options" => mapping_entries(Some(value)).iter().for_each(|(key, _)| read_option(key, file, reader)),
+            "metadata" | "provider" => reader.leave_out(file, at, format!("`{}` of a test is left out", key.name)),
+            "transform" => {
+                reader.refuse(file, at, "`transform` is code, which is not imported", "take it out");
+            }
+            "assertScoringFunction" => {
+                reader.refuse_check(file, at, "`assertScoringFunction` is code, which is not imported");
+            }
+            other => reader.refuse_check(file, at, &format!("`{other}` of a test is not imported")),
+        }
+    }
+}
+
+fn read_option(key: &MappingKey, file: SourceFile<'_>, reader: &mut ImportReader<'_>) {
+    let at = key.span.start;
+    match key.name.as_str() {
+        "provider" | "repeat" | "runSerially" => {
+            reader.leave_out(file, at, format!("`options.{}` of a test is left out", key.name));
+        }
+        "transform" | "postprocess" | "transformVars" => {
+            reader.refuse(file, at, &format!("`{}` is code, which is not imported", key.name), "take it out");
+        }
+        "prefix" | "suffix" => {
+            let message = format!("`options.{}` changes what the model reads, and is not imported", key.name);
+            reader.refuse(file, at, &message, "write it into the prompt");
+        }
+        other => reader.refuse_check(file, at, &format!("`options.{other}` of a test is not imported")),
     }
 }
 
@@ -119,6 +155,14 @@ fn read_variables(
     mut sets: Vec<OrderedMap<OrderedJson>>,
     reader: &mut ImportReader<'_>,
 ) -> Vec<OrderedMap<OrderedJson>> {
+    if let Some(node) = node.filter(|node| !matches!(node.data, YamlValue::Map(_))) {
+        reader.refuse(
+            file,
+            node.span.start,
+            "variables in files of their own are not imported",
+            "write them under `vars`",
+        );
+    }
     for (key, value) in mapping_entries(node) {
         let name = input_name(&key.name);
         let values: Vec<OrderedJson> = match &value.data {
@@ -224,8 +268,15 @@ fn read_test_rows(
                     add_field(field.trim(), offset(row.line), file, &mut case.expected, reader);
                 }
                 Some(_) if field.is_empty() => {}
-                Some(column) => {
+                Some(column) if column == "metric" || column.starts_with("metadata") => {
                     reader.leave_out(file, offset(row.line), format!("the column `__{column}` is left out"));
+                }
+                Some(column @ ("prefix" | "suffix")) => {
+                    let message = format!("the column `__{column}` changes what the model reads, and is not imported");
+                    reader.refuse(file, offset(row.line), &message, "write it into the prompt");
+                }
+                Some(column) => {
+                    reader.refuse_check(file, offset(row.line), &format!("the column `__{column}` is not imported"));
                 }
             }
         }
