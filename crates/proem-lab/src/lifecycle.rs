@@ -1,5 +1,7 @@
 //! Experiments with prompts, simulated: how often equal versions are told apart, and how soon different ones are.
 
+mod searches;
+
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -11,12 +13,15 @@ const EXPERIMENTS: u64 = 10_000;
 /// The normal quantiles of a two-sided test of 5 % and of a power of 80 %.
 const QUANTILES: (f64, f64) = (1.959_963_984_540_054, 0.841_621_233_572_914);
 
-/// Measures the sequential test of experiments, with a look after every outcome.
+/// Measures the sequential test of experiments, with a look after every outcome, and the test of searches.
 #[derive(Debug, Parser)]
 pub(crate) struct EvalLifecycle {
     /// The file that is written
     #[arg(long, default_value = "evals/lifecycle/experiments.md")]
     out: PathBuf,
+    /// The file that is written about searches for a better wording
+    #[arg(long, default_value = "evals/lifecycle/searches.md")]
+    searches: PathBuf,
     /// How many experiments each row has
     #[arg(long, default_value_t = EXPERIMENTS)]
     experiments: u64,
@@ -63,9 +68,11 @@ impl Randomness {
 }
 
 pub(crate) fn run_eval_lifecycle(args: &EvalLifecycle) -> Result<String, String> {
-    let text = lifecycle_report(args.experiments);
-    std::fs::write(&args.out, &text).map_err(|error| format!("could not write `{}`: {error}", args.out.display()))?;
-    Ok(text)
+    let (text, searches) = (lifecycle_report(args.experiments), searches::search_report(args.experiments));
+    for (path, text) in [(&args.out, &text), (&args.searches, &searches)] {
+        std::fs::write(path, text).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
+    }
+    Ok(format!("{text}\n{searches}"))
 }
 
 /// The table of all rows.
