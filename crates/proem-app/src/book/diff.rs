@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proem_engine::prompt::book::Book;
 use proem_engine::prompt::compiled_prompt::Prompt;
 use proem_engine::prompt::file::Section;
+use proem_engine::section::CacheClass;
 use proem_engine::tokens::{OpenAi, TokenCounter};
 
 use crate::error::Error;
@@ -50,6 +51,58 @@ pub struct SectionSide {
     /// The inputs that it shows.
     pub inputs: BTreeSet<String>,
     text: String,
+}
+
+/// The effect of a change on the part of a provider's cache that a section is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CacheEffect {
+    /// It is never in a cached prefix.
+    Never,
+    /// Prefixes that are cached stay valid up to its end.
+    Kept,
+    /// The first call with each prefix writes it anew: it, or something before it, differs.
+    Anew,
+}
+
+proem_text::word_table! {
+    /// The words used in tables.
+    pub CacheEffect {
+        Never = "not cached",
+        Kept = "stays cached",
+        Anew = "cached anew",
+    }
+}
+
+impl BookDifference {
+    /// The tokens of all sections' own text, in the first version and in the second.
+    #[must_use]
+    pub fn own_tokens(&self) -> (usize, usize) {
+        let sum = |side: fn(&SectionDifference) -> &Option<SectionSide>| {
+            let sides = self.sections.iter().filter_map(|row| side(row).as_ref());
+            sides.fold(0_usize, |sum, side| sum.saturating_add(side.tokens))
+        };
+        (sum(|row| &row.first), sum(|row| &row.second))
+    }
+
+    /// The effect on the cache, section by section. A prefix is valid up to the first difference.
+    #[must_use]
+    pub fn cache_effects(&self) -> Vec<CacheEffect> {
+        let mut is_same = true;
+        let effect = |row: &SectionDifference| {
+            is_same &= row.is_same();
+            match row.second.as_ref().or(row.first.as_ref()) {
+                Some(side) if side.cache != CacheClass::Never.as_str() => {
+                    if is_same {
+                        CacheEffect::Kept
+                    } else {
+                        CacheEffect::Anew
+                    }
+                }
+                _ => CacheEffect::Never,
+            }
+        };
+        self.sections.iter().map(effect).collect()
+    }
 }
 
 impl SectionDifference {

@@ -13,7 +13,8 @@ use std::path::PathBuf;
 
 use proem_engine::call::NanoDollars;
 use proem_engine::run::Time;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use self::course::Search;
@@ -50,7 +51,7 @@ pub struct ImproveOptions {
 }
 
 /// The person who started a search, and when.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SearchStart {
     /// The person's name.
     pub by: String,
@@ -59,7 +60,8 @@ pub struct SearchStart {
 }
 
 /// The plan of a search, before anything is asked.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct SearchPlan {
     /// `agent/name@version`.
     pub prompt: String,
@@ -76,7 +78,7 @@ pub struct SearchPlan {
 }
 
 /// Why a variant is not proposed, or that it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum VariantFate {
     /// The model wrote none.
@@ -109,18 +111,20 @@ proem_text::word_table! {
 }
 
 /// How a variant did on held-out cases.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct HeldOutResult {
     /// Cases of which it passes more answers than the text in use.
     pub wins: u32,
     /// Cases of which it passes fewer.
     pub losses: u32,
+    /// Cases that it was not asked for, since it could not be proven any more.
+    pub unasked: usize,
     /// The chance of at least so many wins if it were no better.
     pub chance: f64,
 }
 
 /// One variant with its end.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct VariantResult {
     /// Its number, from 1.

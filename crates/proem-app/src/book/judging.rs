@@ -11,6 +11,7 @@ use proem_engine::prompt::cases::JudgeExpectation;
 use proem_engine::run::ExchangeEnd;
 use proem_guard::show;
 use proem_text::json;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use tokio_util::sync::CancellationToken;
@@ -38,7 +39,7 @@ pub(super) struct ChosenJudges {
 }
 
 /// A prompt that judged answers, so that its verdicts can be had again.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Grader {
     /// `agent/name@version`.
     pub prompt: String,

@@ -234,9 +234,28 @@ impl OpenSuite<'_> {
         purse: &mut LivePurse,
         stop: &CancellationToken,
     ) -> Result<u64, Error> {
+        Ok(self.ask_while(tested, purse, stop, &|_| true).await?.unmade)
+    }
+
+    /// The same as long as `is_open` says so of the cases before.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::ask`].
+    pub(super) async fn ask_while(
+        &self,
+        tested: &mut [BookCaseResult],
+        purse: &mut LivePurse,
+        stop: &CancellationToken,
+        is_open: &(dyn Fn(&[BookCaseResult]) -> bool + Sync),
+    ) -> Result<AskedExtent, Error> {
         let (mut line, mut unmade) = (0_u32, 0_u64);
         let mut heard = HeardAnswers::default();
-        for (case, tested) in self.suite.cases.cases.iter().zip(tested) {
+        for (index, case) in self.suite.cases.cases.iter().enumerate() {
+            let Some((before, [tested, ..])) = tested.split_at_mut_checked(index) else { break };
+            if !is_open(before) {
+                return Ok(AskedExtent { cases: index, unmade });
+            }
             let (Some(live), Some(inputs)) = (&case.live, &tested.inputs) else { continue };
             let most_of_run = match purse.most {
                 Some(_) => most_of_run(self.run.setting(), self.attempts, inputs)?.1,
@@ -260,7 +279,7 @@ impl OpenSuite<'_> {
             }
             answers.judge(case, tested);
         }
-        Ok(unmade)
+        Ok(AskedExtent { cases: tested.len(), unmade })
     }
 
     /// The judgement of the case's graders about an answer.
@@ -334,6 +353,15 @@ impl OpenSuite<'_> {
         notes.extend(self.run.end().await);
         notes
     }
+}
+
+/// How much of a suite was asked.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AskedExtent {
+    /// The cases from the first one on that were come to.
+    pub(super) cases: usize,
+    /// Runs of those for which the money did not suffice.
+    pub(super) unmade: u64,
 }
 
 /// A run whose answer is judged.

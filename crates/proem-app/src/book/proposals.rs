@@ -13,6 +13,7 @@ use std::path::Path;
 use proem_engine::run::Time;
 use proem_guard::show;
 use proem_runtime::files::{self, FileAccess, FileContent};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::journal::make_book;
@@ -32,12 +33,12 @@ const MAX_PROPOSALS: usize = 500;
 /// The most files of one proposal.
 const MAX_FILES: usize = 64;
 /// The most characters of a reason or of a line of evidence.
-const MAX_LINE: usize = 2000;
+pub(super) const MAX_LINE: usize = 2000;
 /// The most lines of evidence.
 const MAX_EVIDENCE: usize = 200;
 
 /// The description of a proposal.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Proposal {
     /// The version of the form.
@@ -58,7 +59,7 @@ pub struct Proposal {
 }
 
 /// The change that an approval makes to a book.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", tag = "kind")]
 pub enum ProposedChange {
     /// A new version enters the book.
@@ -91,7 +92,7 @@ pub enum ProposedChange {
 }
 
 /// The state of the book that a proposal was made from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProposalBase {
     /// The version that was current.
@@ -230,12 +231,12 @@ impl Proposal {
     }
 }
 
-/// Writes a proposal into the book at `book`. Writing the same proposal twice changes nothing.
+/// The id and the description of a proposal.
 ///
 /// # Errors
 ///
-/// If a name, a path or a text is not one that a proposal may have, or the files can't be written.
-pub fn write_proposal(book: &Path, draft: &ProposalDraft<'_>) -> Result<StoredProposal, Error> {
+/// If a name, a path or a text is not one that a proposal may have.
+pub(super) fn describe_proposal(draft: &ProposalDraft<'_>) -> Result<(String, String), Error> {
     let proposal = Proposal {
         form: FORM,
         by: draft.by.to_owned(),
@@ -253,7 +254,16 @@ pub fn write_proposal(book: &Path, draft: &ProposalDraft<'_>) -> Result<StoredPr
         return Err(Error::invalid(format!("nothing was proposed: {}", problems.join("\n  "))));
     }
     let text = toml::to_string(&proposal).map_err(|error| Error::bug(DESCRIPTION, error))?;
-    let id = proposal_id(text.as_bytes());
+    Ok((proposal_id(text.as_bytes()), text))
+}
+
+/// Writes a proposal into the book at `book`. Writing the same proposal twice changes nothing.
+///
+/// # Errors
+///
+/// If a name, a path or a text is not one that a proposal may have, or the files can't be written.
+pub fn write_proposal(book: &Path, draft: &ProposalDraft<'_>) -> Result<StoredProposal, Error> {
+    let (id, text) = describe_proposal(draft)?;
     let below = Path::new(PROPOSED).join(&id);
     make_book(book)?;
     // A folder without a description is a proposal that is still being written.

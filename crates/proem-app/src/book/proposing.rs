@@ -4,6 +4,9 @@
 //! enters, the version in use is written into `book.toml`, so that a newer file moves nothing. Each step can be
 //! repeated after a crash: files first, then the lock, the journal's line and the end of the folder.
 
+mod money;
+mod trial;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -15,19 +18,22 @@ use proem_engine::tokens::OpenAi;
 use proem_guard::show;
 use proem_runtime::files::{self, FileAccess, FileContent};
 use proem_text::diagnostic::DiagnosticSeverity;
+use proem_text::shorten_text;
+use schemars::JsonSchema;
 use serde::Serialize;
 
+pub use self::money::cost_in_words;
 use super::diff::{BookDifference, compare_versions};
 use super::journal::{Journal, JournalDecision};
 use super::promotion::{DecidedBook, DecisionReason, InterfaceConsent};
 use super::proposals::{
-    ProposalBase, ProposalDraft, Proposals, ProposedChange, StoredProposal, is_prompt_name, read_proposals,
+    MAX_LINE, ProposalBase, ProposalDraft, Proposals, ProposedChange, StoredProposal, is_prompt_name, read_proposals,
     write_proposal,
 };
 use super::test::{AssemblyState, suites};
 use crate::error::Error;
 use crate::operator::{Displayed, Operator};
-use crate::project::{BookReading, PROPOSED};
+use crate::project::{BookReading, OpenProject, PROPOSED};
 use crate::trust::MAX_FILE_BYTES;
 
 /// The schemas, cases and partials that may lie beside a proposed prompt file.
@@ -61,10 +67,20 @@ pub struct CheckedProposal {
     pub difference: Option<BookDifference>,
     /// Its prompt's cases.
     pub cases: CaseCounts,
+    /// The cost of both versions' calls, in words. `None` if they can't be compared.
+    pub cost: Option<String>,
+}
+
+/// A proposal that fits the book and is not written yet.
+#[derive(Debug)]
+pub struct PreparedProposal {
+    change: ProposedChange,
+    files: BTreeMap<String, String>,
+    evidence: Vec<String>,
 }
 
 /// How many cases of a prompt held.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CaseCounts {
     /// Those that held.
     pub passed: usize,
@@ -96,12 +112,12 @@ pub enum ApprovalResult {
     },
 }
 
-/// Makes a proposal in a book, with the results of its prompt's cases as evidence.
+/// Makes a proposal for a book, with the results of its prompt's cases as evidence. Nothing is written.
 ///
 /// # Errors
 ///
 /// If the file or version is not there, names no prompt, is not newer, or does not read as a prompt.
-pub fn propose(book: &DecidedBook, wish: &ProposalWish<'_>) -> Result<StoredProposal, Error> {
+pub fn prepare_proposal(book: &DecidedBook, wish: &ProposalWish<'_>) -> Result<PreparedProposal, Error> {
     let (change, files) = match wish.what.split_once('@') {
         Some((prompt, version)) if is_prompt_name(prompt) && !Path::new(wish.what).exists() => {
             book.book().as_it_is(prompt, version)?;
@@ -131,8 +147,27 @@ pub fn propose(book: &DecidedBook, wish: &ProposalWish<'_>) -> Result<StoredProp
     let mut evidence = vec![checked.cases.in_words()];
     evidence.extend(checked.failed_cases);
     evidence.extend(checked.difference.as_ref().map(token_words));
-    let draft = ProposalDraft { by: wish.by, made: wish.at, because: wish.because, evidence, change, files };
-    write_proposal(&book.folder, &draft)
+    evidence.extend(checked.cost);
+    Ok(PreparedProposal { change, files, evidence })
+}
+
+impl PreparedProposal {
+    /// Writes the proposal into the book, with more lines of evidence.
+    ///
+    /// # Errors
+    ///
+    /// If the files can't be written.
+    pub fn write(
+        self,
+        book: &DecidedBook,
+        wish: &ProposalWish<'_>,
+        measured: Vec<String>,
+    ) -> Result<StoredProposal, Error> {
+        let Self { change, files, mut evidence } = self;
+        evidence.extend(measured.into_iter().map(|line| shorten_text(&line, MAX_LINE.saturating_sub(1)).into_owned()));
+        let draft = ProposalDraft { by: wish.by, made: wish.at, because: wish.because, evidence, change, files };
+        write_proposal(&book.folder, &draft)
+    }
 }
 
 /// The change and the files of a prompt file that is a new version.
@@ -268,6 +303,7 @@ pub fn check_proposal(book: &DecidedBook, stored: StoredProposal) -> Result<Chec
         failed_cases: Vec::new(),
         difference: None,
         cases: CaseCounts::default(),
+        cost: None,
     };
     let id = checked.stored.id.clone();
     if let Some(entry) = Journal::load(&book.folder)?.verdict(&id).filter(|_| !id.is_empty()) {
@@ -280,7 +316,7 @@ pub fn check_proposal(book: &DecidedBook, stored: StoredProposal) -> Result<Chec
         ProposedChange::Threshold { .. } => {}
         ProposedChange::Current { prompt, version, base } => {
             checked.problems.extend(base_problem(book.book(), &prompt, &base));
-            checked.examine(book.book(), (&prompt, &version), &base);
+            checked.examine(book.project(), book.book(), (&prompt, &version), &base);
         }
         ProposedChange::Version { prompt, version, base } => {
             checked.problems.extend(base_problem(book.book(), &prompt, &base));
@@ -301,7 +337,7 @@ pub fn check_proposal(book: &DecidedBook, stored: StoredProposal) -> Result<Chec
                     checked.problems.push(escape_lines(&remark.text));
                 }
             }
-            checked.examine(&overlaid, (&prompt, &version), &base);
+            checked.examine(book.project(), &overlaid, (&prompt, &version), &base);
         }
     }
     Ok(checked)
@@ -332,9 +368,10 @@ impl CheckedProposal {
     }
 
     /// Compares a version with its base and runs its cases.
-    fn examine(&mut self, book: &Book, (prompt, version): (&str, &str), base: &ProposalBase) {
+    fn examine(&mut self, project: &OpenProject, book: &Book, (prompt, version): (&str, &str), base: &ProposalBase) {
         let name = format!("{prompt}@{version}");
         self.difference = compare_versions(book, &format!("{prompt}@{}", base.version), &name).ok();
+        self.cost = self.difference.as_ref().map(|difference| cost_in_words(project, book, difference));
         // A prompt that names no cases has none that could fail.
         let has_cases = book.as_it_is(prompt, version).is_ok_and(|read| read.file.strict.cases.is_some());
         if !has_cases {
@@ -392,11 +429,7 @@ fn escape_lines(problem: &str) -> String {
 
 /// The tokens of both versions' own text, in words.
 fn token_words(difference: &BookDifference) -> String {
-    let sum = |side: fn(&super::diff::SectionDifference) -> Option<usize>| {
-        difference.sections.iter().filter_map(side).fold(0_usize, usize::saturating_add)
-    };
-    let before = sum(|row| row.first.as_ref().map(|side| side.tokens));
-    let after = sum(|row| row.second.as_ref().map(|side| side.tokens));
+    let (before, after) = difference.own_tokens();
     format!("{before} → {after} tokens of the sections' own text")
 }
 
@@ -407,6 +440,23 @@ impl DecidedBook {
         let texts = files.iter().map(|(path, text)| (path.clone(), PartialText::Template(text.clone())));
         layers.push(BookLayer { origin: self.origin(), files: texts.collect() });
         Ok(Book::new(layers)?)
+    }
+
+    /// The only proposal.
+    ///
+    /// # Errors
+    ///
+    /// If there is none, or more than one.
+    pub fn only_proposal(&self) -> Result<StoredProposal, Error> {
+        let mut whole = read_proposals(&self.folder)?.whole.into_iter();
+        match (whole.next(), whole.len()) {
+            (Some(stored), 0) => Ok(stored),
+            (None, _) => Err(Error::negative(format!("there is no proposal in `{}`", self.shown_path()))),
+            (Some(_), more) => Err(Error::invalid(format!(
+                "there are {} proposals; name one by the beginning of its id, which `proem book proposals` shows",
+                more.saturating_add(1)
+            ))),
+        }
     }
 
     /// Finds the one proposal whose id begins like that.

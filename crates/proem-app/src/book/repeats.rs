@@ -2,13 +2,14 @@
 
 use proem_score::interval::Interval;
 use proem_score::repeat::{CaseCount, CaseMean, grader_agreement, mean_over_cases};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::judging::Grader;
 use super::test::BookCaseResult;
 
 /// The repeats of one prompt's cases.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SuiteRepeats {
     /// `agent/name@version`.
@@ -28,7 +29,7 @@ pub struct SuiteRepeats {
 }
 
 /// How often cases pass, each as a mean over cases.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PassEstimates {
     /// One answer passes.
@@ -40,7 +41,7 @@ pub struct PassEstimates {
 }
 
 /// A mean over cases, from 0 to 1, with its interval for 95 in 100.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct ShareOfCases {
     /// The cases that had enough answers.
     pub cases: u64,
@@ -53,7 +54,7 @@ pub struct ShareOfCases {
 }
 
 /// A case whose verdict differs between answers.
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FlickeringCase {
     /// Its name.
     pub case: String,
@@ -64,7 +65,7 @@ pub struct FlickeringCase {
 }
 
 /// How far two graders agree.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct GraderAgreement {
     /// The share of answers with the same verdict.
     pub share: ShareOfCases,

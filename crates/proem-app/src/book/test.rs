@@ -18,6 +18,7 @@ use proem_engine::prompt::compiled_prompt::Prompt;
 use proem_engine::providers::{EnforcementSource, Model, Provider, Providers, SchemaEnforcement};
 use proem_engine::tokens::{CachingCounter, OpenAi};
 use proem_guard::{Guard, InstallationKey, Policy};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
@@ -25,7 +26,7 @@ use sha2::{Digest, Sha256};
 use crate::error::Error;
 
 /// The counts of a model's answers to one case.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct LiveCounts {
     /// How often it was asked.
     pub times: u32,
@@ -68,7 +69,7 @@ impl LiveCounts {
 }
 
 /// The result of one case.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct BookCaseResult {
     /// `agent/name@version`.
     pub prompt: String,
@@ -122,7 +123,7 @@ impl Suite {
 }
 
 /// A prompt whose cases could not be run.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct UntestedPrompt {
     /// `agent/name@version`.
     pub prompt: String,

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::Home;
 
-const SORT: &str = "---
+pub(crate) const SORT: &str = "---
 model: small
 input:
   schema: { mail: string }
@@ -36,7 +36,7 @@ You sort mails. You must answer with one word.
 ";
 
 /// A wording that makes the scripted model right.
-const BETTER: &str = "{{role \"system\"}}{{section \"role\"}}
+pub(crate) const BETTER: &str = "{{role \"system\"}}{{section \"role\"}}
 You sort mails. You must answer with one word. Mails may be in French.
 {{role \"user\"}}{{section \"mail\"}}
 {{mail}}
@@ -61,14 +61,14 @@ You grade answers.
 ";
 
 /// A user whose prompt fails all its cases, and a model that is right with [`BETTER`] only.
-struct Scene {
-    home: Home,
+pub(crate) struct Scene {
+    pub(crate) home: Home,
     server: ScriptedServer,
 }
 
 impl Scene {
     /// `written` is the variants' text by their number. `live` is what each of `cases` cases expects.
-    fn new(cases: usize, live: &str, written: fn(usize) -> String) -> Self {
+    pub(crate) fn new(cases: usize, live: &str, written: fn(usize) -> String) -> Self {
         Self::answering(cases, live, move |request| {
             let body = String::from_utf8_lossy(&request.body).into_owned();
             if body.contains("act as the editor") {
@@ -112,12 +112,22 @@ impl Scene {
     }
 
     async fn improve_until(&self, variants: u32, stop: &CancellationToken) -> Result<SearchResult, Error> {
+        self.improve_from("ada", Time(1_764_000_000_000), variants, stop).await
+    }
+
+    async fn improve_from(
+        &self,
+        by: &str,
+        at: Time,
+        variants: u32,
+        stop: &CancellationToken,
+    ) -> Result<SearchResult, Error> {
         let options = ImproveOptions { root: self.home.work.clone(), ..Self::options(variants) };
-        let start = SearchStart { by: "ada".to_owned(), at: Time(1_764_000_000_000) };
+        let start = SearchStart { by: by.to_owned(), at };
         improve_prompt(&options, &self.home.places, &start, &mut Vec::new(), stop).await
     }
 
-    fn bodies(&self) -> Vec<String> {
+    pub(crate) fn bodies(&self) -> Vec<String> {
         self.server.requests().iter().map(|request| String::from_utf8_lossy(&request.body).into_owned()).collect()
     }
 
@@ -161,6 +171,50 @@ async fn a_better_wording_ends_as_a_proposal_and_the_one_in_use_stays() {
     let before = scene.bodies().len();
     let again = scene.improve(3).await.unwrap();
     assert_eq!((fates(&again), scene.bodies().len(), scene.proposals()), (fates(&result), before, 1));
+}
+
+#[tokio::test]
+async fn a_repeated_search_makes_one_proposal_also_after_a_kill_while_it_proposed() {
+    let scene = Scene::new(16, "{ answer: offer }", |_| BETTER.to_owned());
+    let first = scene.improve(1).await.unwrap().proposal.unwrap();
+    // The state after a kill: the files are there, and the description is not.
+    let book = scene.home.places.book();
+    std::fs::remove_file(book.join("proposed").join(&first.id).join("proposal.toml")).unwrap();
+    let again = scene.improve_from("bob", Time(1_765_000_000_000), 1, &CancellationToken::new()).await.unwrap();
+    assert_eq!((again.proposal, scene.proposals()), (Some(first.clone()), 1), "who started it has proposed");
+    assert_eq!(read_proposals(&book).unwrap().broken, []);
+    // A person's no holds.
+    std::fs::remove_dir_all(book.join("proposed").join(&first.id)).unwrap();
+    let line = json!({
+        "at": "2026-11-30T10:00:00Z", "by": "ada", "about": "mails/sort", "because": "too long",
+        "decision": { "kind": "rejected", "proposal": first.id },
+    });
+    std::fs::write(book.join("journal.jsonl"), format!("{line}\n")).unwrap();
+    let error = scene.improve(1).await.unwrap_err().to_string();
+    assert!(error.contains("was decided already") && error.contains("too long"), "{error}");
+    assert_eq!(scene.proposals(), 0);
+}
+
+#[tokio::test]
+async fn a_wording_that_can_not_be_proven_any_more_is_not_asked_for_the_rest() {
+    // It is right about the cases that were shown, and about no other one.
+    let scene = Scene::answering(40, "{ answer: offer }", |request| {
+        let body = String::from_utf8_lossy(&request.body).into_owned();
+        if body.contains("act as the editor") {
+            let seen: Vec<String> = (0..40).map(|n| format!("secret-{n}-")).filter(|one| body.contains(one)).collect();
+            let text = BETTER.replace("Mails may be in French.", &format!("Offers: {}.", seen.join(" ")));
+            return Reply::value(json!({ "idea": "lists the offers", "template": text }));
+        }
+        let known = (0..40).any(|n| body.matches(&format!("secret-{n}-")).count() == 2);
+        Reply::value(json!({ "value": if known { "offer" } else { "other" } }))
+    });
+    let result = scene.improve(1).await.unwrap();
+    let held_out = result.variants[0].held_out.unwrap();
+    assert_eq!((fates(&result), held_out.wins, held_out.losses), (vec![VariantFate::NotProven], 0, 0));
+    // Five wins are needed, so four cases are not enough.
+    assert_eq!(held_out.unasked, 4, "{result:?}");
+    let asked = scene.bodies().iter().filter(|body| body.contains("Offers: ")).count();
+    assert_eq!(asked, 20 + 16);
 }
 
 #[tokio::test]

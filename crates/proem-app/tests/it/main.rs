@@ -20,6 +20,7 @@ mod notes;
 mod plain;
 mod program_agent;
 mod prompt_verdict;
+mod proposing;
 mod same_verdict;
 mod selection;
 mod set_aside;

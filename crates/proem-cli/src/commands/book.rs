@@ -2,12 +2,12 @@
 
 pub(crate) mod args;
 pub(crate) mod decide;
-mod diff;
+pub(crate) mod diff;
 pub(crate) mod experiment;
 mod import;
 mod lock;
 mod stats;
-mod test;
+pub(crate) mod test;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -5,21 +5,22 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use proem_app::book::improve::{
-    ImproveOptions, SearchPlan, SearchResult, SearchStart, VariantFate, improve_prompt, plan_search,
+    ImproveOptions, SearchPlan, SearchResult, SearchStart, VariantFate, VariantResult, improve_prompt, plan_search,
 };
 use proem_app::config::parse_dollars;
 use proem_app::operator::account_name;
 use proem_app::when::time_now;
 use proem_engine::call::NanoDollars;
 use proem_guard::show;
-use proem_text::json;
-use serde_json::{Value as Json, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
 
 use crate::args::models::with_models;
 use crate::commands::book::experiment::ExperimentPlace;
 use crate::commands::run::calling;
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, DIM, GREEN, LEAD, YELLOW, style_text};
+use crate::ui::{self, BOLD, DIM, GREEN, LEAD, PublishedDocument, YELLOW, style_text};
 
 pub(crate) const IMPROVE_EXAMPLES: &str = with_models!(
     "the prompt file's `model:`, or `small`",
@@ -65,6 +66,42 @@ struct SearchModels {
     provider: Option<String>,
 }
 
+/// The output of `improve --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ImproveOutput<'r> {
+    /// The plan. With `--dry-run` nothing else.
+    plan: &'r SearchPlan,
+    /// The shown cases that the text in use fails.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failures: Option<&'r [String]>,
+    /// The variants, in the order that they were written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    variants: Option<&'r [VariantResult]>,
+    /// The id of the proposal, if one was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proposal: Option<&'r str>,
+    /// The cost in billionths of a dollar. Absent if it is not known of all calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nano_dollars: Option<u64>,
+}
+
+impl<'r> ImproveOutput<'r> {
+    const fn of_plan(plan: &'r SearchPlan) -> Self {
+        Self { plan, failures: None, variants: None, proposal: None, nano_dollars: None }
+    }
+
+    fn of_result(result: &'r SearchResult) -> Self {
+        Self {
+            failures: Some(&result.failures),
+            variants: Some(&result.variants),
+            proposal: result.proposal.as_ref().map(|proposal| proposal.id.as_str()),
+            nano_dollars: result.purse.known().map(|spent| spent.0),
+            ..Self::of_plan(&result.plan)
+        }
+    }
+}
+
 pub(super) fn run_improve(args: &ImproveArgs) -> Result<ExitCode, CommandFailure> {
     let places = crate::user_places()?;
     let options = ImproveOptions {
@@ -79,7 +116,7 @@ pub(super) fn run_improve(args: &ImproveArgs) -> Result<ExitCode, CommandFailure
     let plan = plan_search(&options, &places)?;
     if args.dry_run {
         if args.place.json {
-            ui::print_json_document(&json::pretty(&json!({ "plan": plan })))?;
+            ui::print_published_document(PublishedDocument::Pretty(json!(ImproveOutput::of_plan(&plan))))?;
         } else {
             ui::print_listing(&plan_listing(&plan))?;
         }
@@ -96,7 +133,7 @@ pub(super) fn run_improve(args: &ImproveArgs) -> Result<ExitCode, CommandFailure
         Ok(result?)
     })?;
     if args.place.json {
-        ui::print_json_document(&json::pretty(&result_json(&result)))?;
+        ui::print_published_document(PublishedDocument::Pretty(json!(ImproveOutput::of_result(&result))))?;
     } else {
         ui::print_listing(&result_table(&result))?;
     }
@@ -143,14 +180,4 @@ fn result_table(result: &SearchResult) -> String {
         None => format!("no wording is proven to be better; cost {cost}\n"),
     });
     out
-}
-
-fn result_json(result: &SearchResult) -> Json {
-    json!({
-        "plan": result.plan,
-        "failures": result.failures,
-        "variants": result.variants,
-        "proposal": result.proposal.as_ref().map(|proposal| &proposal.id),
-        "nanoDollars": result.purse.known().map(|spent| spent.0),
-    })
 }

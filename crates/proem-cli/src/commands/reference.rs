@@ -8,7 +8,7 @@ use proem_text::json;
 use schemars::{JsonSchema, schema_for};
 use serde_json::{Value as Json, json};
 
-use super::{assemble, doctor, lisp, run};
+use super::{assemble, book, doctor, improve, lisp, run};
 use crate::failure::CommandFailure;
 use crate::ui;
 use proem_app::NoteKind;
@@ -25,10 +25,16 @@ pub(crate) enum ReferenceDocument {
     AgentSchema,
     /// The JSON Schema of `assemble --json`
     AssembleSchema,
+    /// The JSON Schema of `book proposals --json`
+    BookProposalsSchema,
+    /// The JSON Schema of `book test --json`
+    BookTestSchema,
     /// The JSON Schema of `doctor --json`
     DoctorSchema,
     /// The JSON Schema of `find --json`
     FindSchema,
+    /// The JSON Schema of `improve --json`
+    ImproveSchema,
     /// The JSON Schema of `lisp agent --json`
     LispAgentSchema,
     /// The JSON Schema of `lisp check --json`
@@ -56,8 +62,13 @@ pub(super) fn print_reference(document: ReferenceDocument) -> Result<ExitCode, C
         ReferenceDocument::Configuration => configuration_reference(),
         ReferenceDocument::AgentSchema => proem_agents::lisp::AGENT_SCHEMA.to_owned(),
         ReferenceDocument::AssembleSchema => schema_text(&schema_for!(assemble::WithProfile).to_value()),
+        ReferenceDocument::BookProposalsSchema => {
+            published_schema_text::<book::decide::proposals_output::ProposalsOutput<'_>>()
+        }
+        ReferenceDocument::BookTestSchema => published_schema_text::<book::test::output::BookTestOutput<'_>>(),
         ReferenceDocument::DoctorSchema => published_schema_text::<doctor::DoctorOutput>(),
         ReferenceDocument::FindSchema => published_schema_text::<FindOutput>(),
+        ReferenceDocument::ImproveSchema => published_schema_text::<improve::ImproveOutput<'_>>(),
         ReferenceDocument::LispAgentSchema => published_schema_text::<lisp::step::LispAgentOutput>(),
         ReferenceDocument::LispCheckSchema => published_schema_text::<lisp::output::LispCheckOutput>(),
         ReferenceDocument::LispRunSchema => published_schema_text::<lisp::output::LispRunOutput>(),

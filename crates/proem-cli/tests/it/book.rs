@@ -468,6 +468,13 @@ fn a_prompt_file_is_shown_and_tested_as_it_is_run() {
 
 #[test]
 fn the_guide_to_experiments_runs() {
-    let tried = crate::guide::run(&Fixture::folder(), "experiments.md", &[]);
-    assert_eq!((tried.files, tried.sessions), (3, 5));
+    let server = ScriptedServer::answering(|request| {
+        let is_brief = String::from_utf8_lossy(&request.body).contains("Be brief");
+        Reply::text(if is_brief { "No." } else { "Because it is so." })
+    });
+    let server = server.unwrap();
+    let address = format!("http://{}/v1", server.address());
+    let tried =
+        crate::guide::run(&Fixture::folder(), "experiments.md", &[(&address, "http://127.0.0.1:11434/v1")]);
+    assert_eq!((tried.files, tried.sessions), (4, 7));
 }

@@ -65,6 +65,7 @@ mod local_models;
 mod notes;
 mod older;
 mod own_server;
+mod promotion;
 mod records;
 mod reference;
 mod risk;

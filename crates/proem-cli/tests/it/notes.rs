@@ -19,7 +19,7 @@ fn notes_on_screen(run: &Run) -> Vec<String> {
 
 /// The document, the notes in it, and that the published schema permits it.
 #[track_caller]
-fn notes_in_document(run: &Run, schema: &str) -> Vec<(String, String)> {
+pub(crate) fn notes_in_document(run: &Run, schema: &str) -> Vec<(String, String)> {
     let path = format!("{}/../../docs/reference/{schema}.schema.json", env!("CARGO_MANIFEST_DIR"));
     let schema: Json = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
     assert_eq!(schema["properties"]["notes"]["items"]["required"][0], "kind");

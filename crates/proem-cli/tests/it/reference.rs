@@ -83,6 +83,13 @@ fn doctor_schema() {
 }
 
 #[test]
+fn book_schemas() {
+    check("book-proposals.schema.json", &proem_output(&["reference", "book-proposals-schema"]));
+    check("book-test.schema.json", &proem_output(&["reference", "book-test-schema"]));
+    check("improve.schema.json", &proem_output(&["reference", "improve-schema"]));
+}
+
+#[test]
 fn find_schema() {
     check("find.schema.json", &proem_output(&["reference", "find-schema"]));
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use proem_agents::prompt_call::InputAuthor;
 use proem_engine::prompt::book::Book;
@@ -11,6 +11,7 @@ use proem_engine::prompt::origin::Origin;
 use proem_engine::run::ExchangeEnd;
 use proem_guard::show;
 use proem_llm::endpoint::EndpointKey;
+use proem_runtime::files::{self, FileAccess, FileContent};
 use proem_score::repeat::sign_test;
 use proem_text::json;
 use serde_json::json;
@@ -23,8 +24,11 @@ use super::{
     WRITER,
 };
 use crate::book::interrupted_answers::{ChosenRun, ResumedRun};
+use crate::book::journal::Journal;
 use crate::book::live::{Asking, LiveOptions, LivePurse, run_cost};
-use crate::book::proposals::{ProposalBase, ProposalDraft, ProposedChange, StoredProposal, write_proposal};
+use crate::book::proposals::{
+    ProposalBase, ProposalDraft, ProposedChange, StoredProposal, describe_proposal, write_proposal,
+};
 use crate::book::test::{AssemblyState, BookCaseResult, Suite, suite};
 use crate::error::Error;
 use crate::message::Note;
@@ -34,11 +38,13 @@ use crate::records::learning::Adapting;
 use crate::records::writing::RecordChoice;
 use crate::run::options::{Carriage, RunOptions};
 use crate::run::setting::RunSetting;
-use crate::trust::sha256_hex;
+use crate::trust::{MAX_FILE_BYTES, sha256_hex};
 
 /// The most failures that a model is shown, and the most characters of each.
 const MAX_FAILURES: usize = 12;
 const MAX_FAILURE_CHARS: usize = 2_000;
+/// The file in a search's folder that says who started it.
+const START: &str = "start.json";
 
 /// A search for a better wording.
 pub(super) struct Search<'s> {
@@ -61,6 +67,17 @@ struct Asked<'a> {
     purse: LivePurse,
     notes: &'a mut Vec<Note>,
     stop: &'a CancellationToken,
+}
+
+/// Cases that are asked together, in recordings of their own.
+struct CasePart<'p> {
+    suite: Suite,
+    /// The book that has the suite's version.
+    book: &'p Book,
+    /// The name of the folder of its recordings.
+    name: &'p str,
+    /// Whether the cases before leave anything open.
+    is_open: &'p (dyn Fn(&[BookCaseResult]) -> bool + Sync),
 }
 
 /// The passed share of each case, by name.
@@ -135,20 +152,22 @@ impl<'s> Search<'s> {
             )));
         }
         let (folder, earlier) = self.recordings()?;
+        let start = &self.first_start(&folder, start)?;
         let mut asked = Asked { folder, earlier, purse: LivePurse::of(Some(self.options.most)), notes, stop };
         let bench = AssemblyState::new()?;
         let own = |kept: &std::collections::BTreeSet<String>| {
             Ok::<_, Error>(self.base_suite(&self.book, &self.base.version)?.retaining(|case| kept.contains(&case.name)))
         };
         let too_dear = || Error::invalid("the money does not suffice for the text in use; raise `--max-cost`");
-        let shown = self.answers(&own(&self.split.shown)?, &self.book, "base-shown", &mut asked).await?;
+        let part = |suite, name| CasePart { suite, book: &self.book, name, is_open: &|_| true };
+        let shown = self.answers(part(own(&self.split.shown)?, "base-shown"), &mut asked).await?;
         let shown = shown.ok_or_else(too_dear)?;
         let failures = failures_in_words(&shown);
         let names = shown.iter().filter(|case| !case.passed).map(|case| case.case.clone()).collect();
         if failures.is_empty() {
             return Ok(SearchResult { plan, failures: names, variants: vec![], proposal: None, purse: asked.purse });
         }
-        let held_out = self.answers(&own(&self.split.held_out)?, &self.book, "base-held-out", &mut asked).await?;
+        let held_out = self.answers(part(own(&self.split.held_out)?, "base-held-out"), &mut asked).await?;
         let before = [shares_of_cases(&shown), shares_of_cases(&held_out.ok_or_else(too_dear)?)];
         let file = self.base_file()?;
         let version = self.next_version()?;
@@ -215,12 +234,31 @@ impl<'s> Search<'s> {
         Err(Error::bug("no folder for recordings is free", "there are too many"))
     }
 
-    /// The answers to a suite. `None` if the money does not suffice.
+    /// The start of the first process of this search. A proposal's id covers it, so that a process that was killed while
+    /// it proposed, and the one after it, make one proposal.
+    fn first_start(&self, folder: &Path, start: &SearchStart) -> Result<SearchStart, Error> {
+        let whole = folder.parent().unwrap_or(folder);
+        let bytes = serde_json::to_vec(start).map_err(|error| Error::bug(START, error))?;
+        match files::write_new(whole, Path::new(START), &bytes, FileAccess::Private) {
+            Ok(()) => return Ok(start.clone()),
+            Err(proem_runtime::Error::Exists { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let known = files::read_beneath(whole, Path::new(START), MAX_FILE_BYTES)?;
+        let known = known.and_then(|content| match content {
+            FileContent::Whole(bytes) => serde_json::from_slice(&bytes).ok(),
+            FileContent::Cut(_) => None,
+        });
+        known.ok_or_else(|| {
+            let shown = show::terminal_str(&whole.display().to_string()).into_string();
+            Error::invalid(format!("`{shown}/{START}` was edited; remove that folder to begin the search anew"))
+        })
+    }
+
+    /// The answers to cases, as far as they were asked. `None` if the money does not suffice.
     async fn answers(
         &self,
-        suite: &Suite,
-        book: &Book,
-        part: &str,
+        CasePart { suite, book, name: part, is_open }: CasePart<'_>,
         asked: &mut Asked<'_>,
     ) -> Result<Option<Vec<BookCaseResult>>, Error> {
         let mut tested = suite.test(&AssemblyState::new()?)?;
@@ -236,12 +274,13 @@ impl<'s> Search<'s> {
             earlier: asked.earlier.iter().map(|folder| folder.join(part)).collect(),
         };
         let project = self.project()?;
-        let asking = Asking::of_book(&options, suite, book, project, asked.notes)?;
+        let asking = Asking::of_book(&options, &suite, book, project, asked.notes)?;
         check_key_of_writer(asking.setting())?;
         let open = asking.begin(asked.notes).await?;
-        let unmade = Box::pin(open.ask_within(&mut tested, &mut asked.purse, asked.stop)).await;
+        let extent = Box::pin(open.ask_while(&mut tested, &mut asked.purse, asked.stop, is_open)).await;
         asked.notes.extend(open.end().await);
-        let unmade = unmade?;
+        let extent = extent?;
+        tested.truncate(extent.cases);
         asked.check_going()?;
         let is_unanswered = |case: &&BookCaseResult| case.live.as_ref().is_some_and(|live| live.repeats.unanswered > 0);
         if let Some(case) = tested.iter().find(is_unanswered) {
@@ -251,7 +290,7 @@ impl<'s> Search<'s> {
                 show::terminal_str(&case.case)
             )));
         }
-        Ok((unmade == 0).then_some(tested))
+        Ok((extent.unmade == 0).then_some(tested))
     }
 
     fn project(&self) -> Result<OpenProject, Error> {
@@ -308,26 +347,33 @@ impl<'s> Search<'s> {
         let own = |kept: &std::collections::BTreeSet<String>| {
             Ok::<_, Error>(self.base_suite(&variant.book, version)?.retaining(|case| kept.contains(&case.name)))
         };
-        let part = |kind: &str| format!("variant-{number:02}-{kind}");
-        let shown = self.answers(&own(&self.split.shown)?, &variant.book, &part("shown"), asked).await?;
+        let name = |kind: &str| format!("variant-{number:02}-{kind}");
+        let (shown, held_out) = (name("shown"), name("held-out"));
+        let part = |suite, name, is_open| CasePart { suite, book: &variant.book, name, is_open };
+        let shown = self.answers(part(own(&self.split.shown)?, &shown, &|_| true), asked).await?;
         let Some(shown) = shown else { return Ok(unpaid()) };
         let (found, before) = (mean_percent(&shares_of_cases(&shown)), mean_percent(shown_before));
         if found <= before {
             let because = format!("{found:.0} % of answers to shown cases pass, before {before:.0} %");
             return Ok(result(VariantFate::NoBetterShown, because, None));
         }
-        let held_out = self.answers(&own(&self.split.held_out)?, &variant.book, &part("held-out"), asked).await?;
+        let can_pass = |tested: &[BookCaseResult]| held_out_result(held_before, tested).best_chance() <= self.error();
+        let held_out = self.answers(part(own(&self.split.held_out)?, &held_out, &can_pass), asked).await?;
         let Some(held_out) = held_out else { return Ok(unpaid()) };
-        let found = held_out_result(held_before, &shares_of_cases(&held_out));
-        let words = format!(
-            "{} of {} held-out cases better, {} worse, p = {:.4}, needed {:.4}",
-            found.wins,
-            held_before.len(),
-            found.losses,
-            found.chance,
-            self.error()
-        );
-        let fate = if found.chance <= self.error() { VariantFate::Second } else { VariantFate::NotProven };
+        let found = held_out_result(held_before, &held_out);
+        let all = held_before.len();
+        let HeldOutResult { wins, losses, unasked, chance } = found;
+        let fate = if unasked == 0 && chance <= self.error() { VariantFate::Second } else { VariantFate::NotProven };
+        let words = match unasked {
+            0 => format!(
+                "{wins} of {all} held-out cases better, {losses} worse, p = {chance:.4}, needed {:.4}",
+                self.error()
+            ),
+            _ => format!(
+                "{wins} of {} held-out cases better, {losses} worse; winning the other {unasked} would prove nothing",
+                all.saturating_sub(unasked)
+            ),
+        };
         Ok(result(fate, words, Some(found)))
     }
 
@@ -377,6 +423,13 @@ impl<'s> Search<'s> {
             },
             files: BTreeMap::from([(format!("{}/{version}.prompt", self.name), text.to_owned())]),
         };
+        let (id, _) = describe_proposal(&draft)?;
+        if let Some(entry) = Journal::load(&folder)?.verdict(&id) {
+            let words = entry.in_words();
+            return Err(Error::negative(format!(
+                "the wording that is proven was decided already: {words}; change the cases to search anew"
+            )));
+        }
         write_proposal(&folder, &draft)
     }
 }
@@ -450,17 +503,27 @@ fn mean_percent(shares_of_cases: &CaseShares) -> f64 {
     shares_of_cases.values().sum::<f64>() / shares_of_cases.len().max(1) as f64 * 100.0
 }
 
-/// Compares case by case. A case without an answer of the variant is a loss.
-fn held_out_result(before: &CaseShares, after: &CaseShares) -> HeldOutResult {
+/// Compares case by case, as far as the variant was asked. A case without an answer of the variant is a loss.
+fn held_out_result(before: &CaseShares, tested: &[BookCaseResult]) -> HeldOutResult {
+    let after = shares_of_cases(tested);
     let (mut wins, mut losses) = (0_u32, 0_u32);
-    for (case, share) in before {
-        match after.get(case) {
-            Some(found) if found > share => wins = wins.saturating_add(1),
-            Some(found) if found >= share => {}
+    for case in tested {
+        match (before.get(&case.case), after.get(&case.case)) {
+            (Some(share), Some(found)) if found > share => wins = wins.saturating_add(1),
+            (Some(share), Some(found)) if found >= share => {}
             _ => losses = losses.saturating_add(1),
         }
     }
-    HeldOutResult { wins, losses, chance: sign_test(wins, losses) }
+    let unasked = before.len().saturating_sub(tested.len());
+    HeldOutResult { wins, losses, unasked, chance: sign_test(wins, losses) }
+}
+
+impl HeldOutResult {
+    /// The chance if the variant won every case that is left.
+    fn best_chance(&self) -> f64 {
+        let left = u32::try_from(self.unasked).unwrap_or(u32::MAX);
+        sign_test(self.wins.saturating_add(left), self.losses)
+    }
 }
 
 /// Marks the best of the variants that are proven, and gives its place. The first of equals wins.
@@ -475,13 +538,26 @@ fn crown_best(variants: &mut [VariantResult]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::book::test::LiveCounts;
 
     #[test]
-    fn a_case_that_vanishes_is_a_loss() {
-        let shares_of_cases =
-            |pairs: &[(&str, f64)]| pairs.iter().map(|(name, share)| ((*name).to_owned(), *share)).collect();
-        let before = shares_of_cases(&[("a", 0.0), ("b", 0.5), ("c", 1.0), ("d", 0.0)]);
-        let found = held_out_result(&before, &shares_of_cases(&[("a", 1.0), ("b", 0.5), ("c", 0.5)]));
-        assert_eq!((found.wins, found.losses), (1, 2));
+    fn a_case_without_an_answer_is_a_loss_and_one_that_was_not_asked_is_none() {
+        let before = [("a", 0.0), ("b", 0.5), ("c", 1.0), ("d", 0.0), ("e", 0.0)];
+        let before = before.iter().map(|(name, share)| ((*name).to_owned(), *share)).collect();
+        let case = |(name, expected): (&str, Option<u32>)| BookCaseResult {
+            prompt: String::new(),
+            case: name.to_owned(),
+            passed: true,
+            asked: true,
+            tokens: None,
+            problems: Vec::new(),
+            live: expected.map(|expected| LiveCounts { times: 2, expected, ..LiveCounts::default() }),
+            inputs: None,
+        };
+        let tested: Vec<BookCaseResult> =
+            [("a", Some(2)), ("b", Some(1)), ("c", Some(1)), ("d", None)].map(case).into();
+        let found = held_out_result(&before, &tested);
+        assert_eq!((found.wins, found.losses, found.unasked), (1, 2, 1));
+        assert!(found.best_chance() < found.chance);
     }
 }

@@ -10,6 +10,8 @@ use crate::book::journal::JOURNAL;
 use crate::book::lock::{find_books, lock_book};
 use crate::places::Channel;
 use crate::project::read_book;
+use crate::run::options::{Carriage, RunOptions};
+use crate::run::setting::RunSetting;
 use crate::trust::candidates::Candidates;
 
 const PROMPT: &str = "reviews/triage";
@@ -276,4 +278,21 @@ fn proposals_and_journals_are_no_prompts() {
     let candidates = Candidates::read(&scene.work);
     assert!(candidates.files.iter().all(|file| !file.path.contains("proposed")), "nobody is asked to trust one");
     scene.lock();
+}
+
+#[test]
+fn a_run_that_was_set_up_before_a_promotion_keeps_its_version() {
+    let scene = Scene::new();
+    scene.fill(&scene.user());
+    let options = RunOptions { carriage: Carriage::Nobody, ..RunOptions::of(PROMPT.to_owned()) };
+    let set_up = || {
+        let mut project = OpenProject::open(&scene.work, &scene.places, BookReading::Trusted).unwrap();
+        RunSetting::new(&options, &mut project).unwrap()
+    };
+    let open = set_up();
+    scene.promote("reviews/triage@1.1.0");
+    let inputs = serde_json::json!({ "change": "x" }).into();
+    let text = |setting: &RunSetting| setting.prepare(&inputs).unwrap().request.assembly.text();
+    assert!(text(&open).contains("Sort the change."), "{}", text(&open));
+    assert!(text(&set_up()).contains("Sort the change by severity."));
 }

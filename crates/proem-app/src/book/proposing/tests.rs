@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use super::*;
+use crate::book::diff::CacheEffect;
 use crate::book::promotion::tests::{REASON, Scene, prompt_text};
 
 const PROMPT: &str = "reviews/triage";
@@ -17,7 +18,8 @@ fn draft(scene: &Scene, version: &str, body: &str) -> PathBuf {
 
 fn propose_by(scene: &Scene, what: &str, by: &str) -> Result<StoredProposal, Error> {
     let wish = ProposalWish { what, prompt: Some(PROMPT), by, at: Time(1_796_000_000_000), because: "fewer words" };
-    propose(&scene.open(), &wish)
+    let book = scene.open();
+    prepare_proposal(&book, &wish)?.write(&book, &wish, Vec::new())
 }
 
 fn propose_version(scene: &Scene, version: &str, body: &str) -> StoredProposal {
@@ -167,4 +169,54 @@ fn a_file_that_is_no_newer_version_is_not_proposed() {
     fs::write(&broken, "---\nproem:\n  version: 1.4.0\n---\n{{#each}}\n").unwrap();
     assert!(refusal(broken.to_str().unwrap()).contains("nothing was proposed"));
     assert!(read_proposals(&scene.user()).unwrap().whole.is_empty());
+}
+
+#[test]
+fn a_change_is_told_in_money_or_why_that_is_unknown() {
+    let check = |config: &str, expected: &str| {
+        let scene = Scene::new();
+        scene.fill(&scene.user());
+        fs::write(scene.places.config_file(), config).unwrap();
+        let stored = propose_by(&scene, "reviews/triage@1.1.0", "bob").unwrap();
+        let cost = checked(&scene, &stored).cost.unwrap();
+        assert!(cost.contains(expected), "{cost}");
+        assert!(stored.proposal.evidence.contains(&cost), "{stored:?}");
+    };
+    let server = "[roles]\nsmall = \"far/m\"\n[providers.far]\nbase_url = \"https://far.example/v1\"\n";
+    check(
+        server,
+        "cost unknown: `m` of `far` has no price; set `input_price` and `output_price` under `[providers.far",
+    );
+    let priced = format!("{server}[providers.far.models.m]\ninput_price = 1000\noutput_price = 5000\n");
+    // Four tokens of the role are six then, at a dollar for a million.
+    check(&priced, "1000 calls of `m`: $0.00");
+    check(&priced, "for the sections' own text; inputs come on top; nothing cached, answers come on top");
+    let here = "[roles]\nsmall = \"near/m\"\n[providers.near]\nbase_url = \"http://127.0.0.1:9/v1\"\n";
+    check(here, "calls of `m` cost nothing");
+    check("[roles]\nsmall = \"nobody/m\"\n", "cost unknown: ");
+}
+
+#[test]
+fn the_only_proposal_needs_no_id() {
+    let scene = Scene::new();
+    scene.fill(&scene.user());
+    assert!(scene.open().only_proposal().unwrap_err().to_string().starts_with("there is no proposal in "));
+    let stored = propose_version(&scene, "1.2.0", "Sort.");
+    assert_eq!(scene.open().only_proposal().unwrap(), stored);
+    propose_version(&scene, "1.3.0", "Sort now.");
+    let error = scene.open().only_proposal().unwrap_err().to_string();
+    assert!(error.starts_with("there are 2 proposals; name one"), "{error}");
+}
+
+#[test]
+fn a_cached_section_is_written_anew_from_the_first_difference_on() {
+    let scene = Scene::new();
+    scene.fill(&scene.user());
+    let effects = |second: &str| {
+        let book = scene.open();
+        let found = compare_versions(book.book(), "reviews/triage@1.0.0", second).unwrap();
+        found.cache_effects()
+    };
+    assert_eq!(effects("reviews/triage@1.0.0"), [CacheEffect::Kept, CacheEffect::Never]);
+    assert_eq!(effects("reviews/triage@1.1.0"), [CacheEffect::Anew, CacheEffect::Never]);
 }

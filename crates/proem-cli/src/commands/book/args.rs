@@ -79,13 +79,15 @@ pub(crate) enum BookCommand {
     #[command(after_help = "Example:\n  proem book demote reviews/triage")]
     Demote(DemoteArgs),
     /// Propose a new version, or another version as the one in use; changes nothing until a person approves
-    #[command(after_help = "Example:\n  proem book propose draft.prompt --prompt reviews/triage --because \"shorter\"")]
+    #[command(after_help = PROPOSE_EXAMPLES)]
     Propose(ProposeArgs),
     /// List proposals with what is measured and what keeps them from approval
     #[command(after_help = "Examples:\n  proem book proposals\n  proem book proposals 3f2a9c01 --json")]
     Proposals(ProposalsArgs),
     /// Approve a proposal after reading it to its end; asks at a terminal
-    #[command(after_help = "Example:\n  proem book approve 3f2a9c01")]
+    #[command(
+        after_help = "Examples:\n  proem book approve            # the only proposal\n  proem book approve 3f2a9c01"
+    )]
     Approve(ApproveArgs),
     /// Reject a proposal and remove its files; asks at a terminal
     #[command(after_help = "Example:\n  proem book reject 3f2a9c01 --because \"loses the deadline\"")]
@@ -102,6 +104,12 @@ pub(crate) enum BookCommand {
         place: ExperimentPlace,
     },
 }
+
+const PROPOSE_EXAMPLES: &str = "\
+Examples:
+  proem book propose draft.prompt --prompt reviews/triage --because \"shorter\"
+  proem book propose draft.prompt --prompt reviews/triage --because \"shorter\" --live --max-cost 0.20
+  proem book propose reviews/triage@1.2.0 --because \"it did better for a month\"";
 
 const CHECK_EXAMPLES: &str = "\
 Examples:

@@ -4,27 +4,35 @@
 //! shown. There is no option that answers for a person.
 
 pub(super) mod decision_args;
+pub(crate) mod proposals_output;
 
 use std::process::ExitCode;
 
+use proem_app::book::live::LiveOptions;
 use proem_app::book::promotion::{BookChoice, DecidedBook, DecisionReason, InterfaceConsent, TrustEffect};
 use proem_app::book::proposals::{ProposedChange, StoredProposal};
 use proem_app::book::proposing::{
-    ApprovalResult, CheckedProposal, CheckedProposals, ProposalWish, check_proposal, check_proposals, propose,
+    ApprovalResult, CheckedProposal, CheckedProposals, PreparedProposal, ProposalWish, check_proposal, check_proposals,
+    cost_in_words, prepare_proposal,
 };
 use proem_app::operator::{ApprovalPage, Consent, account_name};
 use proem_app::project::BookReading;
+use proem_app::records::learning::Adapting;
+use proem_app::records::writing::RecordChoice;
+use proem_app::run::options::Carriage;
 use proem_app::when::time_now;
 use proem_guard::{LabelTree, Untrusted, show};
-use proem_text::{Label, Source, json};
-use serde_json::{Value as Json, json};
+use proem_text::{Label, Source};
+use serde_json::json;
 
 use self::decision_args::{ApproveArgs, DecidedPlace, DemoteArgs, PromoteArgs, ProposalsArgs, ProposeArgs, RejectArgs};
+use self::proposals_output::ProposalsOutput;
 use super::count_with_plural;
-use super::diff::{book_diff_json, book_diff_page};
+use super::diff::book_diff_page;
 use super::experiment::version_evidence;
+use crate::commands::run::calling;
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, LEAD, RED, style_text};
+use crate::ui::{self, BOLD, LEAD, PublishedDocument, RED, style_text};
 
 /// The exit code of a negative answer.
 const NO: u8 = 1;
@@ -49,6 +57,7 @@ pub(super) fn run_promote(args: &PromoteArgs) -> Result<ExitCode, CommandFailure
     let mut operator = ui::operator(&format!("{change} would be the version in use"), otherwise)?;
     ui::aside(&book_diff_page(&plan.difference, ui::output_width()));
     ui::aside(&format!("\ncache: {}\n", plan.cache));
+    ui::aside(&format!("money: {}\n", cost_in_words(book.project(), book.book(), &plan.difference)));
     for difference in &plan.interface {
         ui::aside(&format!("{} {difference}\n", style_text(RED, "interface:")));
     }
@@ -117,12 +126,38 @@ pub(super) fn run_propose(args: &ProposeArgs) -> Result<ExitCode, CommandFailure
         at: time_now(),
         because: &args.because,
     };
-    let stored = propose(&book, &wish)?;
+    let prepared = prepare_proposal(&book, &wish)?;
+    let measured = if args.live || args.replay.is_some() { try_prepared(args, &prepared)? } else { Vec::new() };
+    let stored = prepared.write(&book, &wish, measured)?;
     let id = stored.id.clone();
     let checked = check_proposal(&book, stored)?;
     ui::print_listing(&proposal_text(&checked))?;
     ui::aside(&format!("proposed in `{}`; a person decides with `proem book approve {id}`\n", book.shown_path()));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Asks a model for the cases of a proposal, or takes its recorded answers.
+fn try_prepared(args: &ProposeArgs, prepared: &PreparedProposal) -> Result<Vec<String>, CommandFailure> {
+    let places = crate::user_places()?;
+    let live = LiveOptions {
+        root: args.place.root.clone(),
+        times: args.times,
+        model: None,
+        provider: None,
+        carriage: Carriage::taped(None, args.replay.clone()),
+        adapting: Adapting::default(),
+        record: RecordChoice::AsConfigured,
+        most: args.max_cost,
+        earlier: Vec::new(),
+    };
+    calling(async |stop| {
+        let mut notes = Vec::new();
+        let tried = Box::pin(prepared.try_live(&live, &places, &mut notes, &stop)).await;
+        notes.sort();
+        notes.dedup();
+        ui::print_notes(&notes);
+        Ok(tried?)
+    })
 }
 
 pub(super) fn run_proposals(args: &ProposalsArgs) -> Result<ExitCode, CommandFailure> {
@@ -135,7 +170,7 @@ pub(super) fn run_proposals(args: &ProposalsArgs) -> Result<ExitCode, CommandFai
     }
     let code = ExitCode::SUCCESS;
     if args.json {
-        ui::print_json_document(&json::pretty(&proposals_json(&checked)))?;
+        ui::print_published_document(PublishedDocument::Pretty(json!(ProposalsOutput::new(&checked))))?;
         return Ok(code);
     }
     let mut out = String::new();
@@ -182,6 +217,7 @@ fn proposal_text(checked: &CheckedProposal) -> String {
     }
     if !matches!(proposal.change, ProposedChange::Threshold { .. }) {
         out.push_str(&format!("  checked now: {}\n", checked.cases.in_words()));
+        out.extend(checked.cost.as_ref().map(|cost| format!("  money now: {cost}\n")));
     }
     for problem in checked.obstacles() {
         out.push_str(&format!("  {} {problem}\n", style_text(RED, "error:")));
@@ -189,26 +225,9 @@ fn proposal_text(checked: &CheckedProposal) -> String {
     out
 }
 
-fn proposals_json(checked: &CheckedProposals) -> Json {
-    let one = |proposal: &CheckedProposal| {
-        let StoredProposal { id, proposal: description, .. } = &proposal.stored;
-        json!({
-            "id": id,
-            "proposal": description,
-            "problems": proposal.obstacles(),
-            "cases": proposal.cases,
-            "difference": proposal.difference.as_ref().map(book_diff_json),
-        })
-    };
-    json!({
-        "proposals": checked.whole.iter().map(one).collect::<Vec<_>>(),
-        "problems": checked.problems,
-    })
-}
-
 pub(super) fn run_approve(args: &ApproveArgs) -> Result<ExitCode, CommandFailure> {
     let book = args.place.open(BookReading::Trusted)?;
-    let checked = check_proposal(&book, book.find_proposal(&args.id)?)?;
+    let checked = check_proposal(&book, wanted_proposal(&book, args.id.as_deref())?)?;
     let id = checked.stored.id.clone();
     let obstacles = checked.obstacles();
     if !obstacles.is_empty() {
@@ -235,6 +254,13 @@ pub(super) fn run_approve(args: &ApproveArgs) -> Result<ExitCode, CommandFailure
     };
     ui::aside(&format!("{words}\n"));
     Ok(ExitCode::SUCCESS)
+}
+
+fn wanted_proposal(book: &DecidedBook, id: Option<&str>) -> Result<StoredProposal, CommandFailure> {
+    Ok(match id {
+        Some(id) => book.find_proposal(id)?,
+        None => book.only_proposal()?,
+    })
 }
 
 /// The whole of a proposal, its files as text from outside, and our words after them.
@@ -265,7 +291,7 @@ fn approval_page(checked: &CheckedProposal) -> Result<ApprovalPage, CommandFailu
 
 pub(super) fn run_reject(args: &RejectArgs) -> Result<ExitCode, CommandFailure> {
     let book = args.place.open(BookReading::All)?;
-    let stored = book.find_proposal(&args.id)?;
+    let stored = wanted_proposal(&book, args.id.as_deref())?;
     let otherwise = format!("look at it with `proem book proposals {}`", stored.id);
     let mut operator = ui::operator(&format!("proposal {} would be rejected", stored.id), &otherwise)?;
     ui::aside(&proposal_text(&check_proposal(&book, stored.clone())?));

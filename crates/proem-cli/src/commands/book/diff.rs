@@ -1,11 +1,16 @@
 //! `proem book diff`: two versions of a prompt side by side.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
-use proem_app::book::diff::{BookDifference, SectionDifference, SectionSide, compare_versions};
+use proem_app::book::diff::{
+    BookDifference, CacheEffect, FileDifference, SectionDifference, SectionSide, compare_versions,
+};
 use proem_guard::show;
 use proem_text::json;
-use serde_json::{Value as Json, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
 
 use super::args::BookPlace;
 use crate::commands::trust::review::{Inside, unified_difference};
@@ -23,42 +28,101 @@ pub(super) fn run_book_diff(first: &str, second: &str, place: &BookPlace) -> Res
     let book = super::open_book(place)?;
     let found = compare_versions(&book, first, second)?;
     if place.json {
-        ui::print_json_document(&json::pretty(&book_diff_json(&found)))?;
+        ui::print_json_document(&json::pretty(&json!(BookDiffOutput::new(&found))))?;
     } else {
         ui::print_listing(&book_diff_page(&found, ui::output_width()))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-pub(super) fn book_diff_json(found: &BookDifference) -> Json {
-    let side = |side: &Option<SectionSide>| {
-        side.as_ref().map(
-            |side| json!({ "tokens": side.tokens, "trust": side.trust, "cache": side.cache, "inputs": side.inputs }),
-        )
-    };
-    let section = |row: &SectionDifference| json!({ "name": row.name, "same": row.is_same(), "first": side(&row.first), "second": side(&row.second) });
-    let (before, after) = book_diff_totals(found);
-    json!({
-        "first": found.first,
-        "second": found.second,
-        "changes": found.changes,
-        "sections": found.sections.iter().map(section).collect::<Vec<_>>(),
-        "tokens": { "first": before, "second": after },
-        "files": found.files.iter().map(|file| json!({ "name": file.name, "first": file.first, "second": file.second }))
-            .collect::<Vec<_>>(),
-    })
+/// The output of `book diff --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct BookDiffOutput<'d> {
+    /// The first version, `agent/name@version`.
+    first: &'d str,
+    /// The newer side of the comparison.
+    second: &'d str,
+    /// The second version's own list of changes.
+    changes: Option<&'d str>,
+    /// The sections of both, in the second's order.
+    sections: Vec<SectionOutput<'d>>,
+    /// The tokens of all sections' own text.
+    tokens: TokensOutput,
+    /// The files whose texts differ.
+    files: Vec<FileOutput<'d>>,
 }
 
-/// The tokens of all sections of each.
-fn book_diff_totals(found: &BookDifference) -> (usize, usize) {
-    let sum = |side: fn(&SectionDifference) -> &Option<SectionSide>| {
-        found
-            .sections
-            .iter()
-            .filter_map(|row| side(row).as_ref())
-            .fold(0_usize, |sum, side| sum.saturating_add(side.tokens))
-    };
-    (sum(|row| &row.first), sum(|row| &row.second))
+#[derive(Debug, Serialize, JsonSchema)]
+struct SectionOutput<'d> {
+    name: &'d str,
+    /// Whether both versions have it, with the same text, inputs, trust and cache class.
+    same: bool,
+    /// As the first version has it.
+    first: Option<SideOutput<'d>>,
+    /// As the second version has it.
+    second: Option<SideOutput<'d>>,
+    /// The effect on cached prefixes: `not cached`, `stays cached` or `cached anew`.
+    cache: &'static str,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct SideOutput<'d> {
+    /// The tokens of its own text, by o200k.
+    tokens: usize,
+    /// How much its text may bind a model.
+    trust: &'static str,
+    /// For how long its bytes stay the same.
+    cache: &'static str,
+    /// The inputs that it shows.
+    inputs: &'d BTreeSet<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct TokensOutput {
+    first: usize,
+    second: usize,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct FileOutput<'d> {
+    /// Its name, without the version.
+    name: &'d str,
+    /// The first version's text, if it has the file.
+    first: Option<&'d str>,
+    /// The second version's text, if it has the file.
+    second: Option<&'d str>,
+}
+
+impl<'d> BookDiffOutput<'d> {
+    pub(super) fn new(found: &'d BookDifference) -> Self {
+        let side = |side: &'d SectionSide| SideOutput {
+            tokens: side.tokens,
+            trust: side.trust,
+            cache: side.cache,
+            inputs: &side.inputs,
+        };
+        let section = |(row, effect): (&'d SectionDifference, CacheEffect)| SectionOutput {
+            name: &row.name,
+            same: row.is_same(),
+            first: row.first.as_ref().map(side),
+            second: row.second.as_ref().map(side),
+            cache: effect.as_str(),
+        };
+        let file = |file: &'d FileDifference| FileOutput {
+            name: &file.name,
+            first: file.first.as_deref(),
+            second: file.second.as_deref(),
+        };
+        let (first, second) = found.own_tokens();
+        Self {
+            first: &found.first,
+            second: &found.second,
+            changes: found.changes.as_deref(),
+            sections: found.sections.iter().zip(found.cache_effects()).map(section).collect(),
+            tokens: TokensOutput { first, second },
+            files: found.files.iter().map(file).collect(),
+        }
+    }
 }
 
 pub(super) fn book_diff_page(found: &BookDifference, room: usize) -> String {
@@ -72,10 +136,10 @@ pub(super) fn book_diff_page(found: &BookDifference, room: usize) -> String {
     let longest = found.sections.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).clamp(5, NAME);
     let columns = Columns { name: longest, room };
     out.push_str(&columns.head());
-    for row in &found.sections {
-        out.push_str(&columns.row(row));
+    for (row, effect) in found.sections.iter().zip(found.cache_effects()) {
+        out.push_str(&columns.row(row, effect));
     }
-    let (before, after) = book_diff_totals(found);
+    let (before, after) = found.own_tokens();
     out.push_str(&columns.line(&TableRow {
         name: "total",
         kind: "",
@@ -123,7 +187,7 @@ impl Columns {
         if self.room < NARROW { String::new() } else { format!("{}\n", style_text(DIM, head.trim_end())) }
     }
 
-    fn row(&self, row: &SectionDifference) -> String {
+    fn row(&self, row: &SectionDifference, effect: CacheEffect) -> String {
         let (first, second) = (row.first.as_ref(), row.second.as_ref());
         let mut words = Vec::new();
         match (first, second) {
@@ -150,7 +214,10 @@ impl Columns {
             }
             _ => {}
         }
-        let kind = second.or(first).map_or(String::new(), |side| format!("{}, {}", side.trust, side.cache));
+        let kind = second.or(first).map_or(String::new(), |side| match effect {
+            CacheEffect::Never => format!("{}, {}", side.trust, side.cache),
+            CacheEffect::Kept | CacheEffect::Anew => format!("{}, {}: {}", side.trust, side.cache, effect.as_str()),
+        });
         self.line(&TableRow {
             name: &row.name,
             kind: &kind,

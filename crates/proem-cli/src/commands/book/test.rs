@@ -3,7 +3,7 @@
 mod junit;
 mod markdown;
 mod models;
-mod output;
+pub(crate) mod output;
 mod page;
 mod table;
 

@@ -1,8 +1,11 @@
 //! The arguments of the commands that decide about versions.
 
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::Parser;
+use proem_app::config::parse_dollars;
+use proem_engine::call::NanoDollars;
 
 /// The book that is decided about.
 #[derive(Debug, Parser)]
@@ -51,6 +54,18 @@ pub(crate) struct ProposeArgs {
     /// The prompt, `agent/name`, if the file's folder does not say it
     #[arg(long, value_name = "PROMPT")]
     pub(super) prompt: Option<String>,
+    /// Also ask a model for the prompt's test cases, with the proposed version and with the one in use
+    #[arg(long, requires = "max_cost", conflicts_with = "replay")]
+    pub(super) live: bool,
+    /// Maximum cost of all calls together, in US dollars; a run that could exceed it is not made
+    #[arg(long, value_name = "DOLLARS", requires = "live", value_parser = parse_dollars)]
+    pub(super) max_cost: Option<NanoDollars>,
+    /// Take a model's answers from a folder that `proem book test FILE --live --record DIR` made
+    #[arg(long, value_name = "DIR")]
+    pub(super) replay: Option<PathBuf>,
+    /// How many times each test case is sent to the model, or was when it was recorded
+    #[arg(long, value_name = "N", default_value = "3")]
+    pub(super) times: NonZeroU32,
     #[command(flatten)]
     pub(super) place: DecidedPlace,
 }
@@ -68,8 +83,8 @@ pub(crate) struct ProposalsArgs {
 
 #[derive(Debug, Parser)]
 pub(crate) struct ApproveArgs {
-    /// The beginning of the proposal's id
-    pub(super) id: String,
+    /// The beginning of the proposal's id, if there are several
+    pub(super) id: Option<String>,
     /// Why, for the journal
     #[arg(long, value_name = "TEXT")]
     pub(super) because: Option<String>,
@@ -79,8 +94,8 @@ pub(crate) struct ApproveArgs {
 
 #[derive(Debug, Parser)]
 pub(crate) struct RejectArgs {
-    /// The beginning of the proposal's id
-    pub(super) id: String,
+    /// The beginning of the proposal's id, if there are several
+    pub(super) id: Option<String>,
     /// Why, for the journal
     #[arg(long, value_name = "TEXT")]
     pub(super) because: String,

@@ -1,8 +1,10 @@
 //! The results of prompts' tests, on paper.
 
+use proem_app::book::repeats::SuiteRepeats;
 use proem_app::book::test::{BookCaseResult, UntestedPrompt};
 use proem_guard::show;
-use proem_text::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::json;
 
 use super::BookTestResults;
@@ -10,11 +12,24 @@ use crate::commands::book::count_with_plural;
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, GOES_ON, GREEN, LEAD, RED, style_text};
 
+/// The output of `book test --json`, without `--models`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct BookTestOutput<'r> {
+    /// The cases, prompt by prompt.
+    tests: &'r [BookCaseResult],
+    /// The prompts whose cases could not be run.
+    untested: &'r [UntestedPrompt],
+    /// How many cases failed.
+    failed: usize,
+    /// The repeated answers of the prompts that a model was asked with.
+    repeats: &'r [SuiteRepeats],
+}
+
 /// Prints the results as JSON.
 pub(super) fn print_json(results: &BookTestResults<'_>) -> Result<(), CommandFailure> {
-    let BookTestResults { tested, untested, repeats } = results;
-    let out = json!({ "tests": tested, "untested": untested, "failed": results.failed(), "repeats": repeats });
-    ui::print_json_document(&json::pretty(&out))
+    let BookTestResults { tested: tests, untested, repeats } = results;
+    let out = BookTestOutput { tests, untested, failed: results.failed(), repeats };
+    ui::print_published_document(ui::PublishedDocument::Pretty(json!(out)))
 }
 
 /// Prints the cases, prompt by prompt, and the prompts whose cases could not be run.
