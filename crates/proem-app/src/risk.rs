@@ -9,6 +9,7 @@
 
 pub mod agent;
 pub mod assessing;
+mod change_versions;
 pub mod feedback;
 pub mod grounds;
 pub mod investigating;

@@ -8,6 +8,7 @@ pub mod batch;
 pub mod course;
 pub mod input;
 mod journal;
+pub mod line_versions;
 pub mod options;
 pub mod output;
 pub mod prompt_choice;

@@ -31,7 +31,7 @@ pub use self::detail::{ApprovalRow, AttemptRow, CallRow, FeedbackRow, RunDetail}
 pub use self::effects::{CreditRow, EffectsStatus, PerformerRow, PerformingMoment, SwitchRow};
 pub use self::escalations::{DecisionRow, EscalationRow};
 pub use self::evidence::{EvidenceWanted, StoredEvidence};
-pub use self::experiments::{ExperimentRow, ExperimentWanted, VersionWanted};
+pub use self::experiments::{ExperimentRow, ExperimentWanted, RunMeasure, VersionWanted};
 pub use self::judgements::JudgementRow;
 pub use self::learning::{FailureRow, FailureSource};
 pub use self::quarantine::{QuarantinedItem, SenderRow};

@@ -46,6 +46,7 @@ use super::{
 
 pub use self::{
     confidence::{ClassificationBasis, ConfidenceTable},
+    correlation::signal_matter,
     facts::{Completion, Movement, Slip, Standstill, TicketNews, TriageProject},
     floors::FloorReason,
     holding::ImportanceFloor,

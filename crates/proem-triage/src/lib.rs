@@ -39,7 +39,7 @@ pub use self::{
         CategoryWeights, ClassificationBasis, ClassificationContext, Completion, ConfidenceTable, CountedJudgement,
         FloorReason, ImportanceFloor, LearnedImportance, Movement, ReasoningNeed, SignalClassification, SignalInBatch,
         SignalTrait, SignalTraits, Slip, Standstill, TicketNews, TriageLexicon, TriageProject, classify_each,
-        classify_signals, traits,
+        classify_signals, signal_matter, traits,
     },
     date::{SignalTime, TimeFault, utc_day, utc_timestamp},
     log::{SignalArrival, SignalLog},

@@ -1,5 +1,7 @@
 //! A model with everything that is needed to ask it with some prompts of the book, and what of that a record keeps.
 
+mod other_versions;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -60,7 +62,7 @@ pub struct ModelAccess {
     /// The requested role, such as `small`.
     pub role: String,
     /// The guard for text from outside.
-    pub guarding: GuardSetup,
+    pub guarding: Arc<GuardSetup>,
     /// The installation's key.
     pub key: InstallationKey,
     /// Counts the model's tokens.
@@ -75,7 +77,7 @@ pub struct ModelAccess {
     caps: Vec<Cap>,
     caller: Option<Caller>,
     directory: Directory,
-    lessons: ServerLessons,
+    lessons: Arc<ServerLessons>,
     replayer: Option<Arc<Replayer>>,
 }
 
@@ -182,7 +184,7 @@ impl ModelAccess {
         if let Some(concurrency) = concurrency {
             asked.endpoint.limits.concurrency = *concurrency;
         }
-        let guarding = GuardSetup::load(&project.places, &[])?;
+        let guarding = Arc::new(GuardSetup::load(&project.places, &[])?);
         project.notes.extend(guarding.notes.iter().cloned());
         let (wire, replayer) = request_wire(carriage, &asked, &also)?;
         let mut notes = Vec::new();
@@ -206,8 +208,10 @@ impl ModelAccess {
             carriage: (*carriage).clone(),
             caller: wire.map(|wire| Caller::new(wire, endpoints(&asked, &also))),
             directory: directory(&asked, &also),
-            lessons: ServerLessons::remembered(project.places.clone(), [&asked].into_iter().chain(&also))
-                .taped(matches!(carriage, Carriage::Recorder(_))),
+            lessons: Arc::new(
+                ServerLessons::remembered(project.places.clone(), [&asked].into_iter().chain(&also))
+                    .taped(matches!(carriage, Carriage::Recorder(_))),
+            ),
             counter: asked.model.counter(),
             replayer,
             guarding,
@@ -241,10 +245,10 @@ impl ModelAccess {
             caps: Vec::new(),
             caller: None,
             directory: directory(&asked, &[]),
-            lessons: ServerLessons::default(),
+            lessons: Arc::default(),
             counter: asked.model.counter(),
             replayer: None,
-            guarding: GuardSetup::of(texts.guard(), record.places, &[])?,
+            guarding: Arc::new(GuardSetup::of(texts.guard(), record.places, &[])?),
             key: installation_key(&record.places.key())?,
             role: row.role.clone(),
             files: texts.files.clone(),
@@ -263,7 +267,8 @@ impl ModelAccess {
         self.asked.endpoint = endpoint;
         self.caps = agent_caps(project, &self.agent)?;
         self.carriage = Carriage::Network;
-        self.lessons = ServerLessons::remembered(project.places.clone(), [&self.asked].into_iter().chain(&self.also));
+        let asked = [&self.asked].into_iter().chain(&self.also);
+        self.lessons = Arc::new(ServerLessons::remembered(project.places.clone(), asked));
         self.directory = directory(&self.asked, &self.also);
         self.caller = Some(Caller::new(Wire::Live(Client::new()), endpoints(&self.asked, &self.also)));
         Ok(())
@@ -354,7 +359,7 @@ impl ModelAccess {
         };
         let is_sent = matches!(self.carriage, Carriage::Network | Carriage::Recorder(_));
         let calls = CallPerformer::new(caller, &self.directory, place);
-        let calls = if is_sent { calls.teaching(&self.lessons) } else { calls };
+        let calls = if is_sent { calls.teaching(self.lessons.as_ref()) } else { calls };
         let calls = match (booking, recording) {
             (Booking::Recorded(_), Some(recording)) if booking.holds(&self.caps) => calls.through(recording),
             (Booking::Unrecorded(_), None) if booking.holds(&self.caps) => calls,
@@ -369,7 +374,7 @@ impl ModelAccess {
 
     /// The guard for text from outside.
     #[must_use]
-    pub const fn screening(&self) -> Screening<'_> {
+    pub fn screening(&self) -> Screening<'_> {
         Screening { guard: &self.guarding.guard, policy: &self.guarding.policy }
     }
 

@@ -26,6 +26,7 @@ use serde_json::{Value as Json, json};
 use super::server_lessons::ModelLesson;
 use crate::calling::{self, ModelEndpoint};
 use crate::config::{ProviderFile, ServerProtocol};
+use crate::error::Error;
 use crate::factors::scale_model;
 use crate::guarding::GuardFiles;
 
@@ -33,6 +34,8 @@ use crate::guarding::GuardFiles;
 const MODELS_FILE: &str = "providers.toml";
 const VERDICTS_FILE: &str = "guard/verdicts.tsv";
 const CALIBRATION_FILE: &str = "guard/calibration.json";
+/// The key of the assignments in the settings of a run.
+pub(crate) const EXPERIMENTS: &str = "experiments";
 /// The folder of the prompt's files.
 const BOOK: &str = "book/";
 
@@ -215,12 +218,7 @@ pub(crate) struct BasisSource<'b> {
 impl BasisSource<'_> {
     /// The files of each run, and what is kept beside them.
     pub(crate) fn kept(self) -> (BTreeMap<String, String>, RunBasis) {
-        let (mut files, mut book) = (BTreeMap::new(), BTreeMap::new());
-        for prompt in self.prompts {
-            let (texts, written) = closure(self.book, prompt);
-            files.extend(texts);
-            book.extend(written);
-        }
+        let (mut files, book) = closures(self.book, self.prompts);
         files.insert(MODELS_FILE.to_owned(), Providers::shipped().to_owned());
         files.extend(guard_files(self.guard));
         let protocol = protocol(self.model.provider());
@@ -247,8 +245,22 @@ fn guard_files(guard: &GuardFiles) -> impl Iterator<Item = (String, String)> {
     named.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text.clone()?)))
 }
 
+/// Files by name, and their authors by path.
+type WrittenFiles = (BTreeMap<String, String>, BTreeMap<String, PromptFileOrigin>);
+
+/// The files of prompts' closures, with who wrote each.
+fn closures(book: &Book, prompts: &[&Prompt]) -> WrittenFiles {
+    let (mut files, mut written) = WrittenFiles::default();
+    for prompt in prompts {
+        let (texts, by) = closure(book, prompt);
+        files.extend(texts);
+        written.extend(by);
+    }
+    (files, written)
+}
+
 /// The files of a prompt's closure, with who wrote each.
-fn closure(book: &Book, prompt: &Prompt) -> (BTreeMap<String, String>, BTreeMap<String, PromptFileOrigin>) {
+fn closure(book: &Book, prompt: &Prompt) -> WrittenFiles {
     let (mut files, mut written) = (BTreeMap::new(), BTreeMap::new());
     for (path, origin) in &prompt.files {
         let Some((text, _)) = book.file(path) else { continue };
@@ -335,6 +347,45 @@ impl RunBasis {
     #[must_use]
     pub(super) fn experiments(&self) -> &[VersionAssignment] {
         &self.local.experiments
+    }
+
+    /// The files and the basis of a run with other versions of its prompts, where `files` are those of this one.
+    pub(super) fn with_versions(
+        &self,
+        files: &BTreeMap<String, String>,
+        book: &Book,
+        prompts: &[&Prompt],
+    ) -> (BTreeMap<String, String>, Self) {
+        let mut files: BTreeMap<String, String> = files
+            .iter()
+            .filter(|(name, _)| !name.starts_with(BOOK))
+            .map(|(n, text)| (n.clone(), text.clone()))
+            .collect();
+        let (texts, written) = closures(book, prompts);
+        files.extend(texts);
+        let local = LocalBasis { experiments: book.assignments_of(prompts), key: self.local.key.clone() };
+        (files, Self { book: written, local, ..self.clone() })
+    }
+
+    /// The same with the versions that experiments chose for another subject.
+    pub(crate) fn with_assignments(mut self, assigned: &[VersionAssignment]) -> Self {
+        self.local.experiments = assigned.to_vec();
+        self
+    }
+
+    /// Writes it over the basis in the settings of a run.
+    ///
+    /// # Errors
+    ///
+    /// If it can't be serialised, which is a bug.
+    pub(crate) fn write_into(&self, settings: &mut Json) -> Result<(), Error> {
+        let own = serde_json::to_value(self).map_err(|error| Error::bug("the settings can't be serialised", error))?;
+        if let (Json::Object(settings), Json::Object(own)) = (settings, own) {
+            // Without an assignment there is no such key.
+            settings.remove(EXPERIMENTS);
+            settings.extend(own);
+        }
+        Ok(())
     }
 
     /// Refuses another key than the installation's today, whose id is `key`.

@@ -3,7 +3,7 @@
 use proem_engine::prompt::book::experiment::ExperimentOutcome;
 use proem_score::interval::{Z95, wilson};
 use proem_store::Store;
-use proem_store::query::{CountedFigure, StatisticsWanted, VersionWanted};
+use proem_store::query::{RunMeasure, StatisticsWanted, VersionWanted};
 use proem_store::record::Project;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -38,8 +38,8 @@ pub enum FigureUnit {
     Dollars,
     /// Milliseconds of a run.
     Milliseconds,
-    /// A number of calls, of the `n` that there were.
-    Calls,
+    /// A share of the tokens that a run sent, from 0 to 1.
+    TokenShare,
 }
 
 /// A figure with its interval of 95 %.
@@ -57,11 +57,25 @@ pub struct VersionFigure {
     pub low: Option<f64>,
     /// The upper end.
     pub high: Option<f64>,
-    /// The value that 95 of 100 stay at or below. `None` for a share.
+    /// The value that 95 of 100 stay at or below. `None` for a share of the runs.
     pub p95: Option<f64>,
 }
 
-/// The figures of every version of a prompt, or of all prompts, that has runs in a project.
+/// The figures in their order, each with its unit and its measure.
+const FIGURES: [(&str, FigureUnit, RunMeasure); 10] = [
+    ("contract at the first attempt", FigureUnit::Share, RunMeasure::Outcome(ExperimentOutcome::FirstAttempt)),
+    ("contract failures", FigureUnit::Share, RunMeasure::BrokenContract),
+    ("repairs", FigureUnit::Share, RunMeasure::Repaired),
+    ("success", FigureUnit::Share, RunMeasure::Success),
+    ("good feedback", FigureUnit::Share, RunMeasure::Outcome(ExperimentOutcome::Feedback)),
+    ("false positives", FigureUnit::Share, RunMeasure::FalseAlarm),
+    ("tokens", FigureUnit::Tokens, RunMeasure::Outcome(ExperimentOutcome::Tokens)),
+    ("cost", FigureUnit::Dollars, RunMeasure::Outcome(ExperimentOutcome::Cost)),
+    ("latency", FigureUnit::Milliseconds, RunMeasure::Outcome(ExperimentOutcome::Latency)),
+    ("cache hits", FigureUnit::TokenShare, RunMeasure::CacheHits),
+];
+
+/// The figures of every version of a prompt, or of all prompts, that has runs in a project. A run counts once in each.
 ///
 /// # Errors
 ///
@@ -79,36 +93,19 @@ pub async fn version_figures(
         if prompt.is_some_and(|prompt| prompt != name) {
             continue;
         }
-        let mut figures = Vec::new();
-        for (title, outcome, unit) in [
-            ("contract at the first attempt", ExperimentOutcome::FirstAttempt, FigureUnit::Share),
-            ("good feedback", ExperimentOutcome::Feedback, FigureUnit::Share),
-            ("tokens", ExperimentOutcome::Tokens, FigureUnit::Tokens),
-            ("cost", ExperimentOutcome::Cost, FigureUnit::Dollars),
-            ("latency", ExperimentOutcome::Latency, FigureUnit::Milliseconds),
-        ] {
-            let wanted = VersionWanted {
-                project: owner.clone(),
-                prompt: name.to_owned(),
-                version: version.to_owned(),
-                outcome: outcome.clone(),
-                most: MOST,
-            };
-            figures.push(figure_of_values((title, unit), store.version_values(wanted).await?));
-        }
-        figures.extend([
-            counted_figure(("contract failures", FigureUnit::Calls), group.schema_failures),
-            counted_figure(("repairs", FigureUnit::Calls), group.repairs),
-            counted_figure(("cache hits", FigureUnit::Share), group.cache_hit_rate),
-        ]);
+        let wanted = VersionWanted {
+            project: owner.clone(),
+            prompt: name.to_owned(),
+            version: version.to_owned(),
+            measures: FIGURES.into_iter().map(|(_, _, measure)| measure).collect(),
+            most: MOST,
+        };
+        let values = store.version_values(wanted).await?;
+        let figures = FIGURES.into_iter().zip(values);
+        let figures = figures.map(|((title, unit, _), values)| figure_of_values((title, unit), values)).collect();
         all.push(VersionFigures { prompt: name.to_owned(), version: version.to_owned(), figures });
     }
     Ok(all)
-}
-
-/// A figure that the records add up, without an interval: its values are not independent.
-fn counted_figure((name, unit): (&str, FigureUnit), counted: CountedFigure) -> VersionFigure {
-    VersionFigure { name: name.to_owned(), unit, n: counted.n, mean: counted.value, low: None, high: None, p95: None }
 }
 
 fn figure_of_values((name, unit): (&str, FigureUnit), mut values: Vec<f64>) -> VersionFigure {
@@ -130,11 +127,37 @@ fn figure_of_values((name, unit): (&str, FigureUnit), mut values: Vec<f64>) -> V
     let spread: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
     let half = (count > 1.0).then(|| Z95 * (spread / (count - 1.0) / count).sqrt());
     let p95 = values.get((values.len() * 95).div_ceil(100).saturating_sub(1)).copied();
+    // No amount is negative, and a share is at most 1.
+    let most = if unit == FigureUnit::TokenShare { 1.0 } else { f64::INFINITY };
     VersionFigure {
         mean: Some(mean),
-        low: half.map(|half| mean - half),
-        high: half.map(|half| mean + half),
+        low: half.map(|half| (mean - half).max(0.0)),
+        high: half.map(|half| (mean + half).min(most)),
         p95,
         ..none
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(unit: FigureUnit, values: &[f64], expected: [Option<f64>; 4]) {
+        let figure = figure_of_values(("it", unit), values.to_vec());
+        let rounded =
+            [figure.mean, figure.low, figure.high, figure.p95].map(|of| of.map(|of| (of * 1e3).round() / 1e3));
+        assert_eq!((figure.n, rounded), (values.len() as u64, expected), "{values:?}");
+    }
+
+    #[test]
+    fn figures_have_their_interval_and_the_unknown_stays_unknown() {
+        check(FigureUnit::Share, &[], [None; 4]);
+        check(FigureUnit::Dollars, &[], [None; 4]);
+        // Wilson's interval of 9 in 10.
+        let nine = [1.0, 1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+        check(FigureUnit::Share, &nine, [Some(0.9), Some(0.596), Some(0.982), None]);
+        check(FigureUnit::Tokens, &[7.0], [Some(7.0), None, None, Some(7.0)]);
+        check(FigureUnit::Tokens, &[0.0, 100.0], [Some(50.0), Some(0.0), Some(147.998), Some(100.0)]);
+        check(FigureUnit::TokenShare, &[0.9, 1.0, 1.0], [Some(0.967), Some(0.901), Some(1.0), Some(1.0)]);
     }
 }

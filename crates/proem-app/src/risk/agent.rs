@@ -219,7 +219,8 @@ impl AgentRun for RecordedInvestigation {
             let investigated = complete_tier_two(*investigated, &looked.full);
             let done = InvestigationRun { investigated, made: traces, earlier, began };
             let (prompts, false_positives) = (&self.prompts, &self.false_positives);
-            let kept = ReportSubject { prompts, access: Ok(&self.access), false_positives, assessing, looked };
+            let access = Ok(&self.access);
+            let kept = ReportSubject { prompts, access, assigned: &[], false_positives, assessing, looked };
             let (report, trouble) = match recording {
                 Some(recording) => kept.ended(recording, &done).await?,
                 None => (kept.report(None, Some(&done))?, None),

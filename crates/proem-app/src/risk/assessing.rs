@@ -107,12 +107,15 @@ impl AssessedRepository {
         Ok(found.open(&[change], project, progress)?)
     }
 
-    /// The subject by which experiments choose versions: the newest change's commit. All changes of one command meet the
-    /// same versions.
-    #[must_use]
-    pub fn experiment_subject(&self) -> String {
-        let newest = self.changes.first().and_then(|(_, resolved)| resolved.id.as_ref());
-        newest.map_or_else(|| "uncommitted".to_owned(), ToString::to_string)
+    /// The subject by which experiments choose versions for a change: its commit, or the commit under what is not
+    /// committed.
+    pub(super) fn experiment_subject(&self, index: usize) -> String {
+        let resolved = self.change(index).map(|(_, resolved)| resolved);
+        match resolved.map(|resolved| (&resolved.id, &resolved.base)) {
+            Some((Some(commit), _)) => commit.to_string(),
+            Some((None, Some(base))) => format!("uncommitted on {base}"),
+            Some((None, None)) | None => "uncommitted".to_owned(),
+        }
     }
 
     /// The assessor of the changes.

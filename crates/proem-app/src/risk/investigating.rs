@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::assessing::{AssessedRepository, ChangeAssessment};
 use super::options::DiffChoice;
+use super::prompts::InvestigationPrompts;
 use super::recording::{self, InvestigationRun};
 use super::setting::OpenInvestigations;
 use crate::agents::EarlierAttempts;
@@ -90,8 +91,9 @@ impl OpenInvestigations {
     ) -> Result<Reported, Error> {
         let records = self.booking.records();
         let id = records.map(|_| OpenRecords::id()).transpose()?;
-        let kept = self.setting.subject(assessing, looked);
-        let Some(access) = self.investigator().filter(|_| looked.first.investigate == Investigate::Yes) else {
+        let met = self.investigator_of(assessing, looked);
+        let kept = self.setting.subject(&met, assessing, looked);
+        let Some(access) = met.access.ok().filter(|_| looked.first.investigate == Investigate::Yes) else {
             let report = kept.report(id.as_ref(), None)?;
             let unrecorded = match records.zip(id) {
                 Some((records, id)) => recording::record_assessment(records, id, &kept, &report).await,
@@ -108,22 +110,17 @@ impl OpenInvestigations {
         let start = id.map(|id| kept.start(id, access, &subject, self.setting.limits)).transpose()?;
         let recording = common.as_ref().zip(start).map(|(common, start)| Recording::new(common, &start.start()));
         let calls = access.calls(1, &self.booking, recording.as_ref(), None)?;
-        let machine = Investigation::new(self.setting.prompts.terms(access, self.setting.limits), subject);
+        let machine = Investigation::new(met.prompts.terms(access, self.setting.limits), subject);
         let (end, made) = self.investigate(machine, self.world(look, calls), recording.as_ref(), stop).await?;
         let investigated = complete_tier_two(end, &looked.full);
         let done = InvestigationRun { investigated, made, earlier: EarlierAttempts::default(), began };
         let unbooked = recording::unbooked_reason(&done.investigated).map(str::to_owned);
-        let learned = self.said(&done.investigated);
+        let learned = lesson_notes(met.prompts, &done.investigated);
         let (report, trouble) = match &recording {
             Some(recording) => kept.ended(recording, &done).await?,
             None => (kept.report(None, Some(&done))?, None),
         };
         Ok(Reported { report, trouble, unbooked, learned, unrecorded: None })
-    }
-
-    /// The notes on the lessons of an investigation's prompts.
-    fn said(&self, investigated: &InvestigationEnd) -> Vec<Note> {
-        self.setting.prompts.learned(investigated).filter_map(|taught| taught.said.clone()).collect()
     }
 
     fn world<'w>(&self, look: ChangeView<'w>, calls: CallPerformer<'w>) -> Measures<'w, CallPerformer<'w>> {
@@ -144,6 +141,11 @@ impl OpenInvestigations {
         let investigated = driven_with(&mut machine, &world, &bounds, recording, &AbsentPerson).await?;
         Ok((investigated, world.into_calls().into_made()))
     }
+}
+
+/// The notes on the lessons of an investigation's prompts.
+fn lesson_notes(prompts: &InvestigationPrompts, investigated: &InvestigationEnd) -> Vec<Note> {
+    prompts.learned(investigated).filter_map(|taught| taught.said.clone()).collect()
 }
 
 /// The starting point of an investigation.

@@ -9,6 +9,7 @@ use proem_agents::risk::report::{HistoryRead, InvestigationUsage, Rate, ReportCo
 use proem_engine::call::FailureKind;
 use proem_engine::ordered_json::OrderedJson;
 use proem_engine::profile::{self, Issue, Judgement};
+use proem_engine::prompt::book::experiment::VersionAssignment;
 use proem_engine::run::{Attempt, CancelReason, ExchangeEnd, FallbackReason, Outcome};
 use proem_engine::versions::Versions;
 use proem_risk::assess::Investigate;
@@ -24,6 +25,7 @@ use super::prompts::InvestigationPrompts;
 use crate::agents::EarlierAttempts;
 use crate::agents::access::ModelAccess;
 use crate::agents::base::run_numbers;
+use crate::agents::basis::EXPERIMENTS;
 use crate::error::Error;
 use crate::message::{Note, NoteKind};
 use crate::records::writing::OpenRecords;
@@ -44,6 +46,8 @@ pub(super) struct ReportSubject<'k> {
     pub(super) prompts: &'k InvestigationPrompts,
     /// The investigator, or the reason that there is none.
     pub(super) access: Result<&'k ModelAccess, &'k str>,
+    /// The versions that experiments chose for it.
+    pub(super) assigned: &'k [VersionAssignment],
     /// How often a HIGH was said to be a false alarm.
     pub(super) false_positives: &'k BTreeMap<Meter, Rate>,
     pub(super) assessing: &'k AssessedRepository,
@@ -109,7 +113,7 @@ impl<'k> ReportSubject<'k> {
             return Err(Error::bug("a change is missing", self.looked.change));
         };
         let investigation = investigation_settings::InvestigationSettings {
-            basis: access.basis.clone(),
+            basis: access.basis.clone().with_assignments(self.assigned),
             decision: self.prompts.decision.prompt.id.clone(),
             limits,
             assessed,
@@ -117,6 +121,10 @@ impl<'k> ReportSubject<'k> {
         let mut settings = self.settings();
         if let Json::Object(fields) = &mut settings {
             fields.insert(investigation_settings::SETTINGS.to_owned(), investigation.written()?);
+            if !self.assigned.is_empty() {
+                // The records find the outcomes of an experiment by it.
+                fields.insert(EXPERIMENTS.to_owned(), json!(self.assigned));
+            }
         }
         Ok(InvestigationOpening {
             id,

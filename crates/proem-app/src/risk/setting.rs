@@ -11,6 +11,7 @@ use proem_engine::run::Time;
 use proem_llm::endpoint::EndpointKey;
 
 use super::assessing::{AssessedRepository, ChangeAssessment};
+use super::change_versions::{ChangeInvestigator, ChangeVersions};
 use super::feedback;
 use super::options::{DiffChoice, RiskOptions};
 use super::prompts::{DECISION, InvestigationPrompts, SYNTHESIS, WHOSE};
@@ -19,7 +20,7 @@ use crate::agents::access::{AccessOptions, ContractedPrompt, ModelAccess};
 use crate::ask::disclosure::{Telling, disclosure};
 use crate::calling;
 use crate::error::Error;
-use crate::message::{Hint, Note};
+use crate::message::{Hint, Note, WithNotes};
 use crate::project::OpenProject;
 use crate::records::booking::Booking;
 use crate::records::learning::{FailureHistory, taught_profile};
@@ -53,6 +54,8 @@ pub struct RiskSetting {
 #[derive(Debug)]
 pub struct OpenInvestigations {
     pub(super) setting: RiskSetting,
+    /// The versions of the prompts that changes meet.
+    pub(super) versions: ChangeVersions,
     /// The booking of investigations and the records of assessments.
     pub(super) booking: Booking,
 }
@@ -81,8 +84,7 @@ impl RiskSetting {
     pub fn new(options: &RiskOptions, project: &mut OpenProject) -> Result<Self, Error> {
         let diff = permitted_diff(options.investigation.diff, project)?;
         let book = project.book()?;
-        let of = |name| ContractedPrompt::new(book.prompt(name, None)?, WHOSE)?.with_value(WHOSE);
-        let prompts = InvestigationPrompts { decision: of(DECISION)?, synthesis: of(SYNTHESIS)? };
+        let prompts = contracted_prompts(&book)?;
         let seconds = |seconds: NonZeroU32| seconds.get().saturating_mul(1_000);
         let limits = InvestigationLimits {
             total_ms: seconds(options.investigation.time.total),
@@ -106,7 +108,7 @@ impl RiskSetting {
         project: &OpenProject,
         notes: &mut Vec<Note>,
     ) -> Result<OpenInvestigations, Error> {
-        let RiskOptions { record, investigation, adapting, .. } = options;
+        let RiskOptions { record, investigation, .. } = options;
         let booking = match &self.investigator {
             Ok(access) => access.book(project, *record, None, notes).await?,
             Err(_) if investigation.replay.is_some() => Booking::Unsent,
@@ -128,15 +130,9 @@ impl RiskSetting {
             ));
         }
         if self.investigator.is_ok() {
-            let history = match booking.records() {
-                _ if investigation.record.is_some() || investigation.replay.is_some() => FailureHistory::Fixed,
-                records => OpenRecords::history(records, *record, project),
-            };
-            for shown in [&mut self.prompts.decision, &mut self.prompts.synthesis] {
-                shown.taught = taught_profile(project, &shown.prompt, adapting, history).await?.collect(notes);
-            }
+            teach(&mut self.prompts, booking.records(), options, project).await?.collect(notes);
         }
-        Ok(OpenInvestigations { setting: self, booking })
+        Ok(OpenInvestigations { setting: self, versions: ChangeVersions::default(), booking })
     }
 
     /// The investigator. `None` if there is none.
@@ -145,15 +141,55 @@ impl RiskSetting {
         self.investigator.as_ref().ok()
     }
 
+    /// The investigator, or the reason that there is none.
+    pub(super) fn investigator_or_why(&self) -> Result<&ModelAccess, &str> {
+        self.investigator.as_ref().map_err(String::as_str)
+    }
+
     /// A change with what its record and its report are made of.
     pub(super) fn subject<'k>(
         &'k self,
+        met: &'k ChangeInvestigator<'k>,
         assessing: &'k AssessedRepository,
         looked: &'k ChangeAssessment,
     ) -> ReportSubject<'k> {
-        let access = self.investigator.as_ref().map_err(String::as_str);
-        ReportSubject { prompts: &self.prompts, access, false_positives: &self.false_positives, assessing, looked }
+        let ChangeInvestigator { prompts, access, assigned } = met;
+        let false_positives = &self.false_positives;
+        ReportSubject { prompts, access: *access, assigned, false_positives, assessing, looked }
     }
+}
+
+/// The prompts of an investigation in a book.
+///
+/// # Errors
+///
+/// If one is missing or declares no output schema.
+pub(super) fn contracted_prompts(book: &Book) -> Result<InvestigationPrompts, Error> {
+    let of = |name| ContractedPrompt::new(book.prompt(name, None)?, WHOSE)?.with_value(WHOSE);
+    Ok(InvestigationPrompts { decision: of(DECISION)?, synthesis: of(SYNTHESIS)? })
+}
+
+/// Looks up the lessons of these prompts.
+///
+/// # Errors
+///
+/// If a wish is none.
+pub(super) async fn teach(
+    prompts: &mut InvestigationPrompts,
+    records: Option<&OpenRecords>,
+    options: &RiskOptions,
+    project: &OpenProject,
+) -> Result<WithNotes<()>, Error> {
+    let RiskOptions { record, investigation, adapting, .. } = options;
+    let history = match records {
+        _ if investigation.record.is_some() || investigation.replay.is_some() => FailureHistory::Fixed,
+        records => OpenRecords::history(records, *record, project),
+    };
+    let mut notes = Vec::new();
+    for shown in [&mut prompts.decision, &mut prompts.synthesis] {
+        shown.taught = taught_profile(project, &shown.prompt, adapting, history).await?.collect(&mut notes);
+    }
+    Ok(WithNotes { value: (), notes })
 }
 
 /// Whether a model sees lines of a change. No project's file can permit it, since a change could permit its own.

@@ -15,12 +15,13 @@ use proem_engine::run::{CancelReason, ExchangeEnd, FallbackReason};
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
-use super::course::FinishedRun;
+use super::course::{FinishedRun, RunCourse};
 use super::input::{InputForm, Source};
 use super::journal::{BatchJournal, BatchKey};
 use super::output::{BatchLine, RunOutput};
 use super::rows::{BatchRows, Row, RowReading};
 use super::setting::{OpenRun, RunSetting};
+use crate::agents::person::AbsentPerson;
 use crate::error::Error;
 use crate::message::WithNotes;
 
@@ -74,8 +75,10 @@ impl std::fmt::Debug for Watcher<'_> {
 }
 
 /// The result of a line.
-struct BatchResult {
+struct BatchResult<'r> {
     line: BatchLine,
+    /// The setting with the version that the line met.
+    setting: &'r RunSetting,
     ran: Result<FinishedRun, String>,
 }
 
@@ -154,7 +157,7 @@ pub async fn run_batch(
     });
     let work = stream::iter(asked).map(|row| ask_row(run, row, stop));
     let most = setting.access.asked.endpoint.limits.concurrency.get();
-    let mut taking = Taking { setting, journal, tally: BatchTally::default(), halt: &halt, watcher };
+    let mut taking = Taking { journal, tally: BatchTally::default(), halt: &halt, watcher };
     if taking.journal.is_some() {
         taking.take(work.buffer_unordered(most)).await?;
     } else {
@@ -174,7 +177,7 @@ pub async fn run_batch(
 ///
 /// If a line can't be read or no request be made of it, and those of `hand_on`.
 pub fn batch_requests(
-    setting: &RunSetting,
+    run: &OpenRun,
     batch: Batch<'_>,
     hand_on: &dyn Fn(WithNotes<Json>) -> Result<(), Error>,
 ) -> Result<(), Error> {
@@ -183,22 +186,29 @@ pub fn batch_requests(
     for row in BatchRows::open(batch.from, reading)?.rows {
         let row = row?;
         let inputs = row.inputs.map_err(|why| Error::invalid(format!("{shown}, line {}: {why}", row.line.number)))?;
-        hand_on(setting.request(&inputs)?)?;
+        hand_on(run.line_setting(&inputs)?.setting.request(&inputs)?)?;
     }
     Ok(())
 }
 
-async fn ask_row(run: &OpenRun, row: Row, stop: &CancellationToken) -> BatchResult {
-    let ran = match row.inputs {
-        Ok(inputs) => run.ask(&inputs, Some(row.line.number), stop).await.map_err(|failure| failure.to_string()),
-        Err(why) => Err(why),
+async fn ask_row<'r>(run: &'r OpenRun, row: Row, stop: &CancellationToken) -> BatchResult<'r> {
+    let Row { line, inputs } = row;
+    let asked = inputs.and_then(|inputs| match run.line_setting(&inputs) {
+        Ok(asked) => Ok((asked, inputs)),
+        Err(failure) => Err(failure.to_string()),
+    });
+    let (asked, inputs) = match asked {
+        Ok(asked) => asked,
+        Err(why) => return BatchResult { line, setting: run.setting(), ran: Err(why) },
     };
-    BatchResult { line: row.line, ran }
+    let number = Some(line.number);
+    let course = RunCourse { line: number, stop, person: &AbsentPerson, listener: None, hand_on: &|_| Ok(()) };
+    let ran = run.ask_as(&asked, &inputs, &course).await.map_err(|failure| failure.to_string());
+    BatchResult { line, setting: asked.setting, ran }
 }
 
 /// The receiver of results.
 struct Taking<'t> {
-    setting: &'t RunSetting,
     journal: Option<BatchJournal>,
     tally: BatchTally,
     halt: &'t Cell<bool>,
@@ -207,9 +217,9 @@ struct Taking<'t> {
 
 impl Taking<'_> {
     /// Takes results as they come.
-    async fn take(&mut self, results: impl Stream<Item = BatchResult>) -> Result<(), Error> {
+    async fn take<'r>(&mut self, results: impl Stream<Item = BatchResult<'r>>) -> Result<(), Error> {
         let mut results = std::pin::pin!(results);
-        while let Some(BatchResult { line, ran }) = results.next().await {
+        while let Some(BatchResult { line, setting, ran }) = results.next().await {
             let output = match &ran {
                 Ok(ran) => {
                     if self.tally.trouble.is_none() {
@@ -221,18 +231,18 @@ impl Taking<'_> {
                     }
                     if is_cancelled(ran) {
                         self.tally.cancelled = self.tally.cancelled.saturating_add(1);
-                        self.tally.spend(self.setting.cost(ran));
+                        self.tally.spend(setting.cost(ran));
                         continue;
                     }
-                    RunOutput::new(self.setting, ran, Some(&line))
+                    RunOutput::new(setting, ran, Some(&line))
                 }
                 Err(why) => {
                     let why = why.replace('\n', "; ");
                     (self.watcher.tell)(BatchEvent::Unasked { line: line.number, why: &why })?;
-                    RunOutput::unasked(self.setting, &line, why)
+                    RunOutput::unasked(setting, &line, why)
                 }
             };
-            self.tally.add(self.setting, ran.as_ref().ok());
+            self.tally.add(setting, ran.as_ref().ok());
             (self.watcher.tell)(BatchEvent::Counted(&self.tally))?;
             let json = serde_json::to_value(output).map_err(|e| Error::bug("could not write JSON", e))?;
             let text = (self.watcher.form)(&json);

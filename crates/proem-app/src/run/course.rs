@@ -19,6 +19,7 @@ use proem_store::record::{Evaluation, Numbers, RunId};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::line_versions::LineSetting;
 use super::setting::{KnownModel, OpenRun, RunSetting};
 use crate::agents::base::run_numbers;
 use crate::agents::person::{AbsentPerson, PersonAsk, driven_with};
@@ -136,12 +137,22 @@ impl OpenRun {
     ///
     /// Those of [`Self::ask`], and those of the course's `person` and `hand_on`.
     pub async fn ask_and(&self, inputs: &OrderedJson, course: &RunCourse<'_>) -> Result<FinishedRun, Error> {
+        self.ask_as(&self.line_setting(inputs)?, inputs, course).await
+    }
+
+    /// The same with the version that the inputs' subject meets.
+    pub(super) async fn ask_as(
+        &self,
+        asked: &LineSetting<'_>,
+        inputs: &OrderedJson,
+        course: &RunCourse<'_>,
+    ) -> Result<FinishedRun, Error> {
         // Connections that are done go back to their pool before a new one is asked for.
         tokio::task::yield_now().await;
-        if let Some(ran) = self.ask_knowing(inputs, course, AfterRefusal::Shorten).await? {
+        if let Some(ran) = self.ask_knowing(asked, inputs, course, AfterRefusal::Shorten).await? {
             return Ok(ran);
         }
-        let ran = self.ask_knowing(inputs, course, AfterRefusal::End).await?;
+        let ran = self.ask_knowing(asked, inputs, course, AfterRefusal::End).await?;
         ran.ok_or_else(|| Error::bug("a question was not answered", "it was to be asked again"))
     }
 
@@ -149,14 +160,15 @@ impl OpenRun {
     /// named.
     async fn ask_knowing(
         &self,
+        asked: &LineSetting<'_>,
         inputs: &OrderedJson,
         course: &RunCourse<'_>,
         after: AfterRefusal,
     ) -> Result<Option<FinishedRun>, Error> {
-        let (began, known) = (Instant::now(), self.setting().known_model());
-        let prepared = self.setting().prepare_for(&known.model, inputs)?;
+        let (began, setting, known) = (Instant::now(), asked.setting, asked.known_model());
+        let prepared = setting.prepare_for(&known.model, inputs)?;
         let assembled = TimedRequest { prepared, took: began.elapsed() };
-        self.ask_prepared(assembled, StartedWith { inputs, known: &known, after }, course).await
+        self.ask_prepared(assembled, StartedWith { setting, inputs, known: &known, after }, course).await
     }
 
     /// Asks with a request that is made, of these inputs or of what they name. `None` if the request is to be made anew
@@ -172,9 +184,10 @@ impl OpenRun {
         after: AfterRefusal,
         course: &RunCourse<'_>,
     ) -> Result<Option<FinishedRun>, Error> {
-        let (model, settings) = (self.setting().access.asked.model.clone(), self.setting().settings.clone());
+        let setting = self.setting();
+        let (model, settings) = (setting.access.asked.model.clone(), setting.settings.clone());
         let known = KnownModel { model, settings };
-        self.ask_prepared(assembled, StartedWith { inputs, known: &known, after }, course).await
+        self.ask_prepared(assembled, StartedWith { setting, inputs, known: &known, after }, course).await
     }
 
     async fn ask_prepared(
@@ -184,8 +197,7 @@ impl OpenRun {
         course: &RunCourse<'_>,
     ) -> Result<Option<FinishedRun>, Error> {
         let RunCourse { line, stop, person, listener, hand_on } = *course;
-        let began = Instant::now();
-        let setting = self.setting();
+        let (began, setting) = (Instant::now(), started.setting);
         let mut exchange = Exchange::new(setting.terms(), assembled.prepared.request.clone());
         let bounds = RunBounds { stop: stop.clone(), time: Some(setting.bounds) };
         let (place, end) = (line.unwrap_or(1), began.checked_add(setting.bounds));
@@ -224,6 +236,7 @@ impl OpenRun {
 /// The start of a run beside its request.
 #[derive(Clone, Copy)]
 struct StartedWith<'s> {
+    setting: &'s RunSetting,
     inputs: &'s OrderedJson,
     known: &'s KnownModel,
     after: AfterRefusal,

@@ -19,6 +19,7 @@ use proem_llm::projection::Omission;
 use proem_store::query::{RunDetail, RunsWanted};
 use serde_json::{Value as Json, json};
 
+use super::line_versions::LineVersions;
 use super::options::{Carriage, RunOptions};
 use super::prompt_choice::{ChosenPrompt, chosen_prompt};
 use super::settings_record::{INQUIRY, KIND, RunRecipe, RunStart, WAY, WINDOW};
@@ -85,13 +86,15 @@ pub(super) struct KnownModel {
 ///
 /// // Only `begin` makes one.
 /// fn open_without_begin(setting: RunSetting) -> OpenRun {
-///     OpenRun { setting, booking: Booking::Unsent }
+///     OpenRun { setting, booking: Booking::Unsent, versions: None }
 /// }
 /// ```
 #[derive(Debug)]
 pub struct OpenRun {
-    setting: RunSetting,
+    pub(super) setting: RunSetting,
     pub(super) booking: Booking,
+    /// The versions that its lines meet, where an experiment runs on its prompt.
+    pub(super) versions: Option<LineVersions>,
 }
 
 impl OpenRun {
@@ -145,6 +148,30 @@ impl RunSetting {
         // The rest was noted before.
         project.notes.truncate(known);
         setting
+    }
+
+    /// The same with another version of the prompt, of that book. Versions of an experiment take the same inputs.
+    pub(super) fn with_version(&self, prompt: Prompt, options: &RunOptions, book: &Book) -> Result<Self, Error> {
+        let contract = wanted_contract(&prompt, options.schema.as_deref(), options.tool_choice.as_ref())?;
+        let access = self.access.with_versions(book, &[&prompt]);
+        let mut settings = self.settings.clone();
+        access.basis.write_into(&mut settings)?;
+        Ok(Self {
+            kind: self.kind,
+            prompt,
+            contract,
+            is_contract_given: self.is_contract_given,
+            access,
+            given: self.given,
+            bounds: self.bounds,
+            limits: self.limits,
+            input_tokens: self.input_tokens,
+            output_tokens: self.output_tokens,
+            most: self.most,
+            settings,
+            taught: None,
+            inquiry: self.inquiry.clone(),
+        })
     }
 
     /// The same with a prompt that the caller holds, of that book, and with what its answer must be. The prompt that
@@ -271,7 +298,7 @@ impl RunSetting {
         if let Some(records) = booking.records() {
             self.inquire(records, options, project).await?;
         }
-        Ok(OpenRun { setting: self, booking })
+        Ok(OpenRun { setting: self, booking, versions: None })
     }
 
     /// Asks the provider's cache how a request differs from the previous one of the same prompt, if the provider can

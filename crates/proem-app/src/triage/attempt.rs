@@ -72,6 +72,12 @@ impl TriageDesk<'_> {
                     continue;
                 }
             };
+            let all = read.len();
+            let read = match &models {
+                Some(models) => models.next_signals(read),
+                None => read,
+            };
+            let is_last = is_last && read.len() == all;
             let about = revisions(&read);
             if asked.as_ref().is_none_or(|asked| asked.about != about) {
                 asked = match &mut models {

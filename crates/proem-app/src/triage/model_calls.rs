@@ -6,6 +6,7 @@ use proem_engine::effect::key::SignalRevision;
 use proem_engine::ledger::{LadderPlace, ModelMix};
 use proem_engine::run::{CancelReason, FallbackReason, Question, QuestionAnswer, Time};
 use proem_triage::pipeline::{EarlierAction, PipelineEnd, PipelineSubject, StageRemark};
+use proem_triage::signal_matter;
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
@@ -17,9 +18,10 @@ use super::read_signal::ReadSignal;
 use super::tape::{CycleMoment, CycleTape};
 use crate::agents::access::unused_cassettes_note;
 use crate::agents::{AgentRun, RunResult, running};
+use crate::book::experiments::RunningExperiments;
 use crate::effects::policy;
 use crate::error::Error;
-use crate::message::Note;
+use crate::message::{Note, NoteKind};
 use crate::records;
 use crate::records::booking::Booking;
 use crate::when;
@@ -42,9 +44,10 @@ pub struct AskingTerms<'m> {
 
 #[derive(Debug)]
 pub(super) struct CycleModels<'m> {
-    run: &'m mut TriageRun,
+    asking: AskingTerms<'m>,
     booking: &'m Booking,
-    stop: &'m CancellationToken,
+    /// The experiments on the stages' prompts.
+    running: RunningExperiments,
     /// The models that there is money for.
     mix: ModelMix,
     /// The store of cycles' moments, or their source.
@@ -109,6 +112,18 @@ impl AskedCycle {
         let mut lines: Vec<String> = self.end.remarks.iter().map(line).collect();
         lines.dedup();
         report.problems.extend(lines);
+    }
+}
+
+impl CycleModels<'_> {
+    /// The signals of the next cycle: all of them, or those of the first one's matter while an experiment runs on a
+    /// prompt, because a matter always meets the same version.
+    pub(super) fn next_signals(&self, read: Vec<ReadSignal>) -> Vec<ReadSignal> {
+        let Some(matter) = read.first().map(|first| signal_matter(&first.signal)) else { return read };
+        if self.running.is_empty() {
+            return read;
+        }
+        read.into_iter().filter(|read| signal_matter(&read.signal) == matter).collect()
     }
 }
 
@@ -197,7 +212,14 @@ impl TriageDesk<'_> {
             return Ok(CycleReport { budget: Some(place), ..report });
         }
         let booking = run.begin(self.desk.project, options, notes).await?;
-        let models = CycleModels { run, booking: &booking, stop, mix, tape, cycles: 0 };
+        let running = TriageRun::experiments(&booking, self.desk.project, notes).await?;
+        if !running.is_empty() {
+            let words =
+                "an experiment runs on a prompt of triage, so each ticket and each thread is a cycle of its own";
+            notes.push(Note::new(NoteKind::Triage, words.to_owned()));
+        }
+        let asking = AskingTerms { run: &mut *run, options, stop };
+        let models = CycleModels { asking, booking: &booking, running, mix, tape, cycles: 0 };
         let worked = self.work_with(Some(models), progress).await;
         notes.extend(run.access().take_news());
         notes.extend(booking.end().await);
@@ -213,20 +235,27 @@ impl TriageDesk<'_> {
         read: &[ReadSignal],
         about: Vec<SignalRevision>,
     ) -> Result<Option<AskedCycle>, Error> {
+        let asking = &mut models.asking;
+        if let (Some(first), false) = (read.first(), models.running.is_empty()) {
+            let assigned = models.running.assignments(&signal_matter(&first.signal));
+            let (means, mut notes) = ((models.booking, self.desk.project), Vec::new());
+            // Each cycle would repeat the same notes.
+            asking.run.meet_versions(assigned, means, asking.options, &mut notes).await?;
+        }
         let situations = self.past_situations(read).await?;
         let signals = read.iter().map(|read| read.signal.clone()).collect();
-        models.run.about(PipelineSubject { signals, situations, ..self.subject(models.mix).await? })?;
-        if !models.run.pipeline().asks() {
+        asking.run.about(PipelineSubject { signals, situations, ..self.subject(models.mix).await? })?;
+        if !asking.run.pipeline().asks() {
             return Ok(None);
         }
         models.cycles = models.cycles.saturating_add(1);
-        let today = CycleMoment { now: models.run.subject().now, models: models.mix };
+        let today = CycleMoment { now: asking.run.subject().now, models: models.mix };
         let moment = models.tape.moment(models.cycles, today)?;
         if let Some(CycleMoment { now, models: mix }) = moment.filter(|moment| *moment != today) {
-            let subject = models.run.subject().clone();
-            models.run.about(PipelineSubject { now, mix, ..subject })?;
+            let subject = asking.run.subject().clone();
+            asking.run.about(PipelineSubject { now, mix, ..subject })?;
         }
-        let done = running::start_run::<Error>(models.run, models.cycles, models.booking, nobody, models.stop).await?;
+        let done = running::start_run::<Error>(asking.run, models.cycles, models.booking, nobody, asking.stop).await?;
         let asked = AskedCycle::new(about, done)
             .ok_or_else(|| Error::bug("triage failed", "its output is none of triage"))?
             .unless_broken_off()?;

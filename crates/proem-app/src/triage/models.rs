@@ -4,6 +4,8 @@
 //! its record alone makes every request anew. Its result goes into the plan that rules make. No effect is performed
 //! here.
 
+mod stage_versions;
+
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -15,6 +17,7 @@ use proem_engine::call::{Arrival, NanoDollars};
 use proem_engine::ledger::ModelMix;
 use proem_engine::ordered_json::OrderedJson;
 use proem_engine::profile::Profiles;
+use proem_engine::prompt::book::Book;
 use proem_engine::prompt::compiled_prompt::Prompt;
 use proem_engine::run::{
     AnswerRequirement, Attempt, CancelReason, ExchangeEnd, ExchangeLimits, ExchangeTerms, FallbackReason, Outcome,
@@ -43,7 +46,6 @@ use crate::agents::base::run_numbers;
 use crate::agents::basis::{ModelBasis, RecordedPrompt, RecordedTexts, RunBasis, learned_settings};
 use crate::agents::record::RunRecord;
 use crate::agents::{Agent, AgentEnd, AgentMachine, AgentRun, EndedRun, OutcomeAdapter, ReadBack, RunResult, Today};
-use crate::book::experiments::assign_versions;
 use crate::calling::{self, ModelEndpoint, WantedModel};
 use crate::effects::policy;
 use crate::error::Error;
@@ -194,11 +196,8 @@ impl TriageRun {
             now: when::time_now(),
             charter,
         };
-        // The stages look at many signals at once, so the subject is the day on which they are set up.
-        assign_versions(project, &when::iso_date(subject.now, &jiff::tz::TimeZone::UTC))?;
         let book = project.book()?;
-        let contracted = |name: &&str| ContractedPrompt::new(book.prompt(name, None)?, "triage");
-        let prompts: Vec<ContractedPrompt> = PROMPTS.iter().map(contracted).collect::<Result<_, _>>()?;
+        let prompts = stage_prompts(&book)?;
         let all: Vec<&Prompt> = prompts.iter().map(|contracted| &contracted.prompt).collect();
         let located = |role: PipelineModel, project: &OpenProject| {
             ModelAccess::located(&WantedModel { model: Some(role.as_str()), ..WantedModel::default() }, project)
@@ -248,12 +247,24 @@ impl TriageRun {
         notes: &mut Vec<Note>,
     ) -> Result<Booking, Error> {
         let booking = self.access.book(project, options.record, options.most, notes).await?;
+        self.learn(&booking, project, options, notes).await?;
+        Ok(booking)
+    }
+
+    /// Looks up the lessons of its prompts.
+    async fn learn(
+        &mut self,
+        booking: &Booking,
+        project: &OpenProject,
+        options: &TriageModelOptions,
+        notes: &mut Vec<Note>,
+    ) -> Result<(), Error> {
         for contracted in &mut self.prompts {
             let history = self.access.history(booking.records(), options.record, project);
             contracted.taught =
                 taught_profile(project, &contracted.prompt, &options.adapting, history).await?.collect(notes);
         }
-        Ok(booking)
+        Ok(())
     }
 
     /// The same about other signals.
@@ -567,6 +578,11 @@ impl AgentRun for TriageRun {
             })
         })
     }
+}
+
+/// The prompts of the stages in a book, in their order.
+fn stage_prompts(book: &Book) -> Result<Vec<ContractedPrompt>, Error> {
+    PROMPTS.iter().map(|name| ContractedPrompt::new(book.prompt(name, None)?, "triage")).collect()
 }
 
 impl TriageRun {

@@ -1,6 +1,7 @@
 //! Experiments: who meets which version, what is counted, and how one ends. The server's log is the oracle of what was
 //! sent.
 
+use std::collections::BTreeMap;
 use std::fs;
 
 use proem_app::book::experiments::measures::experiment_measures;
@@ -10,6 +11,9 @@ use proem_app::book::experiments::{assign_versions, recorded_assignments};
 use proem_app::book::lock::{find_books, lock_book};
 use proem_app::book::version_figures::version_figures;
 use proem_app::message::Note;
+use proem_app::run::batch::{Batch, BatchEvent, Watcher, run_batch};
+use proem_app::run::input::{InputForm, InputReading, Source};
+use proem_app::run::line_versions::RunSubject;
 use proem_app::run::options::RunOptions;
 use proem_app::run::setting::RunSetting;
 use proem_app::{Error, records};
@@ -89,6 +93,39 @@ impl Scene {
         let version = run.setting().prompt.id.version.clone();
         notes.extend(run.end().await);
         (version, notes)
+    }
+
+    /// Runs a batch with these lines, whose question is the subject: each line's version, or why nothing was asked.
+    async fn batch(&self, questions: &[&str]) -> Vec<String> {
+        let options = RunOptions {
+            provider: Some("local".to_owned()),
+            model: Some("llama3.1".to_owned()),
+            ..RunOptions::of("me/ask".to_owned())
+        };
+        let mut project = self.home.project();
+        let setting = RunSetting::new(&options, &mut project).unwrap();
+        let form = InputForm::of(&setting.prompt, InputReading::Detected).unwrap();
+        let mut notes = Vec::new();
+        let booking = setting.book(&options, &project, &mut notes).await.unwrap();
+        let run = setting.begin(booking, &options, &project, &mut notes).await.unwrap();
+        let subject = RunSubject::Field("question".to_owned());
+        let run = run.with_subjects(subject, &options, &project, &mut notes).await.unwrap();
+        let lines: String = questions.iter().map(|question| format!("{}\n", json!({ "question": question }))).collect();
+        let results = std::cell::RefCell::new(Vec::new());
+        let tell = |happened: BatchEvent<'_>| {
+            if let BatchEvent::Result(text) = happened {
+                let result: serde_json::Value = serde_json::from_str(text).unwrap();
+                let told = result.get("error").unwrap_or(&result["version"]);
+                results.borrow_mut().push(told.as_str().unwrap().to_owned());
+            }
+            Ok(())
+        };
+        let batch =
+            Batch { from: Source::Reader("the lines", Box::new(lines.as_bytes())), form: &form, texts: &[], out: None };
+        let watcher = Watcher { form: &proem_text::json::compact, tell: &tell };
+        run_batch(&run, batch, watcher, &CancellationToken::new()).await.unwrap().finish().unwrap();
+        run.end().await;
+        results.into_inner()
     }
 
     /// A person's verdict on the newest run.
@@ -280,4 +317,77 @@ async fn a_repositorys_journal_and_declaration_start_nothing() {
     let mut project = scene.home.project();
     assign_versions(&mut project, "TICKET-0").unwrap();
     assert_eq!(project.assignments, []);
+}
+
+#[tokio::test]
+async fn each_line_of_a_batch_meets_the_version_of_its_own_subject() {
+    let scene = Scene::new(40);
+    assert_eq!(scene.batch(&["T-0", "T-1"]).await, ["1.0.0", "1.0.0"], "nothing runs yet");
+    scene.start("shorter").await.unwrap();
+    let subjects: Vec<String> = (0..8).map(|subject| format!("T-{subject}")).collect();
+    let mut alone = Vec::new();
+    for subject in &subjects {
+        alone.push(scene.run(subject).await.0);
+    }
+    let lines: Vec<&str> = subjects.iter().map(String::as_str).collect();
+    assert_eq!(scene.batch(&lines).await, alone);
+    assert_eq!(scene.batch(&lines[4..]).await, alone[4..], "a batch that goes on asks with the same versions");
+    let status = scene.status().await;
+    assert_eq!((status.base.runs + status.others[0].of.runs, status.base.subjects > 0), (20, true));
+    assert_eq!(status.base.subjects + status.others[0].of.subjects, 8, "each line's subject is its own");
+    let without = scene.batch(&[" "]).await;
+    assert_eq!(without, ["the input `question`, which names the subject of each run, is neither a text nor a number"]);
+}
+
+#[tokio::test]
+async fn an_open_run_keeps_its_version_when_the_experiment_stops_and_another_version_is_promoted() {
+    let scene = Scene::new(10);
+    scene.start("shorter").await.unwrap();
+    let options = RunOptions {
+        provider: Some("local".to_owned()),
+        model: Some("llama3.1".to_owned()),
+        ..RunOptions::of("me/ask".to_owned())
+    };
+    let mut project = scene.home.project();
+    let mut chosen = BTreeMap::new();
+    for subject in 0..12 {
+        let setting = RunSetting::new(&options, &mut project).unwrap();
+        let setting = setting.in_experiment(&format!("T-{subject}"), &options, &mut project).unwrap();
+        chosen.entry(setting.prompt.id.version.clone()).or_insert(setting);
+    }
+    assert_eq!(chosen.keys().collect::<Vec<_>>(), ["1.0.0", "1.1.0"]);
+    stop_experiment(&scene.home.project(), "shorter", ("ada", NOW), "enough").unwrap();
+    scene.home.book("book.toml", &DECLARED.replace("\"me/ask\" = \"1.0.0\"", "\"me/ask\" = \"1.1.0\""));
+    for (version, setting) in chosen {
+        let mut notes = Vec::new();
+        let booking = setting.book(&options, &project, &mut notes).await.unwrap();
+        let run = setting.begin(booking, &options, &project, &mut notes).await.unwrap();
+        run.ask(&json!({ "question": "Why?" }).into(), None, &CancellationToken::new()).await.unwrap();
+        run.end().await;
+        let store = scene.store(StoreAccess::Read).await;
+        let id = store.find(None, RunScope::Any, "last").await.unwrap();
+        let detail = store.run(&id).await.unwrap();
+        assert_eq!(detail.row.prompt.version, version);
+        assert_eq!(recorded_assignments(&detail.settings)[0].version, version);
+        store.close().await;
+    }
+    let status = scene.status().await;
+    assert_eq!((status.base.runs, status.others[0].of.runs), (1, 1), "they count for the start that chose for them");
+    assert_eq!(scene.run("T-0").await.0, "1.1.0");
+}
+
+#[tokio::test]
+async fn a_clock_that_jumps_ahead_and_back_gives_each_start_its_own_runs() {
+    let scene = Scene::new(10);
+    let store = scene.store(StoreAccess::Write).await;
+    let ahead = Time(NOW.0 + 10 * 31_536_000_000);
+    let first = start_experiment(&scene.home.project(), &store, "shorter", ("ada", ahead)).await.unwrap();
+    store.close().await;
+    scene.run("T-0").await;
+    stop_experiment(&scene.home.project(), "shorter", ("ada", NOW), "the clock was wrong").unwrap();
+    let second = scene.start("shorter").await.unwrap();
+    assert_eq!(second.begun.at, first.begun.at + 1);
+    scene.run("T-0").await;
+    let status = scene.status().await;
+    assert_eq!(status.base.runs + status.others[0].of.runs, 1);
 }

@@ -10,12 +10,13 @@ use proem_app::ask::disclosure::{Telling, disclosure};
 use proem_app::ask::{PROMPT, Question, last_answer, mentioned_files, read_attachments, read_pipe};
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::records::writing::RecordChoice;
+use proem_app::run::line_versions::RunSubject;
 use proem_app::run::options::{Carriage, RunOptions};
 use proem_app::run::setting::RunSetting;
 use proem_engine::run::ExchangeLimits;
 
 use super::run::single::{self, RunVerbosity};
-use super::run::{calling, open_run, print_request};
+use super::run::{calling, meet_version, open_run, print_request};
 use crate::args::models::with_models;
 use crate::args::wishes::AnswerWishes;
 use crate::args::words::unmark_hyphen_words;
@@ -142,6 +143,7 @@ pub(super) fn run_ask(args: &AskArgs) -> Result<ExitCode, CommandFailure> {
             question.earlier = Some(ui::print_notes_of(last_answer(&project).await?));
         }
         let inputs = question.inputs();
+        let setting = meet_version(setting, &RunSubject::Inputs.of(&inputs)?, &options, &mut project)?;
         if args.dry_run {
             return print_request(&inputs, &setting);
         }

@@ -9,9 +9,13 @@ use schemars::{JsonSchema, schema_for};
 use serde_json::{Value as Json, json};
 
 use super::{assemble, book, doctor, improve, lisp, run};
+use super::book::experiment::ListedExperiment;
+use super::{assemble, doctor, lisp, run};
 use crate::failure::CommandFailure;
 use crate::ui;
 use proem_app::NoteKind;
+use proem_app::book::experiments::status::ExperimentStatus;
+use proem_app::book::version_figures::VersionFigures;
 use proem_app::config::Config;
 use proem_app::context::output::FindOutput;
 use proem_app::triage::output::{ArtefactsOutput, TriageOutput, TriageSignalsOutput, TriageStatusOutput};
@@ -29,8 +33,14 @@ pub(crate) enum ReferenceDocument {
     BookProposalsSchema,
     /// The JSON Schema of `book test --json`
     BookTestSchema,
+    /// The JSON Schema of `book stats --json`
+    BookStatsSchema,
     /// The JSON Schema of `doctor --json`
     DoctorSchema,
+    /// The JSON Schema of `book experiment list --json`
+    ExperimentListSchema,
+    /// The JSON Schema of `book experiment status --json`
+    ExperimentStatusSchema,
     /// The JSON Schema of `find --json`
     FindSchema,
     /// The JSON Schema of `improve --json`
@@ -66,7 +76,10 @@ pub(super) fn print_reference(document: ReferenceDocument) -> Result<ExitCode, C
             published_schema_text::<book::decide::proposals_output::ProposalsOutput<'_>>()
         }
         ReferenceDocument::BookTestSchema => published_schema_text::<book::test::output::BookTestOutput<'_>>(),
+        ReferenceDocument::BookStatsSchema => schema_text(&schema_for!(Vec<VersionFigures>).to_value()),
         ReferenceDocument::DoctorSchema => published_schema_text::<doctor::DoctorOutput>(),
+        ReferenceDocument::ExperimentListSchema => schema_text(&schema_for!(Vec<ListedExperiment>).to_value()),
+        ReferenceDocument::ExperimentStatusSchema => schema_text(&schema_for!(ExperimentStatus).to_value()),
         ReferenceDocument::FindSchema => published_schema_text::<FindOutput>(),
         ReferenceDocument::ImproveSchema => published_schema_text::<improve::ImproveOutput<'_>>(),
         ReferenceDocument::LispAgentSchema => published_schema_text::<lisp::step::LispAgentOutput>(),

@@ -14,7 +14,6 @@ use std::process::ExitCode;
 use indicatif::ProgressBar;
 use proem_agents::risk::report::RiskReport;
 use proem_app::agents::access::ModelAccess;
-use proem_app::book::experiments::assign_versions;
 use proem_app::calling::ModelEndpoint;
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::risk::assessing::AssessedRepository;
@@ -68,11 +67,14 @@ fn assess_and_record(args: &Risk, project: &mut OpenProject) -> Result<Reports, 
     working.finish_and_clear();
     ui::print_notes(&notes);
     let looked = looked?;
-    assign_versions(project, &assessing.experiment_subject())?;
     let setting = RiskSetting::new(&options, project)?;
     calling(async |stop| {
         let mut notes = Vec::new();
-        let begun = setting.begin(&options, project, &mut notes).await;
+        let begun = async {
+            let open = setting.begin(&options, project, &mut notes).await?;
+            open.with_change_versions((&assessing, &looked), &options, project, &mut notes).await
+        };
+        let begun = begun.await;
         ui::print_notes(&notes);
         let investigations = begun?;
         assessing.left_out.iter().for_each(|left_out| ui::print_note(left_out));

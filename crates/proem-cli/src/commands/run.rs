@@ -18,11 +18,11 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use proem_agents::prompt_call::InputAuthor;
-use proem_app::book::experiments::subject_of_inputs;
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::records::writing::RecordChoice;
 use proem_app::run::batch::Batch;
 use proem_app::run::input::{self, InputForm, InputReading, Source};
+use proem_app::run::line_versions::RunSubject;
 use proem_app::run::options::{Carriage, RunOptions};
 use proem_app::run::setting::{OpenRun, RunSetting};
 use proem_engine::contract::CallChoice;
@@ -125,6 +125,9 @@ pub(crate) struct RunArgs {
     /// without it, the inputs decide
     #[arg(long, value_name = "TEXT")]
     pub(crate) subject: Option<String>,
+    /// The input that names the subject, such as `ticket`: for each line of a batch, or for the run
+    #[arg(long, value_name = "INPUT", conflicts_with = "subject")]
+    pub(crate) subject_field: Option<String>,
     /// Print the request instead of sending it
     #[arg(long, conflicts_with_all = ["record", "replay", "out"])]
     pub(crate) dry_run: bool,
@@ -166,6 +169,15 @@ impl RunArgs {
     /// How a text that could be JSON is read.
     const fn input_reading(&self) -> InputReading {
         if self.input_text { InputReading::Text } else { InputReading::Detected }
+    }
+
+    /// The subject of each run.
+    fn run_subject(&self) -> RunSubject {
+        match (&self.subject, &self.subject_field) {
+            (Some(subject), _) => RunSubject::Named(subject.clone()),
+            (None, Some(input)) => RunSubject::Field(input.clone()),
+            (None, None) => RunSubject::Inputs,
+        }
     }
 
     /// The options of the use case.
@@ -253,12 +265,21 @@ fn execute(args: &RunArgs) -> Result<ExitCode, CommandFailure> {
         Some(path) => Work::Batch(path),
         None => Work::Single(given_inputs(args, &form, &texts)?),
     };
-    let known = project.notes.len();
-    let setting = setting.in_experiment(&work.subject(args), &options, &mut project);
-    ui::print_notes(project.notes.get(known..).unwrap_or_default());
-    let setting = setting?;
+    let subject = args.run_subject();
+    let setting = match (&work, &subject) {
+        // Each line has a subject of its own.
+        (Work::Batch(_), RunSubject::Inputs | RunSubject::Field(_)) => setting,
+        (Work::Batch(_), RunSubject::Named(named)) => meet_version(setting, named, &options, &mut project)?,
+        (Work::Single(inputs), _) => meet_version(setting, &subject.of(inputs)?, &options, &mut project)?,
+    };
     calling(async |stop| {
         let run = open_run(setting, &options, &project).await?;
+        let run = match (&work, &subject) {
+            (Work::Batch(_), RunSubject::Inputs | RunSubject::Field(_)) => {
+                meeting_versions(run, subject.clone(), &options, &project).await?
+            }
+            _ => run,
+        };
         let done = match &work {
             Work::Batch(path) => {
                 let batch = Batch { from: input_source(path), form: &form, texts: &texts, out: args.out.as_deref() };
@@ -370,15 +391,30 @@ enum Work<'w> {
     Single(OrderedJson),
 }
 
-impl Work<'_> {
-    /// The subject by which experiments choose a version. All lines of a batch are one.
-    fn subject(&self, args: &RunArgs) -> String {
-        match (&args.subject, self) {
-            (Some(subject), _) => subject.clone(),
-            (None, Work::Batch(path)) => path.display().to_string(),
-            (None, Work::Single(inputs)) => subject_of_inputs(inputs),
-        }
-    }
+/// The same run, which asks with the version that the subject of its inputs meets, with the notes on that.
+pub(super) async fn meeting_versions(
+    run: OpenRun,
+    subject: RunSubject,
+    options: &RunOptions,
+    project: &OpenProject,
+) -> Result<OpenRun, CommandFailure> {
+    let mut notes = Vec::new();
+    let run = run.with_subjects(subject, options, project, &mut notes).await;
+    ui::print_notes(&notes);
+    Ok(run?)
+}
+
+/// The setting with the version that a subject meets in an experiment, with the notes on that.
+pub(super) fn meet_version(
+    setting: RunSetting,
+    subject: &str,
+    options: &RunOptions,
+    project: &mut OpenProject,
+) -> Result<RunSetting, CommandFailure> {
+    let known = project.notes.len();
+    let setting = setting.in_experiment(subject, options, project);
+    ui::print_notes(project.notes.get(known..).unwrap_or_default());
+    Ok(setting?)
 }
 
 /// A runtime for calls, and a token that the first ^C cancels. The second one ends the process.

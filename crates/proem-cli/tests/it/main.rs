@@ -37,6 +37,7 @@ mod diagnosed;
 mod doctor;
 mod effects;
 mod embedding;
+mod experiment;
 mod figures;
 mod find;
 mod first_hour;

@@ -78,6 +78,13 @@ fn assemble_schema() {
 }
 
 #[test]
+fn book_schemas() {
+    check("book-stats.schema.json", &proem_output(&["reference", "book-stats-schema"]));
+    check("experiment-list.schema.json", &proem_output(&["reference", "experiment-list-schema"]));
+    check("experiment-status.schema.json", &proem_output(&["reference", "experiment-status-schema"]));
+}
+
+#[test]
 fn doctor_schema() {
     check("doctor.schema.json", &proem_output(&["reference", "doctor-schema"]));
 }

@@ -24,7 +24,7 @@ fn shown(run: &Run) -> String {
 }
 
 /// A user of `fixture` whose provider is the server.
-fn with_model(fixture: &mut Fixture, server: &ScriptedServer) {
+pub(crate) fn with_model(fixture: &mut Fixture, server: &ScriptedServer) {
     configure_model(fixture, server, "");
 }
 

@@ -5,7 +5,7 @@
 use proem_engine::prompt::book::experiment::ExperimentOutcome;
 use rusqlite::Connection;
 
-use super::values::{ReadFault, all_rows, column_value};
+use super::values::{ReadFault, all_rows};
 use crate::Store;
 use crate::error::Error;
 use crate::record::Project;
@@ -39,7 +39,24 @@ pub struct ExperimentRow {
     pub values: Vec<Option<f64>>,
 }
 
-/// The latest runs of one version of a prompt.
+/// A measure of a run for the figures of versions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RunMeasure {
+    /// A measure that an experiment can have, too. Amounts are those of runs whose own prompt it is.
+    Outcome(ExperimentOutcome),
+    /// Whether the run ended with the model's value: 1 or 0, of runs whose own prompt it is and which asked.
+    Success,
+    /// Whether one of the answers to the prompt broke its contract: 1 or 0.
+    BrokenContract,
+    /// Whether one of the answers to the prompt was repaired: 1 or 0.
+    Repaired,
+    /// The share of the prompt's tokens that came from the provider's cache, where the provider says so.
+    CacheHits,
+    /// Whether a person said last that the run's alarm was false: 1 or 0.
+    FalseAlarm,
+}
+
+/// The latest runs with one version of a prompt, be it their own or that of one of their calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VersionWanted {
     /// Of which project.
@@ -48,8 +65,8 @@ pub struct VersionWanted {
     pub prompt: String,
     /// Three numbers, as its runs record it.
     pub version: String,
-    /// The measure.
-    pub outcome: ExperimentOutcome,
+    /// The measures.
+    pub measures: Vec<RunMeasure>,
     /// How many runs are read at most.
     pub most: u32,
 }
@@ -65,12 +82,12 @@ impl Store {
         self.read(move |reader, _site| read_experiment_rows(reader, &wanted)).await
     }
 
-    /// A measure of the latest runs of a version, in or out of an experiment, newest first.
+    /// The known values of each measure over the latest runs of a version, in or out of an experiment, newest first.
     ///
     /// # Errors
     ///
     /// [`Error::Unusable`].
-    pub async fn version_values(&self, wanted: VersionWanted) -> Result<Vec<f64>, Error> {
+    pub async fn version_values(&self, wanted: VersionWanted) -> Result<Vec<Vec<f64>>, Error> {
         self.read(move |reader, _site| read_version_values(reader, &wanted)).await
     }
 }
@@ -78,32 +95,73 @@ impl Store {
 fn read_experiment_rows(reader: &Connection, wanted: &ExperimentWanted) -> Result<Vec<ExperimentRow>, ReadFault> {
     let measures: Vec<String> =
         wanted.outcomes.iter().take(ExperimentWanted::MOST).map(|outcome| measure_sql(outcome, "a.prompt")).collect();
-    let columns: String =
-        measures.iter().enumerate().map(|(place, sql)| format!(", {sql} AS measure{place}")).collect();
+    let columns: String = measures.iter().map(|sql| format!(", {sql}")).collect();
     let sql = format!(
-        "SELECT a.version, a.subject{columns} FROM assignments a CROSS JOIN runs r ON r.id = a.run \
-         WHERE (a.project, a.experiment, a.started) = (?, ?, ?) ORDER BY r.seq"
+        "SELECT r.seq, a.version, a.subject{columns} FROM assignments a CROSS JOIN runs r ON r.id = a.run \
+         WHERE (a.project, a.experiment, a.started) = (?, ?, ?)"
     );
-    all_rows(reader, &sql, (&wanted.project.0, &wanted.experiment, wanted.started), |row| {
-        let values = (0..measures.len()).map(|place| column_value(row, &format!("measure{place}")));
-        Ok(ExperimentRow {
-            version: column_value(row, "version")?,
-            subject: column_value(row, "subject")?,
-            values: values.collect::<Result<_, _>>()?,
-        })
-    })
+    // A hundred thousand rows are sorted here more quickly than there, and places are found more quickly than names.
+    let mut rows: Vec<(i64, ExperimentRow)> =
+        all_rows(reader, &sql, (&wanted.project.0, &wanted.experiment, wanted.started), |row| {
+            let values = (0..measures.len()).map(|place| row.get(FIXED_COLUMNS + place)).collect::<Result<_, _>>()?;
+            Ok((row.get(0)?, ExperimentRow { version: row.get(1)?, subject: row.get(2)?, values }))
+        })?;
+    rows.sort_unstable_by_key(|(seq, _)| *seq);
+    Ok(rows.into_iter().map(|(_, row)| row).collect())
 }
 
-fn read_version_values(reader: &Connection, wanted: &VersionWanted) -> Result<Vec<f64>, ReadFault> {
+/// The columns before the measures of an experiment's run.
+const FIXED_COLUMNS: usize = 3;
+
+fn read_version_values(reader: &Connection, wanted: &VersionWanted) -> Result<Vec<Vec<f64>>, ReadFault> {
     let (agent, name) = wanted.prompt.split_once('/').unwrap_or((&wanted.prompt, ""));
-    let measure = measure_sql(&wanted.outcome, "r.own");
+    let measures: Vec<String> = wanted.measures.iter().map(version_measure_sql).collect();
     let sql = format!(
-        "SELECT measure0 FROM (SELECT {measure} AS measure0 FROM \
-         (SELECT *, agent || '/' || prompt AS own FROM runs WHERE (project, agent, prompt, version) = (?, ?, ?, ?) \
-         ORDER BY seq DESC LIMIT ?) r) WHERE measure0 IS NOT NULL"
+        "SELECT {} FROM (SELECT *, ?2 || '/' || ?3 AS asked, (agent, prompt, version) = (?2, ?3, ?4) AS is_own FROM runs o \
+         WHERE project = ?1 AND (is_own OR EXISTS (SELECT 1 FROM calls c WHERE c.run = o.id \
+         AND (c.agent, c.prompt, c.version) = (?2, ?3, ?4))) ORDER BY seq DESC LIMIT ?5) r",
+        measures.join(", ")
     );
     let values = (&wanted.project.0, agent, name, &wanted.version, i64::from(wanted.most));
-    all_rows(reader, &sql, values, |row| column_value(row, "measure0"))
+    let rows: Vec<Vec<Option<f64>>> = all_rows(reader, &sql, values, |row| {
+        Ok((0..measures.len()).map(|place| row.get(place)).collect::<Result<_, _>>()?)
+    })?;
+    let of = |place: usize| rows.iter().filter_map(|row| row.get(place).copied().flatten()).collect();
+    Ok((0..measures.len()).map(of).collect())
+}
+
+/// The SQL of a measure of run `r`, of which `asked` is the prompt and `is_own` says whether it is the run's own: null
+/// where it has none.
+fn version_measure_sql(measure: &RunMeasure) -> String {
+    let of_answers = |value: &str| {
+        format!(
+            "(SELECT CAST(max({value}) AS REAL) FROM calls c WHERE c.run = r.id AND c.state = 'answered' \
+             AND c.agent || '/' || c.prompt = r.asked)"
+        )
+    };
+    match measure {
+        RunMeasure::Outcome(outcome) if outcome.is_share() => measure_sql(outcome, "r.asked"),
+        RunMeasure::Outcome(outcome) => format!("iif(r.is_own, {}, NULL)", measure_sql(outcome, "r.asked")),
+        RunMeasure::Success => "iif(r.is_own AND r.state = 'ended' AND r.outcome NOT IN ('refused', 'assembled'), \
+             CAST(r.outcome = 'answered' AS REAL), NULL)"
+            .to_owned(),
+        RunMeasure::BrokenContract => of_answers("json_array_length(c.problems) > 0"),
+        RunMeasure::Repaired => of_answers("json_array_length(c.repairs) > 0"),
+        RunMeasure::CacheHits => "(SELECT sum(u.cache_read_tokens) * 1.0 / nullif(sum(u.input_tokens), 0) \
+             FROM calls c JOIN attempts t ON t.run = c.run AND t.effect = c.effect JOIN usage u ON u.attempt = t.id \
+             WHERE c.run = r.id AND c.agent || '/' || c.prompt = r.asked \
+             AND u.input_tokens IS NOT NULL AND u.cache_read_tokens IS NOT NULL)"
+            .to_owned(),
+        RunMeasure::FalseAlarm => last_verdict_sql("'false-positive'", "'false-positive', 'caught'"),
+    }
+}
+
+/// The SQL of whether the last verdict on run `r` among some words is one of `wanted`.
+fn last_verdict_sql(wanted: &str, among: &str) -> String {
+    format!(
+        "(SELECT CAST(f.verdict IN ({wanted}) AS REAL) FROM feedback f WHERE f.run = r.id AND f.verdict IN ({among}) \
+         ORDER BY f.seq DESC LIMIT 1)"
+    )
 }
 
 /// The SQL of a measure of run `r` with the prompt that a column names: null where it has none.
@@ -124,9 +182,9 @@ fn measure_sql(outcome: &ExperimentOutcome, prompt: &str) -> String {
             "CAST(NOT EXISTS (SELECT 1 FROM json_each(c.problems) p WHERE p.value ->> '$.rule' = '{}') AS REAL)",
             rule.replace('\'', "''")
         )),
+        // An assessment of risk is judged in words of its own.
         ExperimentOutcome::Feedback => {
-            "(SELECT CAST(f.verdict = 'good' AS REAL) FROM feedback f WHERE f.run = r.id ORDER BY f.seq DESC LIMIT 1)"
-                .to_owned()
+            last_verdict_sql("'good', 'caught'", "'good', 'bad', 'caught', 'false-positive'")
         }
         ExperimentOutcome::Tokens => asked("CAST(r.input_tokens + r.output_tokens AS REAL)"),
         ExperimentOutcome::Cost => asked("r.nanos / 1e9"),

@@ -9,7 +9,7 @@ use proem_guard::{LabelTree, Untrusted};
 use sha2::{Digest, Sha256};
 
 use super::SignalInBatch;
-use crate::{contract::MAX_SIGNALS, date::SignalTime};
+use crate::{contract::MAX_SIGNALS, date::SignalTime, signal::ProjectSignal};
 
 /// How far apart related signals may be, in milliseconds: seven days.
 pub(super) const WINDOW: i64 = 7 * 24 * 3600 * 1000;
@@ -45,6 +45,32 @@ pub(super) fn related_signals<'b, 's>(
         }
         (item, found.into_iter().collect())
     })
+}
+
+/// The matter that a signal is about, by the strongest name that its source gives it: its ticket, else the beginning of
+/// its thread, else the signal itself. Answers to a mail have the matter of the mail, and revisions of a signal that of
+/// the first. No text leaves: a name is a hash.
+#[must_use]
+pub fn signal_matter(signal: &ProjectSignal) -> String {
+    let ticket = signal.ticket.as_ref().map(|ticket| ticket.measure(|ticket| ticket_key(ticket.trim())));
+    let first_id = |name: &str| {
+        let LabelTree::Map(fields) = &signal.fields else { return None };
+        let mut first = None;
+        let mut find = |text: &str| {
+            if first.is_none() {
+                first = text.split_whitespace().next().map(|id| correlation_key("thread", id));
+            }
+        };
+        visit_texts(fields.get(name)?, &mut find);
+        first
+    };
+    let thread = || ["conversation", "references", "in_reply_to", "message_id"].into_iter().find_map(first_id);
+    match (ticket, thread) {
+        (Some(ticket), _) => format!("ticket {ticket:016x}"),
+        (None, thread) => {
+            thread().map_or_else(|| format!("signal {}", signal.id), |thread| format!("thread {thread:016x}"))
+        }
+    }
 }
 
 /// The members of a group within the window around a time. At most a few more than are listed.
@@ -134,6 +160,35 @@ fn correlation_key(kind: &str, text: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::signal::{SignalKind, SignalSource};
+
+    fn matter(ticket: Option<&str>, fields: &[(&'static str, &str)]) -> String {
+        let outside = |text: &str| Untrusted::new(text.to_owned(), SignalSource::Mail.label("body"));
+        let fields = fields.iter().map(|(name, text)| (*name, LabelTree::Outside(outside(text))));
+        signal_matter(&ProjectSignal {
+            source: SignalSource::Mail,
+            kind: SignalKind::EmailReceived,
+            id: "mail:7".to_owned(),
+            revision: "0".repeat(64),
+            time: SignalTime::Missing,
+            sender: None,
+            ticket: ticket.map(outside),
+            project: None,
+            summary: None,
+            fields: LabelTree::map(fields),
+            notes: Vec::new(),
+        })
+    }
+
+    #[test]
+    fn a_matter_is_the_ticket_else_the_beginning_of_the_thread_else_the_signal() {
+        let first = matter(None, &[("message_id", "a@x")]);
+        assert_eq!(matter(None, &[("message_id", "b@x"), ("in_reply_to", "a@x")]), first);
+        assert_eq!(matter(None, &[("message_id", "c@x"), ("references", "a@x b@x"), ("in_reply_to", "b@x")]), first);
+        assert_ne!(matter(None, &[("message_id", "b@x")]), first);
+        assert_eq!(matter(Some("pay-7 "), &[("message_id", "a@x")]), matter(Some("PAY-7"), &[]));
+        assert_eq!(matter(None, &[]), "signal mail:7");
+    }
 
     #[test]
     fn tickets_are_found_in_text() {

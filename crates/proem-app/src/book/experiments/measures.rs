@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proem_engine::prompt::book::experiment::{BetterDirection, Experiment, ExperimentOutcome};
 use proem_score::sequential::ArmTally;
 use proem_store::Store;
-use proem_store::query::{ExperimentRow, ExperimentWanted, VersionWanted};
+use proem_store::query::{ExperimentRow, ExperimentWanted, RunMeasure, VersionWanted};
 use proem_store::record::Project;
 use serde::{Deserialize, Serialize};
 
@@ -207,10 +207,10 @@ pub(super) async fn earlier_scale(
         project: Project(project.key.clone()),
         prompt: experiment.declared.prompt.clone(),
         version: experiment.base.clone(),
-        outcome: outcome.clone(),
+        measures: vec![RunMeasure::Outcome(outcome.clone())],
         most: MOST,
     };
-    let mut values = store.version_values(wanted).await?;
+    let mut values = store.version_values(wanted).await?.into_iter().next().unwrap_or_default();
     values.sort_by(f64::total_cmp);
     let (count, prompt, base) = (values.len(), &experiment.declared.prompt, &experiment.base);
     let at_95 = values.get((count * 95).div_ceil(100).saturating_sub(1)).copied().unwrap_or(0.0);

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use proem_engine::prompt::book::experiment::{Experiment, ExperimentDeclaration, ExperimentOutcome, VersionAssignment};
 use proem_engine::prompt::origin::Origin;
 use proem_engine::run::Time;
-use proem_store::Store;
+use proem_store::{Store, failpoint};
 use serde::{Deserialize, Serialize};
 
 use super::measures::{AmountScale, earlier_scale};
@@ -222,7 +222,10 @@ pub fn stop_experiment(
     // A declaration that is gone stops no one from stopping.
     let origin = project.book()?.experiment(name).map_or(Origin::User, |experiment: Experiment| experiment.origin);
     write_decision(project, origin, start, (by, now), (&decision, Some(because)))?;
-    record_stop(project, start, by, because)
+    failpoint::pass("experiment-stop-decided");
+    let stopped = record_stop(project, start, by, because)?;
+    failpoint::pass("experiment-stopped");
+    Ok(stopped)
 }
 
 /// That an experiment was never started here, with those that were.

@@ -19,6 +19,8 @@ use proem_app::{records, when};
 use proem_engine::run::Time;
 use proem_guard::show;
 use proem_text::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::json;
 
 use crate::failure::CommandFailure;
@@ -86,6 +88,17 @@ pub(crate) struct ExperimentPlace {
     pub(crate) json: bool,
 }
 
+/// An experiment as `list --json` has it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ListedExperiment {
+    /// Its name in `book.toml`.
+    name: String,
+    /// Whether it runs here, in words: who started it and when, and who stopped it and why.
+    state: String,
+    /// Why it may not run. `null` if it may.
+    problem: Option<String>,
+}
+
 impl ExperimentPlace {
     fn project(&self) -> Result<OpenProject, CommandFailure> {
         let project = OpenProject::open(&self.root, &crate::user_places()?, BookReading::Trusted)?;
@@ -116,8 +129,9 @@ fn list_experiments(place: &ExperimentPlace) -> Result<ExitCode, CommandFailure>
     };
     let problem = |name: &str| book.experiment(name).err().map(|error| error.to_string());
     if place.json {
-        let all: Vec<_> =
-            names.iter().map(|name| json!({ "name": name, "state": state(name), "problem": problem(name) })).collect();
+        let listed =
+            |name: &String| ListedExperiment { name: name.clone(), state: state(name), problem: problem(name) };
+        let all: Vec<ListedExperiment> = names.iter().map(listed).collect();
         ui::print_json_document(&json::pretty(&json!(all)))?;
         return Ok(ExitCode::SUCCESS);
     }

@@ -45,15 +45,12 @@ pub(super) fn run_book_stats(prompt: Option<&str>, place: &ExperimentPlace) -> R
 
 fn figure_in_words(figure: &VersionFigure) -> String {
     let number = |value: f64| match figure.unit {
-        FigureUnit::Share => format!("{:.1} %", value * 100.0),
+        FigureUnit::Share | FigureUnit::TokenShare => format!("{:.1} %", value * 100.0),
         FigureUnit::Dollars => format!("${value:.6}"),
         FigureUnit::Milliseconds => format!("{value:.0} ms"),
-        FigureUnit::Tokens | FigureUnit::Calls => format!("{value:.0}"),
+        FigureUnit::Tokens => format!("{value:.0}"),
     };
     let mean = figure.mean.map_or_else(|| ui::UNKNOWN.to_owned(), number);
-    if figure.unit == FigureUnit::Calls {
-        return format!("{mean} in {}", ui::count_with_noun(figure.n, "call"));
-    }
     let interval = match (figure.low, figure.high) {
         (Some(low), Some(high)) => format!(" ({} to {})", number(low), number(high)),
         _ => String::new(),

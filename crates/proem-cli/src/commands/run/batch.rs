@@ -27,7 +27,7 @@ pub(super) async fn run_prompt_batch(
             ui::print_json_document(&json::compact_in_order(&ui::print_notes_of(request)))
                 .map_err(CommandFailure::into_error)
         };
-        batch::batch_requests(setting, batch, &print)?;
+        batch::batch_requests(run, batch, &print)?;
         return Ok(ExitCode::SUCCESS);
     }
     let bar = OnceCell::new();

@@ -5,11 +5,12 @@ use proem_app::project::OpenProject;
 use proem_app::records::writing::RecordChoice;
 use proem_app::risk::feedback::FeedbackSummary;
 use proem_app::risk::feedback::question::{self, PROMPT};
+use proem_app::run::line_versions::RunSubject;
 use proem_app::run::options::{Carriage, RunOptions};
 use proem_app::run::setting::RunSetting;
 
 use crate::commands::risk::args::Feedback;
-use crate::commands::run::{calling, open_run};
+use crate::commands::run::{calling, meeting_versions, open_run};
 use crate::failure::CommandFailure;
 use crate::ui;
 
@@ -32,6 +33,7 @@ pub(super) fn ask_feedback_model(
     let setting = setting?;
     calling(async |stop| {
         let run = open_run(setting, &options, project).await?;
+        let run = meeting_versions(run, RunSubject::Inputs, &options, project).await?;
         let mut notes = Vec::new();
         let heard = question::ask_about_feedback(&run, judged, &stop, &mut notes).await;
         ui::print_notes(&run.end().await);
