@@ -1,5 +1,6 @@
 //! Books of prompts: what is imported into them, their locks, the cases of their prompts, and how versions and models compare.
 
+pub mod batch;
 pub mod compare;
 pub mod diff;
 pub mod experiments;

@@ -7,6 +7,7 @@
 mod installation;
 mod model;
 pub mod settings;
+pub mod timers;
 
 use std::path::Path;
 

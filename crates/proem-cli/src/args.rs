@@ -10,9 +10,9 @@ pub(crate) mod words;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    adapt, artefacts, ask, assemble, book, catalogue, cost, doctor, effects, escalations, failures, find, hook,
-    improve, index, init, lisp, policy, queue, reference, risk, run, runs, scan, select, stats, store, tokens, triage,
-    trust,
+    adapt, artefacts, ask, assemble, book, catalogue, cost, doctor, effects, escalations, failures, feedback, find,
+    hook, improve, index, init, lisp, policy, queue, reference, risk, run, runs, scan, select, stats, store, tokens,
+    triage, trust,
 };
 
 /// Decides what a language model reads, and accounts for every token of it.
@@ -61,6 +61,9 @@ pub(crate) enum Command {
     /// List and clear the failures that prompts learn from
     #[command(subcommand, after_help = failures::FAILURES_EXAMPLES)]
     Failures(failures::FailuresCommand),
+    /// Propose changes of thresholds and prompts from recorded outcomes
+    #[command(subcommand, after_help = feedback::FEEDBACK_EXAMPLES)]
+    Feedback(feedback::FeedbackCommand),
     /// Answer a coding agent's event of a prompt with context for it
     #[command(after_help = hook::HOOK_EXAMPLES)]
     Hook(hook::HookArgs),

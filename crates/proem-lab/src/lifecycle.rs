@@ -1,11 +1,15 @@
-//! Experiments with prompts, simulated: how often equal versions are told apart, and how soon different ones are.
+//! Experiments with prompts, simulated: how often equal versions are told apart, and how soon different ones are. Below
+//! it, the weekly batch's proposals.
+
+mod proposals;
 
 mod searches;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use clap::Parser;
+use self::proposals::proposals_report;
+use clap::{Parser, ValueEnum};
 use proem_score::sequential::{ArmTally, DifferenceTest, DifferenceVerdict, ERROR_OF_95, two_points_better};
 
 /// The experiments of each row.
@@ -14,14 +18,27 @@ const EXPERIMENTS: u64 = 10_000;
 const QUANTILES: (f64, f64) = (1.959_963_984_540_054, 0.841_621_233_572_914);
 
 /// Measures the sequential test of experiments, with a look after every outcome, and the test of searches.
+/// A table of the evaluation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum LifecycleTable {
+    /// The sequential test of experiments
+    Experiments,
+    /// The proposals of the weekly batch, over a fifth as many projects
+    Proposals,
+}
+
+/// Measures the sequential test of experiments and the proposals of the weekly batch, by simulation.
 #[derive(Debug, Parser)]
 pub(crate) struct EvalLifecycle {
-    /// The file that is written
-    #[arg(long, default_value = "evals/lifecycle/experiments.md")]
+    /// The folder that the tables are written to
+    #[arg(long, default_value = "evals/lifecycle")]
     out: PathBuf,
     /// The file that is written about searches for a better wording
     #[arg(long, default_value = "evals/lifecycle/searches.md")]
     searches: PathBuf,
+    /// One table, instead of all
+    #[arg(long, value_enum)]
+    table: Option<LifecycleTable>,
     /// How many experiments each row has
     #[arg(long, default_value_t = EXPERIMENTS)]
     experiments: u64,
@@ -73,6 +90,21 @@ pub(crate) fn run_eval_lifecycle(args: &EvalLifecycle) -> Result<String, String>
         std::fs::write(path, text).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
     }
     Ok(format!("{text}\n{searches}"))
+    let mut all = String::new();
+    for (table, name) in [(LifecycleTable::Experiments, "experiments.md"), (LifecycleTable::Proposals, "proposals.md")]
+    {
+        if args.table.is_some_and(|wanted| wanted != table) {
+            continue;
+        }
+        let text = match table {
+            LifecycleTable::Experiments => lifecycle_report(args.experiments),
+            LifecycleTable::Proposals => proposals_report((args.experiments / 5).max(1)),
+        };
+        let path = args.out.join(name);
+        std::fs::write(&path, &text).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
+        all.push_str(&text);
+    }
+    Ok(all)
 }
 
 /// The table of all rows.

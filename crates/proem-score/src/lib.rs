@@ -9,6 +9,7 @@
 
 extern crate alloc;
 
+pub mod bar;
 pub mod bm25;
 pub mod calibrate;
 pub mod error;

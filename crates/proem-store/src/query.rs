@@ -20,6 +20,7 @@ mod status;
 mod tools;
 mod triage;
 mod values;
+mod version_runs;
 mod witness;
 
 #[cfg(test)]
@@ -42,6 +43,7 @@ pub use self::statistics::{CountedFigure, RunGroup, Statistics, StatisticsWanted
 pub use self::status::{EventRow, StatusRow};
 pub use self::tools::{ToolCallRow, ToolTally};
 pub use self::triage::{ArtefactVersionRow, CycleRow, SignalRow};
+pub use self::version_runs::{VersionRunRow, VersionRunsWanted};
 pub use self::witness::{RecordKnowledge, WitnessExtent, WitnessList, WitnessListLine};
 
 use std::sync::Arc;

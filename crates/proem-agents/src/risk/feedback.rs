@@ -11,6 +11,7 @@ mod analysis;
 mod meter;
 mod suggest;
 mod tally;
+mod trial;
 mod verdict;
 
 pub use self::analysis::{ChosenAdjustment, ComplaintPattern, FeedbackAnalysis, feedback_inputs};
@@ -19,6 +20,7 @@ pub use self::suggest::{FEWEST, Suggestion, apply_suggestions, suggest};
 pub use self::tally::{
     FeedbackTally, LevelTally, MetricTally, ReasonTally, last_verdicts, tally_levels, tally_verdicts,
 };
+pub use self::trial::{ForesightTally, ThresholdEvidence, ThresholdTrial, weigh_thresholds};
 pub use self::verdict::{
     AssessmentOpinion, FeedbackVerdict, SignalAt, metric_reason_note, read_level, read_note, read_signals,
     recorded_signals,

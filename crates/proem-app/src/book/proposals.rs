@@ -80,15 +80,33 @@ pub enum ProposedChange {
         /// The version that it is compared with.
         base: ProposalBase,
     },
-    /// A setting of the user's configuration gets another value.
+    /// A threshold that the user keeps for a project gets another value.
     Threshold {
-        /// The setting's key, such as `risk.factors.coupling`.
+        /// The setting's key, such as `risk.coupling.second`.
         setting: String,
         /// Its value when the proposal was made, as TOML.
         from: String,
         /// The proposed value, as TOML.
         to: String,
+        /// The project, by [`project_mark`].
+        #[serde(default)]
+        project: String,
     },
+    /// A version's wording should be improved. An approval changes nothing in the book.
+    Revision {
+        /// `agent/name`.
+        prompt: String,
+        /// The version in use, whose runs are the reason.
+        version: String,
+        /// The project of these runs, by [`project_mark`].
+        project: String,
+    },
+}
+
+/// The mark of a project in proposals: 64 bits of the hash of its key, which may be a path that nobody else should see.
+#[must_use]
+pub fn project_mark(key: &str) -> String {
+    sha256_hex(key.as_bytes()).chars().take(ID_DIGITS).collect()
 }
 
 /// The state of the book that a proposal was made from.
@@ -150,10 +168,11 @@ pub struct Proposals {
 impl ProposedChange {
     /// The prompt or the setting that it is about.
     #[must_use]
-    pub fn about(&self) -> &str {
+    pub fn about(&self) -> String {
         match self {
-            Self::Version { prompt, .. } | Self::Current { prompt, .. } => prompt,
-            Self::Threshold { setting, .. } => setting,
+            Self::Version { prompt, .. } | Self::Current { prompt, .. } => prompt.clone(),
+            Self::Threshold { setting, project, .. } => format!("{setting} in project {project}"),
+            Self::Revision { prompt, project, .. } => format!("the wording of {prompt} in project {project}"),
         }
     }
 
@@ -168,8 +187,11 @@ impl ProposedChange {
             Self::Current { prompt, version, base } => {
                 format!("{} {} → {} as the version in use", shown(prompt), shown(&base.version), shown(version))
             }
-            Self::Threshold { setting, from, to } => {
+            Self::Threshold { setting, from, to, .. } => {
                 format!("{} {} → {}", shown(setting), shown(from), shown(to))
+            }
+            Self::Revision { prompt, version, .. } => {
+                format!("a better wording of {}, of which {} is in use", shown(prompt), shown(version))
             }
         }
     }
@@ -209,12 +231,12 @@ impl Proposal {
                     format!("`{}` is no file of the prompt's own folder in a book", show::terminal_str(path))
                 }));
             }
-            ProposedChange::Current { prompt, .. } => {
+            ProposedChange::Current { prompt, .. } | ProposedChange::Revision { prompt, .. } => {
                 if !is_prompt_name(prompt) {
                     problems.push(format!("`{}` is no prompt `agent/name`", show::terminal_str(prompt)));
                 }
                 if !self.files.is_empty() {
-                    problems.push("it has files, but proposes a version that the book already has".to_owned());
+                    problems.push("it has files, but proposes no new version".to_owned());
                 }
             }
             ProposedChange::Threshold { setting, .. } => {
@@ -232,11 +254,18 @@ impl Proposal {
 }
 
 /// The id and the description of a proposal.
+/// The id that a proposal has once it is written. The same draft has the same.
 ///
 /// # Errors
 ///
 /// If a name, a path or a text is not one that a proposal may have.
 pub(super) fn describe_proposal(draft: &ProposalDraft<'_>) -> Result<(String, String), Error> {
+pub fn draft_id(draft: &ProposalDraft<'_>) -> Result<String, Error> {
+    Ok(proposal_id(description_text(draft)?.as_bytes()))
+}
+
+/// The text of `proposal.toml`.
+fn description_text(draft: &ProposalDraft<'_>) -> Result<String, Error> {
     let proposal = Proposal {
         form: FORM,
         by: draft.by.to_owned(),
@@ -255,6 +284,20 @@ pub(super) fn describe_proposal(draft: &ProposalDraft<'_>) -> Result<(String, St
     }
     let text = toml::to_string(&proposal).map_err(|error| Error::bug(DESCRIPTION, error))?;
     Ok((proposal_id(text.as_bytes()), text))
+    toml::to_string(&proposal).map_err(|error| Error::bug(DESCRIPTION, error))
+}
+
+/// Removes the folder of a proposal.
+///
+/// # Errors
+///
+/// If the disk refuses.
+pub(super) fn remove_proposal(book: &Path, id: &str) -> Result<(), Error> {
+    let folder = book.join(PROPOSED).join(id);
+    std::fs::remove_dir_all(&folder).map_err(|error| {
+        let shown = show::terminal_str(&folder.display().to_string()).into_string();
+        Error::outside(format!("could not remove `{shown}`: {error}"))
+    })
 }
 
 /// Writes a proposal into the book at `book`. Writing the same proposal twice changes nothing.
@@ -264,6 +307,8 @@ pub(super) fn describe_proposal(draft: &ProposalDraft<'_>) -> Result<(String, St
 /// If a name, a path or a text is not one that a proposal may have, or the files can't be written.
 pub fn write_proposal(book: &Path, draft: &ProposalDraft<'_>) -> Result<StoredProposal, Error> {
     let (id, text) = describe_proposal(draft)?;
+    let text = description_text(draft)?;
+    let id = proposal_id(text.as_bytes());
     let below = Path::new(PROPOSED).join(&id);
     make_book(book)?;
     // A folder without a description is a proposal that is still being written.

@@ -13,6 +13,7 @@ use std::path::Path;
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::check::check_book;
 use proem_engine::prompt::file::PartialText;
+use proem_engine::prompt::origin::Origin;
 use proem_engine::run::Time;
 use proem_engine::tokens::OpenAi;
 use proem_guard::show;
@@ -29,11 +30,15 @@ use super::promotion::{DecidedBook, DecisionReason, InterfaceConsent};
 use super::proposals::{
     MAX_LINE, ProposalBase, ProposalDraft, Proposals, ProposedChange, StoredProposal, is_prompt_name, read_proposals,
     write_proposal,
+    ProposalBase, ProposalDraft, Proposals, ProposedChange, StoredProposal, is_prompt_name, project_mark,
+    read_proposals, remove_proposal, write_proposal,
 };
 use super::test::{AssemblyState, suites};
 use crate::error::Error;
 use crate::operator::{Displayed, Operator};
 use crate::project::{BookReading, OpenProject, PROPOSED};
+use crate::project::{BookReading, PROPOSED};
+use crate::risk::feedback::ThresholdChange;
 use crate::trust::MAX_FILE_BYTES;
 
 /// The schemas, cases and partials that may lie beside a proposed prompt file.
@@ -109,6 +114,16 @@ pub enum ApprovalResult {
     Promoted {
         /// `agent/name@version`.
         version: String,
+    },
+    /// A threshold of this project has another value.
+    ThresholdSet {
+        /// Its key, with the value before and the one from then on.
+        change: String,
+    },
+    /// A person wants a better wording. Nothing changed.
+    RevisionWanted {
+        /// `agent/name`.
+        prompt: String,
     },
 }
 
@@ -313,7 +328,20 @@ pub fn check_proposal(book: &DecidedBook, stored: StoredProposal) -> Result<Chec
             .push(format!("it was decided already: {words}; `proem book reject {id}` removes what is left"));
     }
     match checked.stored.proposal.change.clone() {
-        ProposedChange::Threshold { .. } => {}
+        ProposedChange::Threshold { setting, from, to, project } => {
+            let change = ThresholdChange::parse(&setting, &from, &to);
+            checked.problems.extend(change.as_ref().err().cloned());
+            if let Ok(change) = change {
+                checked.problems.extend(threshold_problem(book, &change, &project)?);
+            }
+        }
+        ProposedChange::Revision { prompt, version, .. } => {
+            let now = book.book().current(&prompt).ok().filter(|now| *now != version);
+            checked.problems.extend(now.map(|now| {
+                let (version, prompt) = (show::terminal_str(&version), show::terminal_str(&prompt));
+                format!("it is about {version}, and {prompt} {} is in use", show::terminal_str(&now))
+            }));
+        }
         ProposedChange::Current { prompt, version, base } => {
             checked.problems.extend(base_problem(book.book(), &prompt, &base));
             checked.examine(book.project(), book.book(), (&prompt, &version), &base);
@@ -341,6 +369,20 @@ pub fn check_proposal(book: &DecidedBook, stored: StoredProposal) -> Result<Chec
         }
     }
     Ok(checked)
+}
+
+/// Why a threshold can't be set by a proposal as it is.
+fn threshold_problem(book: &DecidedBook, change: &ThresholdChange, project: &str) -> Result<Option<String>, Error> {
+    // Whoever writes a project's files must not move what its changes are judged by.
+    if book.origin() != Origin::User {
+        return Ok(Some("a threshold is yours alone, and only a proposal in your own book can change it".to_owned()));
+    }
+    if project != project_mark(&book.project().key) {
+        return Ok(Some("it is about another project; decide it in a folder of that project".to_owned()));
+    }
+    let now = change.in_force(book.project())?;
+    Ok((now.to_bits() != change.from.to_bits())
+        .then(|| format!("it was made when the value was {}, and {now} is in force; run the batch again", change.from)))
 }
 
 fn base_problem(book: &Book, prompt: &str, base: &ProposalBase) -> Option<String> {
@@ -514,13 +556,13 @@ impl DecidedBook {
         let persons = self.book().approving_persons().max(whole.book().approving_persons());
         proposal.require_second_person(persons, by)?;
         let result = match &proposal.stored.proposal.change {
-            ProposedChange::Threshold { setting, to, .. } => {
-                return Err(Error::negative(format!(
-                    "{} is no part of a book; take it over with `proem risk feedback --apply`, or write {} for it",
-                    show::terminal_str(setting),
-                    show::terminal_str(to)
-                )));
+            change @ ProposedChange::Threshold { setting, from, to, .. } => {
+                let words = change.in_words();
+                let change = ThresholdChange::parse(setting, from, to).map_err(Error::negative)?;
+                change.put_in_force(self.project())?;
+                ApprovalResult::ThresholdSet { change: words }
             }
+            ProposedChange::Revision { prompt, .. } => ApprovalResult::RevisionWanted { prompt: prompt.clone() },
             ProposedChange::Current { prompt, version, .. } => {
                 let version = format!("{prompt}@{version}");
                 let plan = self.plan_promotion(&version, InterfaceConsent::Same)?;
@@ -534,8 +576,8 @@ impl DecidedBook {
             }
         };
         let decision = JournalDecision::Approved { proposal: id.clone() };
-        self.append(proposal.stored.proposal.change.about(), &decision, by, reason)?;
-        self.remove_proposal(id)?;
+        self.append(&proposal.stored.proposal.change.about(), &decision, by, reason)?;
+        remove_proposal(&self.folder, id)?;
         Ok(result)
     }
 
@@ -561,9 +603,9 @@ impl DecidedBook {
     ) -> Result<(), Error> {
         if Journal::load(&self.folder)?.verdict(&proposal.id).is_none() {
             let decision = JournalDecision::Rejected { proposal: proposal.id.clone() };
-            self.append(proposal.proposal.change.about(), &decision, by, reason)?;
+            self.append(&proposal.proposal.change.about(), &decision, by, reason)?;
         }
-        self.remove_proposal(&proposal.id)
+        remove_proposal(&self.folder, &proposal.id)
     }
 
     /// Writes new files into the book, and its lock.
@@ -582,14 +624,6 @@ impl DecidedBook {
         let texts: Vec<(&str, &str)> = texts.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
         self.trust_files(&texts)?;
         self.lock()
-    }
-
-    fn remove_proposal(&self, id: &str) -> Result<(), Error> {
-        let folder = self.folder.join(PROPOSED).join(id);
-        std::fs::remove_dir_all(&folder).map_err(|error| {
-            let shown = show::terminal_str(&folder.display().to_string()).into_string();
-            Error::outside(format!("could not remove `{shown}`, which was decided: {error}"))
-        })
     }
 }
 

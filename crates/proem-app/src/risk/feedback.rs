@@ -4,16 +4,19 @@
 //! its own review.
 
 pub mod question;
+mod threshold_change;
 mod thresholds;
 mod versions;
 
+pub use self::threshold_change::ThresholdChange;
 pub use self::versions::PromptVersionTally;
 
 use std::collections::BTreeMap;
 
 use proem_agents::risk::feedback::{
-    AssessmentOpinion, FeedbackTally, FeedbackVerdict, KIND, LevelTally, Meter, Suggestion, apply_suggestions,
-    metric_reason_note, read_level, read_note, read_signals, suggest, tally_levels, tally_verdicts,
+    AssessmentOpinion, FeedbackTally, FeedbackVerdict, KIND, LevelTally, Meter, Suggestion, ThresholdEvidence,
+    apply_suggestions, metric_reason_note, read_level, read_note, read_signals, suggest, tally_levels, tally_verdicts,
+    weigh_thresholds,
 };
 use proem_agents::risk::report::Rate;
 use proem_engine::run::Time;
@@ -124,6 +127,22 @@ pub async fn count_feedback(project: &OpenProject, since: &str) -> Result<WithNo
     let versions = versions::count_prompt_versions(&store, project, since, &verdicts).await?;
     let since = when::iso_date(since, &zone);
     Ok(WithNotes { value: FeedbackSummary { since, tally, levels, suggestions, thresholds, versions }, notes })
+}
+
+/// What the verdicts on a project's assessments show about its thresholds, with a chance of `error` at most that anything
+/// shown is wrong. Verdicts on a meter count after the time that `since` gives.
+///
+/// # Errors
+///
+/// If the records or the project's thresholds are unreadable.
+pub async fn weigh_feedback(
+    store: &Store,
+    project: &OpenProject,
+    error: f64,
+    since: impl Fn(Meter) -> Time,
+) -> Result<Vec<ThresholdEvidence>, Error> {
+    let rows = store.judged(&records::records_owner(project), KIND, Time(i64::MIN)).await?;
+    Ok(weigh_thresholds(&verdicts(&rows), &thresholds(project)?, error, |meter| since(meter).0))
 }
 
 /// Records what a person says of an assessment, which `run` names: the beginning of its id, `last` or `last~1`.

@@ -28,6 +28,7 @@ mod special;
 mod triage_scene;
 mod triage_signals;
 mod triaged;
+mod weekly_batch;
 
 use std::fs;
 use std::path::{Path, PathBuf};

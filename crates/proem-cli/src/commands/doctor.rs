@@ -7,11 +7,14 @@ use std::process::ExitCode;
 use anstyle::Style;
 use clap::Parser;
 use proem_app::doctor::settings::{ConfigSetting, config_settings};
+use proem_app::doctor::timers::{BatchTimers, batch_timers};
 use proem_app::doctor::{Checkup, CheckupLine, CheckupState, CheckupSubject, examine_installation, reach};
 use proem_app::operator::{Consent, Operator};
 use proem_app::places::Places;
+use proem_app::project::OpenProject;
 use proem_app::{Error, records};
 use proem_llm::endpoint::Endpoint;
+use proem_runtime::Environment;
 use proem_text::json;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -26,6 +29,7 @@ Examples:
   proem doctor
   proem doctor --connect          # ask each server with a key for the list of its models
   proem doctor --config           # every setting with its value and where that comes from
+  proem doctor --timers           # timers for the weekly `proem feedback batch`, to copy
 
 On a terminal it asks before it connects to anything. Exit code 1: something is there and can't be used.
 A missing key is no failure: everything that doesn't need it works.";
@@ -41,6 +45,9 @@ pub(crate) struct DoctorArgs {
     /// Connect without asking: one request to each server for the list of its models, which costs nothing
     #[arg(long)]
     connect: bool,
+    /// Print a systemd user timer, a launchd agent and a cron line for the weekly `proem feedback batch`
+    #[arg(long, conflicts_with_all = ["config", "connect", "json"])]
+    timers: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -84,6 +91,9 @@ const WIDEST: usize = 110;
 
 pub(super) fn run_doctor(args: &DoctorArgs) -> Result<ExitCode, CommandFailure> {
     let places = crate::user_places()?;
+    if args.timers {
+        return print_timers(args, &places);
+    }
     let mut checkup = examine_installation(&args.root, &places)?;
     connect_to_servers(args, &mut checkup, &places)?;
     checkup.lines.extend(terminal_lines());
@@ -111,6 +121,31 @@ pub(super) fn run_doctor(args: &DoctorArgs) -> Result<ExitCode, CommandFailure> 
         ui::print_listing(&page)?;
     }
     Ok(if is_wrong { ExitCode::from(WRONG) } else { ExitCode::SUCCESS })
+}
+
+/// Prints the texts to copy, each below the place where it goes.
+fn print_timers(args: &DoctorArgs, places: &Places) -> Result<ExitCode, CommandFailure> {
+    let project = OpenProject::without_book(&args.root, places)?;
+    let Some(root) = &project.root else {
+        return Err(CommandFailure::usage("a bare repository has no folder for a timer; name a worktree with --root"));
+    };
+    let binary = std::env::current_exe()
+        .map_err(|error| Error::outside(format!("the path of this program is unknown: {error}")))?;
+    let BatchTimers { name, service, timer, plist, cron } = batch_timers(&binary, root, &Environment::inherited())?;
+    let units = "~/.config/systemd/user";
+    let texts = [
+        (format!("{units}/{name}.service"), service),
+        (format!("{units}/{name}.timer, then: systemctl --user enable --now {name}.timer"), timer),
+        (
+            format!("~/Library/LaunchAgents/{name}.plist, then: launchctl load ~/Library/LaunchAgents/{name}.plist"),
+            plist,
+        ),
+        ("or a line for `crontab -e`".to_owned(), cron),
+    ];
+    let page: Vec<String> =
+        texts.iter().map(|(place, text)| format!("{}\n{text}", style_text(BOLD, &format!("# {place}")))).collect();
+    ui::print_listing(&page.join("\n"))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Connects to the servers that the person, or the command line, says yes to.

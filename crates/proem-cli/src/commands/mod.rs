@@ -13,6 +13,7 @@ pub(crate) mod effects;
 pub(crate) mod escalations;
 mod explain;
 pub(crate) mod failures;
+pub(crate) mod feedback;
 pub(crate) mod find;
 pub(crate) mod hook;
 pub(crate) mod improve;
@@ -53,6 +54,7 @@ pub(crate) fn run_command(args: CommandLine) -> Result<ExitCode, CommandFailure>
         Command::Effects(command) => effects::run_effects(&command),
         Command::Escalations(command) => escalations::run_escalations(&command),
         Command::Failures(command) => failures::run_failures(&command),
+        Command::Feedback(command) => feedback::run_feedback(&command),
         Command::Hook(args) => hook::run_hook(&args),
         Command::Find(args) => find::run_find(&args),
         Command::Improve(args) => improve::run_improve(&args),

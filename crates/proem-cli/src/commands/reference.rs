@@ -16,6 +16,7 @@ use crate::ui;
 use proem_app::NoteKind;
 use proem_app::book::experiments::status::ExperimentStatus;
 use proem_app::book::version_figures::VersionFigures;
+use proem_app::book::batch::FeedbackBatch;
 use proem_app::config::Config;
 use proem_app::context::output::FindOutput;
 use proem_app::triage::output::{ArtefactsOutput, TriageOutput, TriageSignalsOutput, TriageStatusOutput};
@@ -41,6 +42,8 @@ pub(crate) enum ReferenceDocument {
     ExperimentListSchema,
     /// The JSON Schema of `book experiment status --json`
     ExperimentStatusSchema,
+    /// The JSON Schema of `feedback batch --json`
+    FeedbackBatchSchema,
     /// The JSON Schema of `find --json`
     FindSchema,
     /// The JSON Schema of `improve --json`
@@ -80,6 +83,7 @@ pub(super) fn print_reference(document: ReferenceDocument) -> Result<ExitCode, C
         ReferenceDocument::DoctorSchema => published_schema_text::<doctor::DoctorOutput>(),
         ReferenceDocument::ExperimentListSchema => schema_text(&schema_for!(Vec<ListedExperiment>).to_value()),
         ReferenceDocument::ExperimentStatusSchema => schema_text(&schema_for!(ExperimentStatus).to_value()),
+        ReferenceDocument::FeedbackBatchSchema => published_schema_text::<FeedbackBatch>(),
         ReferenceDocument::FindSchema => published_schema_text::<FindOutput>(),
         ReferenceDocument::ImproveSchema => published_schema_text::<improve::ImproveOutput<'_>>(),
         ReferenceDocument::LispAgentSchema => published_schema_text::<lisp::step::LispAgentOutput>(),

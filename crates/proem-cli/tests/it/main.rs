@@ -94,3 +94,4 @@ mod triage_signals;
 mod triaged;
 mod trust;
 mod views;
+mod weekly_batch;

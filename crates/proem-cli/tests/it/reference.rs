@@ -82,6 +82,8 @@ fn book_schemas() {
     check("book-stats.schema.json", &proem_output(&["reference", "book-stats-schema"]));
     check("experiment-list.schema.json", &proem_output(&["reference", "experiment-list-schema"]));
     check("experiment-status.schema.json", &proem_output(&["reference", "experiment-status-schema"]));
+fn feedback_batch_schema() {
+    check("feedback-batch.schema.json", &proem_output(&["reference", "feedback-batch-schema"]));
 }
 
 #[test]

@@ -245,6 +245,10 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["ask", "what is it", "--dry-run"], Exact),
         (&["ask", "what is it", "--dry-run", "--schema", "name"], Exact),
         (&["doctor"], Report),
+        (&["doctor", "--timers"], Report),
+        (&["feedback", "batch"], Report),
+        (&["feedback", "batch", "--json"], Json),
+        (&["feedback", "batch", "--dry-run"], Report),
         (&["doctor", "--config"], Report),
         (&["doctor", "--json"], Json),
         (&["hook", "claude-code"], Report),
@@ -527,7 +531,7 @@ fn no_order_reaches_a_runner() {
 }
 
 /// The flags that give a command's output another form.
-const FORMS: [&str; 18] = [
+const FORMS: [&str; 19] = [
     "--body",
     "--calibrate",
     "--config",
@@ -545,6 +549,7 @@ const FORMS: [&str; 18] = [
     "--report",
     "--sarif",
     "--schema",
+    "--timers",
     "--verbose",
 ];
 

@@ -165,7 +165,7 @@ fn last_verdict_sql(wanted: &str, among: &str) -> String {
 }
 
 /// The SQL of a measure of run `r` with the prompt that a column names: null where it has none.
-fn measure_sql(outcome: &ExperimentOutcome, prompt: &str) -> String {
+pub(super) fn measure_sql(outcome: &ExperimentOutcome, prompt: &str) -> String {
     let first_answer = |column: &str| {
         format!(
             "(SELECT {column} FROM calls c WHERE c.run = r.id AND c.state = 'answered' \

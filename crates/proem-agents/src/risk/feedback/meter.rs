@@ -81,6 +81,11 @@ impl Meter {
         }
     }
 
+    /// Sets the threshold between MEDIUM and HIGH.
+    pub const fn set_second(self, thresholds: &mut Thresholds, second: f64) {
+        self.steps_mut(thresholds).second = second;
+    }
+
     /// From which value it is MEDIUM and HIGH, for a prompt.
     pub(in crate::risk) fn threshold_words(self, thresholds: &Thresholds) -> String {
         let Steps { first, second } = self.steps(thresholds);

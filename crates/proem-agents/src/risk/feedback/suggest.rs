@@ -68,31 +68,22 @@ pub fn suggest(tally: &FeedbackTally, thresholds: &Thresholds) -> Vec<Suggestion
 }
 
 #[derive(Debug, Clone, Copy)]
-struct ThresholdEffect {
-    second: f64,
+pub(super) struct ThresholdEffect {
+    pub(super) second: f64,
     removed: usize,
     kept: usize,
 }
 
-fn suggestion(meter: Meter, values: &[(f64, AssessmentOpinion)], from: Steps) -> Option<Suggestion> {
+pub(super) fn suggestion(meter: Meter, values: &[(f64, AssessmentOpinion)], from: Steps) -> Option<Suggestion> {
     // Values that the present thresholds would not call HIGH carry no evidence about them.
     let values: Vec<(f64, AssessmentOpinion)> =
         values.iter().copied().filter(|(value, _)| meter.is_high(*value, from.second)).collect();
-    let number = |said: AssessmentOpinion| values.iter().filter(|(_, known)| *known == said).count();
-    let (false_positives, caught) = (number(AssessmentOpinion::FalsePositive), number(AssessmentOpinion::Caught));
+    let (false_positives, caught) =
+        (count_opinions(&values, AssessmentOpinion::FalsePositive), count_opinions(&values, AssessmentOpinion::Caught));
     if u64::try_from(values.len()).unwrap_or(u64::MAX) < FEWEST || caught < FEWEST_CAUGHT {
         return None;
     }
-    let best = values
-        .iter()
-        .map(|(value, _)| threshold_effect(meter, &values, *value))
-        .filter(|effect| {
-            share_or_zero(effect.kept, caught) >= KEEP && share_or_zero(effect.removed, false_positives) >= REMOVE
-        })
-        .max_by(|a, b| {
-            let nearer = || (b.second - from.second).abs().total_cmp(&(a.second - from.second).abs());
-            a.removed.cmp(&b.removed).then_with(nearer)
-        })?;
+    let best = best_threshold(meter, &values, from)?;
     let (removed, kept) = (fraction(best.removed, false_positives), fraction(best.kept, caught));
     let because = format!(
         "with it, {} of {} false alarms would not have been HIGH, and {} of {} true alarms still would (n = {})",
@@ -106,11 +97,36 @@ fn suggestion(meter: Meter, values: &[(f64, AssessmentOpinion)], from: Steps) ->
     Some(Suggestion { metric: meter, from: from.into(), to, removed, kept, because })
 }
 
+/// The second threshold that removes most false alarms among those that keep the right ones. `None` if there is no right
+/// alarm, or if none removes enough.
+pub(super) fn best_threshold(
+    meter: Meter,
+    values: &[(f64, AssessmentOpinion)],
+    from: Steps,
+) -> Option<ThresholdEffect> {
+    let (false_positives, caught) =
+        (count_opinions(values, AssessmentOpinion::FalsePositive), count_opinions(values, AssessmentOpinion::Caught));
+    let nearer = |a: &ThresholdEffect, b: &ThresholdEffect| {
+        (b.second - from.second).abs().total_cmp(&(a.second - from.second).abs())
+    };
+    values
+        .iter()
+        .map(|(value, _)| threshold_effect(meter, values, *value))
+        .filter(|effect| {
+            share_or_zero(effect.kept, caught) >= KEEP && share_or_zero(effect.removed, false_positives) >= REMOVE
+        })
+        .max_by(|a, b| a.removed.cmp(&b.removed).then_with(|| nearer(a, b)))
+}
+
+fn count_opinions(values: &[(f64, AssessmentOpinion)], said: AssessmentOpinion) -> usize {
+    values.iter().filter(|(_, known)| *known == said).count()
+}
+
 fn threshold_effect(meter: Meter, values: &[(f64, AssessmentOpinion)], second: f64) -> ThresholdEffect {
     let called = |said: AssessmentOpinion| {
         values.iter().filter(|(value, known)| *known == said && meter.is_high(*value, second)).count()
     };
-    let false_positives = values.iter().filter(|(_, said)| *said == AssessmentOpinion::FalsePositive).count();
+    let false_positives = count_opinions(values, AssessmentOpinion::FalsePositive);
     let removed = false_positives.saturating_sub(called(AssessmentOpinion::FalsePositive));
     ThresholdEffect { second, removed, kept: called(AssessmentOpinion::Caught) }
 }

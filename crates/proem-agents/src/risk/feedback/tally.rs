@@ -100,6 +100,10 @@ pub fn tally_verdicts(verdicts: &[FeedbackVerdict]) -> FeedbackTally {
 /// The last verdict of each run, by the run's id.
 #[must_use]
 pub fn last_verdicts(verdicts: &[FeedbackVerdict]) -> BTreeMap<&str, &FeedbackVerdict> {
+    last_of_each_run(verdicts.iter())
+}
+
+fn last_of_each_run<'v>(verdicts: impl Iterator<Item = &'v FeedbackVerdict>) -> BTreeMap<&'v str, &'v FeedbackVerdict> {
     let mut last: BTreeMap<&str, &FeedbackVerdict> = BTreeMap::new();
     for verdict in verdicts {
         let known = last.entry(&verdict.run).or_insert(verdict);
@@ -161,15 +165,28 @@ impl FeedbackTally {
 
 /// The worst value of each run in which a meter was HIGH and which was judged for it.
 fn judged_values(meter: Meter, runs: &[&FeedbackVerdict]) -> Vec<(f64, AssessmentOpinion)> {
-    let worst = |verdict: &&FeedbackVerdict| {
-        let values = high_signals(verdict, meter).filter_map(|signal| signal.value);
-        let worst = match meter.direction() {
-            Direction::Above => values.reduce(f64::max),
-            Direction::Below => values.reduce(f64::min),
-        };
-        Some((worst?, verdict.said))
+    runs.iter().filter(|verdict| concerns(verdict, meter)).filter_map(|verdict| worst_value(meter, verdict)).collect()
+}
+
+fn worst_value(meter: Meter, verdict: &FeedbackVerdict) -> Option<(f64, AssessmentOpinion)> {
+    let values = high_signals(verdict, meter).filter_map(|signal| signal.value);
+    let worst = match meter.direction() {
+        Direction::Above => values.reduce(f64::max),
+        Direction::Below => values.reduce(f64::min),
     };
-    runs.iter().filter(|verdict| concerns(verdict, meter)).filter_map(worst).collect()
+    Some((worst?, verdict.said))
+}
+
+/// The verdicts on a meter in the order in which they were given, each with the worst value of its run. Of several
+/// verdicts on a run the last counts.
+pub(super) fn judged_by_time<'v>(
+    meter: Meter,
+    verdicts: impl Iterator<Item = &'v FeedbackVerdict>,
+) -> Vec<(&'v FeedbackVerdict, f64)> {
+    let mut runs: Vec<&FeedbackVerdict> = last_of_each_run(verdicts).into_values().collect();
+    runs.sort_by(|a, b| a.at.cmp(&b.at).then_with(|| a.run.cmp(&b.run)));
+    let of_meter = runs.into_iter().filter(|verdict| concerns(verdict, meter));
+    of_meter.filter_map(|verdict| Some((verdict, worst_value(meter, verdict)?.0))).collect()
 }
 
 /// The reasons of false alarms, most frequent first, and how many others there are.

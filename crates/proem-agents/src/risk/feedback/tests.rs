@@ -254,3 +254,54 @@ proptest! {
         }
     }
 }
+
+/// Alarms of coupling in the order of their verdicts: at `value(n)`, false unless `is_right(n)`.
+fn coupling_verdicts(
+    number: usize,
+    value: impl Fn(usize) -> f64,
+    is_right: impl Fn(usize) -> bool,
+) -> Vec<FeedbackVerdict> {
+    let one = |n: usize| {
+        let said = if is_right(n) { AssessmentOpinion::Caught } else { AssessmentOpinion::FalsePositive };
+        let at_time = i64::try_from(n).unwrap();
+        FeedbackVerdict { at: at_time, ..verdict(number - n, said, "", &[at(Meter::Coupling, value(n))]) }
+    };
+    (0..number).map(one).collect()
+}
+
+fn weighed_coupling(verdicts: &[FeedbackVerdict], since: i64) -> ThresholdEvidence {
+    let all = weigh_thresholds(verdicts, &thresholds(), 0.025, |_| since);
+    all.into_iter().find(|evidence| evidence.meter == Meter::Coupling).unwrap()
+}
+
+#[test]
+fn a_threshold_is_proven_by_alarms_judged_after_it_was_chosen() {
+    let value = |n: usize| if n.is_multiple_of(3) { 40.0 } else { 12.0 };
+    let found = weighed_coupling(&coupling_verdicts(120, value, |n| n.is_multiple_of(3)), -1);
+    let proven = found.proven.unwrap();
+    assert_eq!((proven.from.second, proven.to.second), (10.0, 12.0));
+    assert_eq!((found.judged, found.foresight.silenced_right, found.foresight.kept_false), (120, 0, 0));
+    assert_eq!(found.foresight.all(), 108, "the alarms before the first choice prove nothing");
+}
+
+#[test]
+fn what_fits_the_past_by_chance_is_suggested_and_not_proven() {
+    // The right alarms happen to be the highest of the first thirty. Those to come are at any value.
+    let is_right = |n: usize| n % 6 == 5;
+    let value = |n: usize| if n < 30 && is_right(n) { 40.0 } else { 11.0 + ((n * 7) % 30) as f64 };
+    let verdicts = coupling_verdicts(30, value, is_right);
+    assert!(suggest(&tally_verdicts(&verdicts), &thresholds()).iter().any(|one| one.metric == Meter::Coupling));
+    let first = weighed_coupling(&verdicts, -1);
+    assert_eq!((first.proven, first.judged), (None, 30));
+    let found = weighed_coupling(&coupling_verdicts(300, value, is_right), -1);
+    assert_eq!(found.proven, None);
+}
+
+#[test]
+fn only_verdicts_after_the_last_decision_count_and_silence_is_none() {
+    let verdicts = coupling_verdicts(60, |_| 12.0, |n| n.is_multiple_of(2));
+    assert_eq!(weighed_coupling(&verdicts, 49).judged, 10);
+    let silent = weighed_coupling(&[], -1);
+    assert_eq!((silent.judged, silent.foresight, silent.proven), (0, ForesightTally::default(), None));
+    assert_eq!(silent.missing, Some(FEWEST));
+}

@@ -80,8 +80,17 @@ impl ThresholdsFile {
         }
     }
 
-    /// Writes the file.
+    /// Writes the file. There is none as long as nothing was taken over, so that an undo restores every byte.
     pub(super) fn store(&self, project: &OpenProject) -> Result<(), Error> {
+        if self.thresholds.is_none() && self.previous.is_empty() {
+            let path = project.places.state.join(thresholds_path(project));
+            return match std::fs::remove_file(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    Err(Error::outside(format!("could not remove `{}`: {error}", path.display())))
+                }
+                _ => Ok(()),
+            };
+        }
         let value = serde_json::to_value(self).map_err(|error| Error::bug("thresholds", error))?;
         let text = format!("{}\n", json::pretty(&value));
         files::replace_file(&project.places.state, &thresholds_path(project), text.as_bytes(), FileAccess::Private)?;

@@ -215,7 +215,7 @@ fn proposal_text(checked: &CheckedProposal) -> String {
     for line in &proposal.evidence {
         out.push_str(&format!("  measured: {}\n", shown(line)));
     }
-    if !matches!(proposal.change, ProposedChange::Threshold { .. }) {
+    if matches!(proposal.change, ProposedChange::Version { .. } | ProposedChange::Current { .. }) {
         out.push_str(&format!("  checked now: {}\n", checked.cases.in_words()));
         out.extend(checked.cost.as_ref().map(|cost| format!("  money now: {cost}\n")));
     }
@@ -251,6 +251,14 @@ pub(super) fn run_approve(args: &ApproveArgs) -> Result<ExitCode, CommandFailure
         ApprovalResult::Promoted { version } => {
             format!("{} is the version in use", show::terminal_str(&version))
         }
+        ApprovalResult::ThresholdSet { change } => {
+            format!("{change}, in this project; `proem risk feedback --undo` takes it back")
+        }
+        ApprovalResult::RevisionWanted { prompt } => format!(
+            "nothing changed; `proem improve {} --max-cost DOLLARS` searches for a better wording, and `proem book \
+             propose FILE` proposes your own",
+            show::terminal_str(&prompt)
+        ),
     };
     ui::aside(&format!("{words}\n"));
     Ok(ExitCode::SUCCESS)
@@ -284,7 +292,10 @@ fn approval_page(checked: &CheckedProposal) -> Result<ApprovalPage, CommandFailu
             "on a yes: the files enter the book and are locked; the version in use stays\n"
         }
         ProposedChange::Current { .. } => "on a yes: this version is in use from then on\n",
-        ProposedChange::Threshold { .. } => "on a yes: nothing, since a setting is no part of a book\n",
+        ProposedChange::Threshold { .. } => {
+            "on a yes: changes of this project are judged by the new value from then on\n"
+        }
+        ProposedChange::Revision { .. } => "on a yes: nothing changes; the journal has your decision\n",
     });
     Ok(page)
 }
