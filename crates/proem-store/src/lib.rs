@@ -21,6 +21,7 @@ mod open;
 mod opening;
 pub mod query;
 pub mod record;
+mod sql;
 mod sqlite;
 mod store;
 mod witness;

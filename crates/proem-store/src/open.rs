@@ -8,8 +8,9 @@ use crate::clock;
 use crate::epoch;
 use crate::error::Error;
 use crate::opening::{StoreAccess, StoreCreator, StoreOptions};
+use crate::sql::{Queue, Scribe, Tables, run_on_file_thread};
 use crate::sqlite::place::{self, There};
-use crate::sqlite::{Queue, Scribe, Site, Tables, form, origin, run_on_file_thread, writing};
+use crate::sqlite::{Site, form, origin, writing};
 use crate::store::Store;
 use crate::write::epochs::{self, EpochEnd};
 

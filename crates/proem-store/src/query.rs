@@ -46,29 +46,26 @@ pub use self::triage::{ArtefactVersionRow, CycleRow, SignalRow};
 pub use self::version_runs::{VersionRunRow, VersionRunsWanted};
 pub use self::witness::{RecordKnowledge, WitnessExtent, WitnessList, WitnessListLine};
 
+use std::path::Path;
 use std::sync::Arc;
-
-use rusqlite::Connection;
 
 use self::values::ReadFault;
 use crate::Store;
 use crate::error::{Error, Unusable};
-use crate::sqlite::{Site, run_on_file_thread, sqlite_unusable};
+use crate::sql::{Tables, run_on_file_thread};
+use crate::sqlite::Site;
 
 impl Store {
     /// Reads on a connection that nobody else reads from meanwhile, as it was at one moment, and on a thread of its
     /// own: whoever waits for a disk, or for another process, does not keep the caller's other work waiting.
     async fn read<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&Connection, &Site) -> Result<T, ReadFault> + Send + 'static,
+        read: impl FnOnce(&Tables, &Site) -> Result<T, ReadFault> + Send + 'static,
     ) -> Result<T, Error> {
         let site = Arc::clone(&self.site);
         let work = move || {
-            site.reading(|tables| {
-                let reader = tables.connection();
-                let moment = reader.unchecked_transaction().map_err(ReadFault::from);
-                let found = moment.and_then(|_moment| read(reader, &site));
-                found.map_err(|fault| store_error(&site, fault))
+            site.reading(|reader| {
+                reader.at_one_moment(|| read(reader, &site)).map_err(|fault| store_error(reader.path(), fault))
             })
         };
         run_on_file_thread(&self.site.path, work).await
@@ -76,10 +73,10 @@ impl Store {
 }
 
 /// The error for the caller that a fault represents.
-fn store_error(site: &Site, fault: ReadFault) -> Error {
+fn store_error(place: &Path, fault: ReadFault) -> Error {
     match fault {
         ReadFault::Missing(what) => Error::NotFound(what),
-        ReadFault::Odd(why) => Unusable::Corrupt { path: site.path.clone(), why }.into(),
-        ReadFault::Sql(error) => sqlite_unusable(&site.path, &error),
+        ReadFault::Odd(why) => Unusable::Corrupt { path: place.to_owned(), why }.into(),
+        ReadFault::Sql(fault) => fault.into_error(place),
     }
 }

@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use crate::error::{Error, Unusable};
-use crate::sqlite::{Queue, Site, Write};
+use crate::sql::{Queue, Write};
+use crate::sqlite::Site;
 
 /// The records of this user's installation.
 #[derive(Debug, Clone)]

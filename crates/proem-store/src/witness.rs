@@ -41,7 +41,8 @@ use crate::error::Error;
 use crate::failpoint;
 use crate::file::OpenMode;
 use crate::record::{digest_of, digest_text};
-use crate::sqlite::{place, run_on_file_thread};
+use crate::sql::run_on_file_thread;
+use crate::sqlite::place;
 use crate::store::Store;
 
 /// Whether an effect is the first of its action.

@@ -8,7 +8,6 @@ use proem_engine::effect::{
 };
 use proem_engine::run::Time;
 use proem_text::json::compact;
-use rusqlite::{Connection, Row};
 use serde_json::{Value as Json, json};
 
 use super::values::{
@@ -18,6 +17,7 @@ use super::values::{
 use crate::Store;
 use crate::error::Error;
 use crate::record::{ActionSource, CreditScope, Project, RunId};
+use crate::sql::{Row, Tables};
 
 /// One action as the store knows it.
 #[derive(Debug, Clone, PartialEq)]
@@ -204,12 +204,12 @@ impl Store {
 
 /// A limit as SQL has it; -1 is none.
 pub(super) fn limit(most: Option<u64>) -> i64 {
-    most.map_or(-1, |most| i64::try_from(most).unwrap_or(i64::MAX))
+    most.map_or(i64::MAX, |most| i64::try_from(most).unwrap_or(i64::MAX))
 }
 
 /// The actions wanted, by the time at which something is due. Of each, `a`, these columns are read.
 pub(super) fn list_actions<T>(
-    reader: &Connection,
+    reader: &Tables,
     wanted: &ActionsWanted,
     columns: &str,
     read: fn(&Row<'_>) -> Result<T, ReadFault>,
@@ -238,18 +238,18 @@ pub(super) fn list_actions<T>(
     }
 }
 
-fn due(reader: &Connection, project: &Project, epoch: PerformerEpoch, now: Time) -> Result<Vec<ActionRow>, ReadFault> {
+fn due(reader: &Tables, project: &Project, epoch: PerformerEpoch, now: Time) -> Result<Vec<ActionRow>, ReadFault> {
     let sql = format!(
         "SELECT {COLUMNS} WHERE a.project = ?1 AND a.ended IS NULL AND (a.state IN ('proposed', 'approved', 'resend') \
          OR (a.state = 'held' AND a.due <= ?2) OR (a.state = 'waiting' AND a.deadline <= ?2) \
-         OR (a.state IN ('executing', 'resending') AND a.performer IS NOT ?3)) \
+         OR (a.state IN ('executing', 'resending') AND a.performer IS DISTINCT FROM ?3)) \
          ORDER BY coalesce(a.due, a.deadline), a.key"
     );
     all_rows(reader, &sql, (&project.0, now.0, i64::try_from(epoch.0).unwrap_or(i64::MAX)), read_action_row)
 }
 
 pub(super) fn read_action_detail(
-    reader: &Connection,
+    reader: &Tables,
     project: &Project,
     key: &EffectKey,
 ) -> Result<ActionDetail, ReadFault> {

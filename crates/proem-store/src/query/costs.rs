@@ -5,12 +5,12 @@ use jiff::tz::TimeZone;
 use proem_engine::call::NanoDollars;
 use proem_engine::ledger::{Cap, CapBalance, CapPeriod, CapScope, CapUnit};
 use proem_engine::run::Time;
-use rusqlite::{Connection, Row};
 
 use super::values::{ReadFault, all_rows, column_count, column_value, first_row};
 use crate::Store;
 use crate::error::Error;
 use crate::record::Project;
+use crate::sql::{Row, Tables};
 
 /// The spending to sum up.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -122,7 +122,7 @@ impl Store {
     }
 }
 
-pub(crate) fn read_costs(reader: &Connection, wanted: &CostsWanted) -> Result<CostReport, ReadFault> {
+pub(crate) fn read_costs(reader: &Tables, wanted: &CostsWanted) -> Result<CostReport, ReadFault> {
     let project = wanted.project.as_ref().map(|project| project.0.as_str());
     let lines = all_rows(
         reader,
@@ -167,7 +167,7 @@ pub(crate) struct Clock<'z> {
 }
 
 pub(crate) fn against(
-    reader: &Connection,
+    reader: &Tables,
     spender: &Spender,
     caps: &[Cap],
     clock: &Clock<'_>,
@@ -206,7 +206,7 @@ fn period_days(period: CapPeriod, today: Date) -> Option<Days> {
     }
 }
 
-fn read_cap_balance(reader: &Connection, spender: &Spender, cap: &Cap, days: &Days) -> Result<CapBalance, ReadFault> {
+fn read_cap_balance(reader: &Tables, spender: &Spender, cap: &Cap, days: &Days) -> Result<CapBalance, ReadFault> {
     let project = Some(spender.project.0.as_str());
     let (owner, agent) = match (cap.scope, &spender.agent) {
         (CapScope::User, _) => (None, None),
@@ -233,7 +233,7 @@ fn read_cap_balance(reader: &Connection, spender: &Spender, cap: &Cap, days: &Da
     spent.ok_or_else(|| ReadFault::Odd("nothing adds up".to_owned()))
 }
 
-pub(crate) fn estimates(reader: &Connection) -> Result<Vec<Estimate>, ReadFault> {
+pub(crate) fn estimates(reader: &Tables) -> Result<Vec<Estimate>, ReadFault> {
     all_rows(
         reader,
         "SELECT c.model, s.counter, count(*) AS calls, sum(s.tokens) AS counted, sum(u.input_tokens) AS reported \

@@ -6,7 +6,6 @@ use proem_engine::assembly::PromptId;
 use proem_engine::call::{NanoDollars, Usage};
 use proem_engine::profile::Profiles;
 use proem_engine::run::{EffectId, Time};
-use rusqlite::{Connection, Row};
 use serde_json::Value as Json;
 
 use super::runs::{self, Alive, RunRow, RunState};
@@ -18,6 +17,7 @@ use crate::Store;
 use crate::epoch;
 use crate::error::{Absence, AbsenceRemedy, Error};
 use crate::record::{AttemptId, CallState, Replayable, RunId, SectionRow};
+use crate::sql::{Row, Tables};
 
 /// A run with everything that is kept of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -195,7 +195,7 @@ impl Store {
     }
 }
 
-pub(crate) fn read_run_detail(reader: &Connection, id: &RunId, alive: Alive<'_>) -> Result<RunDetail, ReadFault> {
+pub(crate) fn read_run_detail(reader: &Tables, id: &RunId, alive: Alive<'_>) -> Result<RunDetail, ReadFault> {
     let sql = format!(
         "SELECT {}, r.because, r.value, r.files, r.inputs, r.settings, r.profile, r.replayable, \
          EXISTS (SELECT 1 FROM snapshots s WHERE s.run = r.id) AS resumable \
@@ -228,7 +228,7 @@ pub(crate) fn read_run_detail(reader: &Connection, id: &RunId, alive: Alive<'_>)
     found.ok_or_else(|| ReadFault::Missing(problem()))
 }
 
-fn read_calls(reader: &Connection, run: &RunRow) -> Result<Vec<CallRow>, ReadFault> {
+fn read_calls(reader: &Tables, run: &RunRow) -> Result<Vec<CallRow>, ReadFault> {
     let mut attempts: BTreeMap<EffectId, Vec<AttemptRow>> = BTreeMap::new();
     let made = all_rows(
         reader,
@@ -327,14 +327,14 @@ fn read_attempt(row: &Row<'_>) -> Result<AttemptRow, ReadFault> {
     })
 }
 
-fn read_steps(reader: &Connection, id: &RunId) -> Result<Vec<(u32, Time, String)>, ReadFault> {
+fn read_steps(reader: &Tables, id: &RunId) -> Result<Vec<(u32, Time, String)>, ReadFault> {
     let steps = "SELECT step, at, event FROM steps WHERE run = ? ORDER BY step";
     all_rows(reader, steps, [&id.0], |row| {
         Ok((column_count(row, "step")?, Time(column_value(row, "at")?), column_value(row, "event")?))
     })
 }
 
-fn read_run_feedback(reader: &Connection, id: &RunId) -> Result<Vec<FeedbackRow>, ReadFault> {
+fn read_run_feedback(reader: &Tables, id: &RunId) -> Result<Vec<FeedbackRow>, ReadFault> {
     let said = "SELECT at, actor, verdict, note FROM feedback WHERE run = ? ORDER BY seq";
     all_rows(reader, said, [&id.0], feedback_row)
 }
@@ -348,7 +348,7 @@ pub(super) fn feedback_row(row: &Row<'_>) -> Result<FeedbackRow, ReadFault> {
     })
 }
 
-fn read_run_approvals(reader: &Connection, id: &RunId) -> Result<Vec<ApprovalRow>, ReadFault> {
+fn read_run_approvals(reader: &Tables, id: &RunId) -> Result<Vec<ApprovalRow>, ReadFault> {
     let asked = "SELECT at, actor, question, options, answer, shown, words FROM approvals WHERE run = ? ORDER BY seq";
     all_rows(reader, asked, [&id.0], |row| {
         Ok(ApprovalRow {
@@ -363,14 +363,14 @@ fn read_run_approvals(reader: &Connection, id: &RunId) -> Result<Vec<ApprovalRow
     })
 }
 
-fn run_of(reader: &Connection, attempt: AttemptId) -> Result<RunId, ReadFault> {
+fn run_of(reader: &Tables, attempt: AttemptId) -> Result<RunId, ReadFault> {
     let found =
         first_row(reader, "SELECT run FROM attempts WHERE id = ?", [attempt.0], |row| column_value(row, "run"))?;
     let problem = || Absence::remedied(format!("there is no attempt {}", attempt.0), AbsenceRemedy::ListAttempts);
     found.map(RunId).ok_or_else(|| ReadFault::Missing(problem()))
 }
 
-fn read_contents(reader: &Connection, hashes: &[String]) -> Result<BTreeMap<String, Vec<u8>>, ReadFault> {
+fn read_contents(reader: &Tables, hashes: &[String]) -> Result<BTreeMap<String, Vec<u8>>, ReadFault> {
     let wanted = serde_json::to_string(hashes).map_err(|error| ReadFault::Odd(error.to_string()))?;
     let kept = "SELECT hash, bytes FROM json_each(?) CROSS JOIN contents ON hash = json_each.value";
     let found = all_rows(reader, kept, [wanted], |row| Ok((column_value(row, "hash")?, column_value(row, "bytes")?)))?;

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use proem_engine::effect::{ActionState, PerformerEpoch};
 use proem_engine::run::Time;
-use rusqlite::Connection;
 
 use super::values::{ReadFault, all_rows, column_count, column_value, first_row, parse_stored_number};
 use crate::Store;
 use crate::error::Error;
 use crate::opening::StoreCreator;
 use crate::record::{EffectsPower, Project};
+use crate::sql::Tables;
 use crate::sqlite::place::{self, FileSystemKind};
 use crate::sqlite::{Site, origin};
 
@@ -119,7 +119,7 @@ impl Store {
     }
 }
 
-fn read_effects_status(reader: &Connection, site: &Site, project: &Project) -> Result<EffectsStatus, ReadFault> {
+fn read_effects_status(reader: &Tables, site: &Site, project: &Project) -> Result<EffectsStatus, ReadFault> {
     let meta = all_rows(reader, "SELECT key, value FROM meta", [], |row| {
         Ok((column_value(row, "key")?, column_value(row, "value")?))
     })?;
@@ -150,7 +150,7 @@ fn read_effects_status(reader: &Connection, site: &Site, project: &Project) -> R
     })
 }
 
-fn performing_moment(reader: &Connection, project: &Project) -> Result<PerformingMoment, ReadFault> {
+fn performing_moment(reader: &Tables, project: &Project) -> Result<PerformingMoment, ReadFault> {
     let on = "SELECT 1 AS found FROM effects_state e JOIN meta m ON m.key = 'store_id' AND m.value = e.store \
               WHERE e.project = ? AND e.state = 'on' AND NOT EXISTS (SELECT 1 FROM meta WHERE key = 'parked')";
     let is_on = first_row(reader, on, [&project.0], |_| Ok(()))?.is_some();
@@ -164,7 +164,7 @@ fn performing_moment(reader: &Connection, project: &Project) -> Result<Performin
     })
 }
 
-fn switch(reader: &Connection, project: &Project) -> Result<Option<SwitchRow>, ReadFault> {
+fn switch(reader: &Tables, project: &Project) -> Result<Option<SwitchRow>, ReadFault> {
     first_row(reader, "SELECT state, store, actor, at FROM effects_state WHERE project = ?", [&project.0], |row| {
         let power = match column_value::<String>(row, "state")?.as_str() {
             "on" => EffectsPower::On,
@@ -179,7 +179,7 @@ fn switch(reader: &Connection, project: &Project) -> Result<Option<SwitchRow>, R
     })
 }
 
-fn performer(reader: &Connection, project: &Project) -> Result<Option<PerformerRow>, ReadFault> {
+fn performer(reader: &Tables, project: &Project) -> Result<Option<PerformerRow>, ReadFault> {
     let last = "SELECT epoch, process, actor, at FROM performers WHERE project = ? ORDER BY epoch DESC LIMIT 1";
     first_row(reader, last, [&project.0], |row| {
         Ok(PerformerRow {

@@ -2,12 +2,12 @@
 
 use proem_engine::effect::key::EffectKey;
 use proem_engine::run::Time;
-use rusqlite::{Connection, Row};
 
 use super::values::{ReadFault, all_rows, column_value, column_word, digest_or_null, first_row};
 use crate::Store;
 use crate::error::Error;
 use crate::record::{EscalationId, EscalationOption, EscalationState, Project};
+use crate::sql::{Row, Tables};
 
 /// One question to a person as the store knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -117,7 +117,7 @@ pub(super) fn read_escalation_row(row: &Row<'_>) -> Result<EscalationRow, ReadFa
 }
 
 /// The same with its options and its decision.
-pub(super) fn fill_escalation(reader: &Connection, mut row: EscalationRow) -> Result<EscalationRow, ReadFault> {
+pub(super) fn fill_escalation(reader: &Tables, mut row: EscalationRow) -> Result<EscalationRow, ReadFault> {
     let of = (&row.project.0, &row.id.0);
     row.options = all_rows(
         reader,

@@ -2,7 +2,6 @@
 
 use proem_engine::effect::key::{EffectKey, SignalRevision};
 use proem_guard::Verdict;
-use rusqlite::Connection;
 use serde_json::json;
 
 use super::actions::{ActionDetail, limit, read_action_detail};
@@ -12,6 +11,7 @@ use super::values::{ReadFault, all_rows, column_count, column_value, first_row};
 use crate::Store;
 use crate::error::Error;
 use crate::record::{CreditScope, Project, digest_text};
+use crate::sql::Tables;
 
 /// The conditions that evidence has to meet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +67,7 @@ impl Store {
     }
 }
 
-fn read_evidence(reader: &Connection, wanted: &EvidenceWanted) -> Result<StoredEvidence, ReadFault> {
+fn read_evidence(reader: &Tables, wanted: &EvidenceWanted) -> Result<StoredEvidence, ReadFault> {
     let EvidenceWanted { project, scope, signals, most } = wanted;
     let recipient = scope.recipient.as_ref().map(digest_text).unwrap_or_default();
     let credit = first_row(
@@ -80,14 +80,14 @@ fn read_evidence(reader: &Connection, wanted: &EvidenceWanted) -> Result<StoredE
         reader,
         "SELECT count(*) AS precedents FROM (SELECT 1 FROM actions a WHERE project = ? AND name = ? AND kind = ? \
          AND state = 'executed' AND corrected IS NULL AND EXISTS \
-         (SELECT 1 FROM action_approvals p WHERE p.action = a.key AND p.used IS NOT NULL) LIMIT ?)",
+         (SELECT 1 FROM action_approvals p WHERE p.action = a.key AND p.used IS NOT NULL) LIMIT ?) AS few",
         (&project.0, &scope.name, &scope.kind, limit(Some(*most))),
         |row| column_count(row, "precedents"),
     )?;
     let signals: Vec<[&str; 2]> = signals.iter().map(|signal| [signal.id.as_str(), signal.revision.as_str()]).collect();
     let quarantine = all_rows(
         reader,
-        "SELECT DISTINCT iif(q.state = 'released', 'flag', q.verdict) AS verdict FROM json_each(?) s CROSS JOIN quarantined q \
+        "SELECT DISTINCT CASE WHEN q.state = 'released' THEN 'flag' ELSE q.verdict END AS verdict FROM json_each(?) s CROSS JOIN quarantined q \
          ON (q.project, q.signal, q.revision) = (?, s.value ->> 0, s.value ->> 1)",
         (json!(signals).to_string(), &project.0),
         read_verdict,

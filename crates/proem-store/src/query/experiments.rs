@@ -3,12 +3,12 @@
 //! The order is that of the records and not of any clock: a clock that jumps changes no outcome.
 
 use proem_engine::prompt::book::experiment::ExperimentOutcome;
-use rusqlite::Connection;
 
 use super::values::{ReadFault, all_rows};
 use crate::Store;
 use crate::error::Error;
 use crate::record::Project;
+use crate::sql::Tables;
 
 /// The outcomes of one start of an experiment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,7 +92,7 @@ impl Store {
     }
 }
 
-fn read_experiment_rows(reader: &Connection, wanted: &ExperimentWanted) -> Result<Vec<ExperimentRow>, ReadFault> {
+fn read_experiment_rows(reader: &Tables, wanted: &ExperimentWanted) -> Result<Vec<ExperimentRow>, ReadFault> {
     let measures: Vec<String> =
         wanted.outcomes.iter().take(ExperimentWanted::MOST).map(|outcome| measure_sql(outcome, "a.prompt")).collect();
     let columns: String = measures.iter().map(|sql| format!(", {sql}")).collect();
@@ -114,6 +114,7 @@ fn read_experiment_rows(reader: &Connection, wanted: &ExperimentWanted) -> Resul
 const FIXED_COLUMNS: usize = 3;
 
 fn read_version_values(reader: &Connection, wanted: &VersionWanted) -> Result<Vec<Vec<f64>>, ReadFault> {
+fn read_version_values(reader: &Tables, wanted: &VersionWanted) -> Result<Vec<f64>, ReadFault> {
     let (agent, name) = wanted.prompt.split_once('/').unwrap_or((&wanted.prompt, ""));
     let measures: Vec<String> = wanted.measures.iter().map(version_measure_sql).collect();
     let sql = format!(
@@ -173,21 +174,24 @@ pub(super) fn measure_sql(outcome: &ExperimentOutcome, prompt: &str) -> String {
         )
     };
     // A run that a budget refused asked nobody, and one that still runs has no sum.
-    let asked = |sum: &str| format!("iif(r.state = 'ended' AND r.outcome <> 'refused', {sum}, NULL)");
+    let asked = |sum: &str| format!("CASE WHEN r.state = 'ended' AND r.outcome <> 'refused' THEN {sum} END");
     match outcome {
         ExperimentOutcome::FirstAttempt => first_answer(
-            "CAST(coalesce(c.finish, '') NOT IN ('refusal', 'length') AND json_array_length(c.problems) = 0 AS REAL)",
+            "CASE WHEN coalesce(c.finish, '') NOT IN ('refusal', 'length') AND json_array_length(c.problems) = 0 \
+             THEN 1 ELSE 0 END",
         ),
         ExperimentOutcome::Check(rule) => first_answer(&format!(
-            "CAST(NOT EXISTS (SELECT 1 FROM json_each(c.problems) p WHERE p.value ->> '$.rule' = '{}') AS REAL)",
+            "CASE WHEN EXISTS (SELECT 1 FROM json_each(c.problems) p WHERE p.value ->> '$.rule' = '{}') THEN 0 ELSE 1 END",
             rule.replace('\'', "''")
         )),
         // An assessment of risk is judged in words of its own.
         ExperimentOutcome::Feedback => {
             last_verdict_sql("'good', 'caught'", "'good', 'bad', 'caught', 'false-positive'")
+            "(SELECT CASE WHEN f.verdict = 'good' THEN 1 ELSE 0 END FROM feedback f WHERE f.run = r.id ORDER BY f.seq DESC LIMIT 1)"
+                .to_owned()
         }
         ExperimentOutcome::Tokens => asked("CAST(r.input_tokens + r.output_tokens AS REAL)"),
-        ExperimentOutcome::Cost => asked("r.nanos / 1e9"),
+        ExperimentOutcome::Cost => asked("CAST(r.nanos AS REAL) / 1e9"),
         ExperimentOutcome::Latency => asked(
             "(SELECT CAST(sum(u.took_ms) AS REAL) FROM attempts t JOIN usage u ON u.attempt = t.id WHERE t.run = r.id)",
         ),

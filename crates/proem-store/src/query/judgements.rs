@@ -2,12 +2,12 @@
 
 use proem_engine::effect::key::SignalRevision;
 use proem_engine::run::Time;
-use rusqlite::Row;
 
 use super::values::{ReadFault, all_rows, column_value};
 use crate::Store;
 use crate::error::Error;
 use crate::record::Project;
+use crate::sql::Row;
 
 /// The judgement of a signal that counts.
 #[derive(Debug, Clone, PartialEq, Eq)]

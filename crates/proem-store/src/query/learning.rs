@@ -2,13 +2,13 @@
 
 use proem_engine::profile::{Issue, ResultRecord};
 use proem_engine::run::Time;
-use rusqlite::{Connection, Row};
 use serde::{Deserialize, Serialize};
 
 use super::values::{ReadFault, all_rows, column_json, column_value, column_word};
 use crate::Store;
 use crate::error::Error;
 use crate::record::{Project, RunId};
+use crate::sql::{Row, Tables};
 
 /// A failure that is learned from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,11 +56,7 @@ impl Store {
     }
 }
 
-pub(crate) fn failures(
-    reader: &Connection,
-    project: &Project,
-    agent: Option<&str>,
-) -> Result<Vec<FailureRow>, ReadFault> {
+pub(crate) fn failures(reader: &Tables, project: &Project, agent: Option<&str>) -> Result<Vec<FailureRow>, ReadFault> {
     all_rows(
         reader,
         "SELECT run, at, agent, kind, issue, source, cleared FROM failures \
@@ -79,7 +75,7 @@ pub(crate) fn failures(
 }
 
 pub(crate) fn read_history(
-    reader: &Connection,
+    reader: &Tables,
     project: &Project,
     agent: &str,
     since: Time,

@@ -2,13 +2,13 @@
 
 use proem_engine::run::Time;
 use proem_guard::Verdict;
-use rusqlite::Row;
 use serde_json::Value as Json;
 
 use super::values::{ReadFault, all_rows, column_count, column_json, column_value, column_word};
 use crate::Store;
 use crate::error::Error;
 use crate::record::{Project, QuarantineId, QuarantineState};
+use crate::sql::Row;
 
 /// A field of a signal that is or was in quarantine.
 #[derive(Debug, Clone, PartialEq)]

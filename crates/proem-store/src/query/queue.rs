@@ -3,7 +3,6 @@
 use proem_engine::effect::key::EffectKey;
 use proem_engine::effect::{ActionState, ActionVersion};
 use proem_engine::run::Time;
-use rusqlite::Row;
 use serde_json::Value as Json;
 
 use super::actions::{ActionRow, ActionsWanted, limit, list_actions, read_action_state, read_optional_time};
@@ -11,6 +10,7 @@ use super::values::{ReadFault, all_rows, column_count, column_digest, column_val
 use crate::Store;
 use crate::error::Error;
 use crate::record::Project;
+use crate::sql::Row;
 
 /// An action as one line of the queue: nothing of its texts and its bytes.
 #[derive(Debug, Clone, PartialEq)]
@@ -77,9 +77,10 @@ const TARGET_LINE: &str = "a.key, a.name, a.state, a.version, a.deadline, a.due,
 const DECIDED_LINE: &str = "a.key, a.name, a.state, a.version, a.deadline, a.due, a.created, a.ended, a.purged, \
     CAST(c.bytes AS TEXT) AS form, a.decision FROM actions a LEFT JOIN contents c ON c.hash = a.form";
 
-/// The plus keeps the index by project, which orders by other columns, from being taken for the narrower one
-/// (<https://www.sqlite.org/optoverview.html#uplus>).
-const KEYS_BEGINNING: &str = "SELECT key FROM actions WHERE key >= ? AND key < ? AND +project = ? ORDER BY key LIMIT ?";
+/// The concatenation keeps the index by project, which orders by other columns, from being taken for the narrower one
+/// (an expression has no index).
+const KEYS_BEGINNING: &str =
+    "SELECT key FROM actions WHERE key >= ? AND key < ? AND project || '' = ? ORDER BY key LIMIT ?";
 
 impl Store {
     /// The same actions in the same order as [`Store::actions`], one line of each.

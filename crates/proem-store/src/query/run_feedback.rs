@@ -1,7 +1,6 @@
 //! Feedback on runs of one kind, with the settings the runs were started with.
 
 use proem_engine::run::Time;
-use rusqlite::Connection;
 use serde_json::Value as Json;
 
 use super::detail::{FeedbackRow, feedback_row};
@@ -9,6 +8,7 @@ use super::values::{ReadFault, all_rows, column_json, column_value};
 use crate::Store;
 use crate::error::Error;
 use crate::record::{Project, RunId};
+use crate::sql::Tables;
 
 /// A person's feedback on a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,12 +33,7 @@ impl Store {
     }
 }
 
-fn read_judged_runs(
-    reader: &Connection,
-    project: &Project,
-    kind: &str,
-    since: Time,
-) -> Result<Vec<JudgedRow>, ReadFault> {
+fn read_judged_runs(reader: &Tables, project: &Project, kind: &str, since: Time) -> Result<Vec<JudgedRow>, ReadFault> {
     all_rows(
         reader,
         "SELECT f.run, r.settings, f.at, f.actor, f.verdict, f.note FROM feedback f JOIN runs r ON r.id = f.run \

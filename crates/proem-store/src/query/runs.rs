@@ -3,14 +3,13 @@
 use proem_engine::assembly::PromptId;
 use proem_engine::call::NanoDollars;
 use proem_engine::run::{EffectId, Time};
-use rusqlite::types::Value;
-use rusqlite::{Connection, Row};
 
 use super::values::{ReadFault, all_rows, column_json, column_value, count_or_null, first_row, word_or_null};
 use crate::Store;
 use crate::epoch;
 use crate::error::{Absence, AbsenceRemedy, Error};
 use crate::record::{Numbers, Project, RunCaller, RunId, RunOutcome};
+use crate::sql::{BoundValue, Row, Tables};
 
 /// How many runs an ambiguous id names.
 const NAMED: usize = 5;
@@ -18,7 +17,7 @@ const NAMED: usize = 5;
 /// The columns of a [`RunRow`], with `r` for the run and `e` for its epoch.
 pub(super) const COLUMNS: &str = "r.id, r.project, r.actor, r.kind, r.parent, c.caller, c.effect AS caller_effect, r.agent, r.prompt, r.version, r.closure, \
      r.role, r.model, r.endpoint, r.line, r.started, r.ended, r.state, r.outcome, r.input_tokens, \
-     r.cache_read_tokens, r.output_tokens, r.nanos, r.numbers, iif(e.ended IS NULL, e.id, NULL) AS epoch, \
+     r.cache_read_tokens, r.output_tokens, r.nanos, r.numbers, CASE WHEN e.ended IS NULL THEN e.id END AS epoch, \
      EXISTS (SELECT 1 FROM attempts o WHERE o.run = r.id AND o.state = 'open') AS open";
 
 /// Whether somebody lives in an epoch that has not ended.
@@ -95,7 +94,7 @@ impl RunScope {
     const fn condition(self) -> &'static str {
         match self {
             Self::Any => "",
-            Self::Acted => " AND outcome IS NOT 'assembled'",
+            Self::Acted => " AND outcome IS DISTINCT FROM 'assembled'",
         }
     }
 }
@@ -150,7 +149,7 @@ impl Store {
     }
 }
 
-pub(crate) fn list_runs(reader: &Connection, wanted: &RunsWanted, alive: Alive<'_>) -> Result<Vec<RunRow>, ReadFault> {
+pub(crate) fn list_runs(reader: &Tables, wanted: &RunsWanted, alive: Alive<'_>) -> Result<Vec<RunRow>, ReadFault> {
     let Listing { sql, values } = run_listing(wanted);
     all_rows(reader, &sql, values, |line| read_run_row(line, alive))
 }
@@ -159,7 +158,7 @@ pub(crate) fn list_runs(reader: &Connection, wanted: &RunsWanted, alive: Alive<'
 #[derive(Debug, Default)]
 pub(crate) struct Listing {
     pub(crate) sql: String,
-    pub(crate) values: Vec<Value>,
+    pub(crate) values: Vec<BoundValue<'static>>,
 }
 
 impl Listing {
@@ -168,7 +167,7 @@ impl Listing {
     }
 
     /// Adds SQL with the value of a place behind it.
-    fn push_with(&mut self, sql: &str, value: impl Into<Value>) {
+    fn push_with(&mut self, sql: &str, value: impl Into<BoundValue<'static>>) {
         self.push(sql);
         self.push("?");
         self.values.push(value.into());
@@ -190,8 +189,8 @@ pub(crate) fn run_listing(wanted: &RunsWanted) -> Listing {
     let narrow = wanted.since.is_some() || wanted.prompt.is_some() || wanted.outcome.is_some();
     match &wanted.project {
         Some(project) => query.push_project(project),
-        None if narrow => query.push(" INDEXED BY runs_by_project WHERE 1"),
-        None => query.push(" WHERE 1"),
+        None if narrow => query.push(" INDEXED BY runs_by_project WHERE true"),
+        None => query.push(" WHERE true"),
     }
     if let Some(since) = wanted.since {
         query.push_with(" AND started >= ", since.0);
@@ -265,7 +264,7 @@ fn read_run_state(row: &Row<'_>, alive: Alive<'_>) -> Result<RunState, ReadFault
 }
 
 pub(crate) fn find_run_id(
-    reader: &Connection,
+    reader: &Tables,
     project: Option<&Project>,
     listed: RunScope,
     id: &str,
@@ -312,7 +311,7 @@ fn steps_back(id: &str) -> Option<u32> {
 
 /// The run that is so many places behind the newest.
 fn nth_newest_run(
-    reader: &Connection,
+    reader: &Tables,
     project: Option<&Project>,
     listed: RunScope,
     back: u32,
@@ -321,7 +320,7 @@ fn nth_newest_run(
     query.push("SELECT id FROM runs");
     match project {
         Some(project) => query.push_project(project),
-        None => query.push(" WHERE 1"),
+        None => query.push(" WHERE true"),
     }
     query.push(listed.condition());
     // A run that a call started belongs to its caller, which is the one that a person means.
@@ -345,7 +344,7 @@ fn none(project: Option<&Project>, listed: RunScope, id: &str, back: u32) -> Abs
     }
 }
 
-pub(crate) fn run_before(reader: &Connection, id: &RunId) -> Result<Option<RunId>, ReadFault> {
+pub(crate) fn run_before(reader: &Tables, id: &RunId) -> Result<Option<RunId>, ReadFault> {
     let found = first_row(
         reader,
         "SELECT r.id FROM runs l CROSS JOIN runs r INDEXED BY runs_by_project \

@@ -10,7 +10,6 @@ mod tally;
 use std::collections::BTreeMap;
 
 use proem_engine::run::Time;
-use rusqlite::{Connection, Row};
 use serde::Serialize;
 
 use self::tally::{AttemptTally, CallTally, CountedSum, RunTally, StatisticsTally};
@@ -18,6 +17,7 @@ use super::values::{ReadFault, all_rows, column_count, column_json, column_value
 use crate::Store;
 use crate::error::Error;
 use crate::record::Project;
+use crate::sql::{Row, Tables};
 
 /// The runs that are counted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -140,7 +140,7 @@ impl GroupTallies {
     }
 }
 
-pub(crate) fn statistics(reader: &Connection, wanted: &StatisticsWanted) -> Result<Statistics, ReadFault> {
+pub(crate) fn statistics(reader: &Tables, wanted: &StatisticsWanted) -> Result<Statistics, ReadFault> {
     let mut gathered = GroupTallies::default();
     gather_runs(reader, wanted, &mut gathered)?;
     gather_calls(reader, wanted, &mut gathered)?;
@@ -172,7 +172,7 @@ impl Sums<'_> {
     /// Reads a row for each group.
     fn each(
         &self,
-        reader: &Connection,
+        reader: &Tables,
         wanted: &StatisticsWanted,
         read: impl FnMut(&Row<'_>) -> Result<(), ReadFault>,
     ) -> Result<(), ReadFault> {
@@ -196,8 +196,8 @@ fn statistics_bounds(wanted: &StatisticsWanted) -> (Option<&str>, i64, Option<&s
 /// The sums of runs. A run that was only assembled asked no model, so it could neither fall back nor escalate.
 const RAN: &str = "count(*) AS runs, count(*) FILTER (WHERE r.state = 'ended' AND r.outcome <> 'assembled') AS ended, \
      total(r.state = 'ended' AND r.outcome = 'fell-back') AS fell_back, \
-     total(r.state = 'ended' AND r.numbers ->> 'escalated') AS escalated, \
-     json_group_array(r.numbers ->> 'assembledUs') FILTER (WHERE r.numbers ->> 'assembledUs' IS NOT NULL) AS assembled, \
+     total(r.state = 'ended' AND CAST(r.numbers ->> 'escalated' AS TEXT) IN ('1', 'true')) AS escalated, \
+     json_group_array(CAST(r.numbers ->> 'assembledUs' AS INTEGER)) FILTER (WHERE r.numbers ->> 'assembledUs' IS NOT NULL) AS assembled, \
      total(r.numbers ->> 'embeddingCalls') AS embeddings, count(r.numbers ->> 'embeddingCalls') AS embeddings_n, \
      total(r.numbers ->> 'filtered') AS filtered, count(r.numbers ->> 'filtered') AS filtered_n, \
      total(r.numbers ->> 'threats') FILTER (WHERE r.numbers ->> 'scanned' IS NOT NULL) AS threats, \
@@ -206,7 +206,7 @@ const RAN: &str = "count(*) AS runs, count(*) FILTER (WHERE r.state = 'ended' AN
 /// The tools of runs: a run belongs to each that one of its calls was bound to.
 const TOOLS: &str = "(SELECT DISTINCT run, tool FROM calls WHERE tool IS NOT NULL)";
 
-fn gather_runs(reader: &Connection, wanted: &StatisticsWanted, gathered: &mut GroupTallies) -> Result<(), ReadFault> {
+fn gather_runs(reader: &Tables, wanted: &StatisticsWanted, gathered: &mut GroupTallies) -> Result<(), ReadFault> {
     let by = ["r.agent", "r.prompt", "r.version", "r.role", "NULL AS tool"];
     Sums { by: &by, columns: RAN, tables: "runs r" }.each(reader, wanted, |row| {
         let ran = ran(row)?;
@@ -233,8 +233,8 @@ fn ran(row: &Row<'_>) -> Result<RunTally, ReadFault> {
 }
 
 /// The role that a call was made in: that of its run, unless the run names a large model beside its own and asked that.
-const OF_ROLE: &str = "iif(c.model <> r.model AND c.model = r.settings ->> '$.large.model' \
-     AND c.endpoint = r.settings ->> '$.large.endpoint', 'large', r.role) AS role";
+const OF_ROLE: &str = "CASE WHEN c.model <> r.model AND c.model = r.settings ->> '$.large.model' \
+     AND c.endpoint = r.settings ->> '$.large.endpoint' THEN 'large' ELSE r.role END AS role";
 
 /// The groups of a call, or of an assembly without one.
 const CALLED_BY: [&str; 5] = [
@@ -245,7 +245,7 @@ const CALLED_BY: [&str; 5] = [
     "c.tool",
 ];
 
-fn gather_calls(reader: &Connection, wanted: &StatisticsWanted, gathered: &mut GroupTallies) -> Result<(), ReadFault> {
+fn gather_calls(reader: &Tables, wanted: &StatisticsWanted, gathered: &mut GroupTallies) -> Result<(), ReadFault> {
     let columns = "count(a.id) AS sent, count(*) FILTER (WHERE c.state = 'answered') AS answered, \
          total(c.state = 'answered' AND coalesce(c.finish, '') NOT IN ('refusal', 'length') \
          AND json_array_length(c.problems) = 0) AS at_once, \
@@ -271,7 +271,7 @@ fn gather_calls(reader: &Connection, wanted: &StatisticsWanted, gathered: &mut G
     })
 }
 
-fn attempts(reader: &Connection, wanted: &StatisticsWanted, gathered: &mut GroupTallies) -> Result<(), ReadFault> {
+fn attempts(reader: &Tables, wanted: &StatisticsWanted, gathered: &mut GroupTallies) -> Result<(), ReadFault> {
     let columns = "json_group_array(u.took_ms) FILTER (WHERE u.status IS NOT NULL AND u.failed IS NULL) AS took, \
          total(u.input_tokens) AS input, count(u.input_tokens) AS input_n, \
          total(u.output_tokens) AS output, count(u.output_tokens) AS output_n, \
@@ -296,11 +296,7 @@ fn attempts(reader: &Connection, wanted: &StatisticsWanted, gathered: &mut Group
     })
 }
 
-fn gather_feedback(
-    reader: &Connection,
-    wanted: &StatisticsWanted,
-    gathered: &mut GroupTallies,
-) -> Result<(), ReadFault> {
+fn gather_feedback(reader: &Tables, wanted: &StatisticsWanted, gathered: &mut GroupTallies) -> Result<(), ReadFault> {
     let by = ["r.agent", "r.prompt", "r.version", "r.role", "NULL AS tool"];
     let columns = "total(f.verdict = 'good') AS good, count(*) AS verdicts";
     let tables = "feedback f JOIN runs r ON r.id = f.run";
@@ -331,7 +327,7 @@ fn read_counted_sum(row: &Row<'_>, column: &str, n: &str) -> Result<CountedSum, 
 }
 
 /// Calls on each day, by the day that their first attempt is booked to.
-fn read_calls_per_day(reader: &Connection, wanted: &StatisticsWanted) -> Result<Vec<(String, u64)>, ReadFault> {
+fn read_calls_per_day(reader: &Tables, wanted: &StatisticsWanted) -> Result<Vec<(String, u64)>, ReadFault> {
     all_rows(
         reader,
         &format!(

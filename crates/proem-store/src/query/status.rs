@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use proem_engine::run::Time;
-use rusqlite::{Connection, Row};
 use serde_json::Value as Json;
 
 use super::values::{ReadFault, all_rows, column_count, column_json, column_value, first_row, parse_stored_number};
 use crate::Store;
 use crate::error::Error;
 use crate::record::RunId;
+use crate::sql::{Row, Tables};
 
 /// One change of the store's own state.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,7 +68,7 @@ impl Store {
     }
 }
 
-fn read_events(reader: &Connection, run: Option<&RunId>) -> Result<Vec<EventRow>, ReadFault> {
+fn read_events(reader: &Tables, run: Option<&RunId>) -> Result<Vec<EventRow>, ReadFault> {
     let read = |row: &Row<'_>| {
         Ok(EventRow {
             seq: column_value(row, "seq")?,
@@ -93,7 +93,7 @@ struct Counts {
     form: i64,
 }
 
-fn read_status(reader: &Connection) -> Result<StatusRow, ReadFault> {
+fn read_status(reader: &Tables) -> Result<StatusRow, ReadFault> {
     let meta = all_rows(reader, "SELECT key, value FROM meta", [], |row| {
         Ok((column_value(row, "key")?, column_value(row, "value")?))
     })?;

@@ -10,6 +10,7 @@ use super::{
     statistics,
 };
 use crate::record::{CallState, Project, RunId, RunOutcome};
+use crate::sql::Tables;
 
 const SCHEMA: &str = concat!(
     include_str!("../../migrations/0001.sql"),
@@ -61,10 +62,10 @@ INSERT INTO approvals (run, project, actor, at, step, question, options, answer)
     SELECT id, project, actor, 1, 2, 'Which?', '["a","b"]', 1 FROM runs WHERE started = 3000;
 "#;
 
-fn memory(rows: &str) -> Connection {
-    let memory = Connection::open_in_memory().unwrap();
-    memory.execute_batch(SCHEMA).unwrap();
-    memory.execute_batch(rows).unwrap();
+fn memory(rows: &str) -> Tables {
+    let memory = Tables::new(Connection::open_in_memory().unwrap(), "memory".into());
+    memory.script(SCHEMA).unwrap();
+    memory.script(rows).unwrap();
     memory
 }
 
@@ -300,7 +301,7 @@ fn every_figure_says_how_many_it_is_of() {
 #[test]
 fn an_answer_took_its_time_whether_it_said_what_it_used_or_not() {
     let memory = memory(ROWS);
-    memory.execute_batch("UPDATE attempts SET state = 'unknown' WHERE id = 3").unwrap();
+    memory.script("UPDATE attempts SET state = 'unknown' WHERE id = 3").unwrap();
     let found = statistics::statistics(&memory, &StatisticsWanted::default()).unwrap();
     assert_eq!(found.all.latency_p50_ms, CountedFigure { value: Some(120.0), n: 1 });
 }
@@ -335,7 +336,7 @@ INSERT INTO usage VALUES (10, '/p', 'x', 3001, 200, NULL, 10, 700, 0, 30, 0, 0, 
 #[test]
 fn calls_count_by_their_own_prompt_and_runs_by_theirs() {
     let memory = memory(ROWS);
-    memory.execute_batch(SECOND).unwrap();
+    memory.script(SECOND).unwrap();
     let run = detail::read_run_detail(&memory, &third(), &|_| false).unwrap();
     let named = |call: &super::CallRow| format!("{}@{}", call.prompt.name, call.prompt.version);
     assert_eq!(run.calls.iter().map(named).collect::<Vec<_>>(), ["triage@1.0.0", "summary@2.0.0"]);
@@ -376,10 +377,9 @@ ANALYZE;
 ";
 
 /// The steps of SQLite's plan for a query, joined.
-fn plan(memory: &Connection, listing: runs::Listing) -> String {
-    let mut plan = memory.prepare(&format!("EXPLAIN QUERY PLAN {}", listing.sql)).unwrap();
-    let steps = plan.query_map(rusqlite::params_from_iter(listing.values), |row| row.get("detail")).unwrap();
-    steps.collect::<rusqlite::Result<Vec<String>>>().unwrap().join("\n")
+fn plan(memory: &Tables, listing: runs::Listing) -> String {
+    let plan = format!("EXPLAIN QUERY PLAN {}", listing.sql);
+    memory.rows(&plan, listing.values, |row| row.get::<_, String>("detail")).unwrap().join("\n")
 }
 
 #[test]

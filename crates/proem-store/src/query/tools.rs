@@ -1,13 +1,13 @@
 //! Calls of tools, as they are kept.
 
 use proem_engine::run::{EffectId, Time, ToolLabels, ToolPower};
-use rusqlite::{Connection, Row};
 
 use super::runs::RunState;
 use super::values::{ReadFault, all_rows, column_count, column_json, column_value, word_or_null};
 use crate::Store;
 use crate::error::Error;
 use crate::record::{RunId, ToolCallState};
+use crate::sql::{Row, Tables};
 
 /// One call of a tool as the store knows it.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,11 +81,7 @@ impl Store {
 }
 
 /// The calls of a run, in order. One without an end is under way only as long as its run is.
-pub(super) fn read_tool_calls(
-    reader: &Connection,
-    run: &RunId,
-    state: RunState,
-) -> Result<Vec<ToolCallRow>, ReadFault> {
+pub(super) fn read_tool_calls(reader: &Tables, run: &RunId, state: RunState) -> Result<Vec<ToolCallRow>, ReadFault> {
     let sql = "SELECT t.*, c.run AS started FROM tool_calls t LEFT JOIN callers c ON c.caller = t.run \
                AND c.effect = t.effect WHERE t.run = ? ORDER BY t.effect";
     all_rows(reader, sql, [&run.0], |row| {

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use proem_engine::effect::key::SignalRevision;
 use proem_engine::run::Time;
-use rusqlite::Row;
 use serde_json::Value as Json;
 
 use super::actions::{limit, read_optional_time};
@@ -14,6 +13,7 @@ use super::values::{
 use crate::Store;
 use crate::error::Error;
 use crate::record::{Project, SignalStanding, WHOLE_BACKLOG};
+use crate::sql::Row;
 
 /// A signal that is kept.
 #[derive(Debug, Clone, PartialEq)]

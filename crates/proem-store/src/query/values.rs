@@ -2,57 +2,51 @@
 
 use std::str::FromStr;
 
-use rusqlite::types::FromSql;
-use rusqlite::{Connection, Row};
 use serde::de::DeserializeOwned;
 
 use crate::error::Absence;
 use crate::record::digest_of;
-use crate::sqlite::{StatementValues, bind};
+use crate::sql::{FromColumn, Row, SqlFault, StatementValues, Tables};
 
 /// Why something could not be read.
 #[derive(Debug)]
 pub(crate) enum ReadFault {
-    /// SQLite says so.
-    Sql(rusqlite::Error),
+    /// The database says so.
+    Sql(SqlFault),
     /// A value is none that is ever written; what it is, and where.
     Odd(String),
     /// There is nothing of that name.
     Missing(Absence),
 }
 
-impl From<rusqlite::Error> for ReadFault {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Sql(error)
+impl From<SqlFault> for ReadFault {
+    fn from(fault: SqlFault) -> Self {
+        Self::Sql(fault)
     }
 }
 
 /// All rows of a query.
 pub(super) fn all_rows<T>(
-    reader: &Connection,
+    reader: &Tables,
     sql: &str,
     values: impl StatementValues,
     read: impl FnMut(&Row<'_>) -> Result<T, ReadFault>,
 ) -> Result<Vec<T>, ReadFault> {
-    let mut statement = reader.prepare_cached(sql)?;
-    bind(&mut statement, values)?;
-    statement.raw_query().and_then(read).collect()
+    reader.all_rows(sql, values, read)
 }
 
 /// The first row of a query, if there is one.
 pub(super) fn first_row<T>(
-    reader: &Connection,
+    reader: &Tables,
     sql: &str,
     values: impl StatementValues,
     read: impl FnOnce(&Row<'_>) -> Result<T, ReadFault>,
 ) -> Result<Option<T>, ReadFault> {
-    let mut statement = reader.prepare_cached(sql)?;
-    bind(&mut statement, values)?;
-    statement.raw_query().next()?.map(read).transpose()
+    reader.first_row(sql, values, read)
 }
 
 /// The value of a column. [`Option`] where it may be null.
-pub(super) fn column_value<T: FromSql>(row: &Row<'_>, column: &str) -> Result<T, ReadFault> {
+pub(super) fn column_value<T: FromColumn>(row: &Row<'_>, column: &str) -> Result<T, ReadFault> {
     Ok(row.get(column)?)
 }
 
@@ -109,8 +103,7 @@ pub(super) fn column_digest(row: &Row<'_>, column: &str) -> Result<[u8; 32], Rea
 
 /// The same. Null and an empty text are none.
 pub(super) fn digest_or_null(row: &Row<'_>, column: &str) -> Result<Option<[u8; 32]>, ReadFault> {
-    let stored = row.get_ref(column)?.as_str_or_null();
-    let text = stored.map_err(|_| ReadFault::Odd(format!("`{column}` is no text")))?.filter(|text| !text.is_empty());
-    let whole = |text| digest_of(text).ok_or_else(|| ReadFault::Odd(format!("`{column}` is `{text}`")));
+    let text = column_value::<Option<String>>(row, column)?.filter(|text| !text.is_empty());
+    let whole = |text: String| digest_of(&text).ok_or_else(|| ReadFault::Odd(format!("`{column}` is `{text}`")));
     text.map(whole).transpose()
 }

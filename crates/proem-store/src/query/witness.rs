@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use proem_engine::effect::ActionState;
 use proem_engine::effect::key::EffectKey;
 use proem_engine::run::Time;
-use rusqlite::Connection;
 
 use super::values::{ReadFault, all_rows, column_value, first_row};
 use crate::Store;
 use crate::error::Error;
 use crate::opening::StoreCreator;
-use crate::sqlite::{origin, run_on_file_thread};
+use crate::sql::{Tables, run_on_file_thread};
+use crate::sqlite::origin;
 use crate::witness::{EffectOutcome, RecordedEffects, WitnessSighting, WitnessTrouble, ends_at};
 use crate::write::WitnessFinding;
 
@@ -175,7 +175,7 @@ impl Store {
     }
 }
 
-fn action_states(reader: &Connection) -> Result<BTreeMap<String, ActionState>, ReadFault> {
+fn action_states(reader: &Tables) -> Result<BTreeMap<String, ActionState>, ReadFault> {
     let rows = all_rows(reader, "SELECT key, state FROM actions", [], |row| {
         Ok((column_value::<String>(row, "key")?, column_value::<String>(row, "state")?))
     })?;

@@ -5,11 +5,11 @@
 use proem_guard::InstallationKey;
 
 use super::origin::creator_seal;
-use super::tables::Tables;
 use crate::clock;
 use crate::epoch;
 use crate::error::{Error, Unusable};
 use crate::failpoint;
+use crate::sql::Tables;
 
 /// The forms of the tables, each as the statements that make it from the one before.
 const FORMS: [&str; 13] = [

@@ -4,9 +4,9 @@ use proem_guard::InstallationKey;
 use proem_text::hex;
 
 use super::place;
-use super::tables::Tables;
 use crate::error::Error;
 use crate::opening::StoreCreator;
+use crate::sql::Tables;
 
 /// A seal about that store that only the installation with this key can write.
 pub(crate) fn creator_seal(key: &InstallationKey, id: &str) -> String {

@@ -13,8 +13,8 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::form;
 use super::place::{self, There};
-use super::tables::{Tables, sqlite_unusable};
 use crate::error::{Error, Unusable};
+use crate::sql::{Tables, sqlite_unusable};
 
 /// How long it is waited for another process's transaction.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);

@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use rusqlite::Connection;
-
 use super::account::WitnessAccount;
+use crate::sql::{SqlFault, SqlResult, Tables};
 
 /// The trouble between records and witness. Each kind parks effects.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,20 +75,19 @@ pub(crate) struct RecordedEffects {
 
 impl RecordedEffects {
     /// Reads them. The witness is read before: what is written meanwhile must not look as if it were missing here.
-    pub(crate) fn read(reader: &Connection) -> rusqlite::Result<Self> {
+    pub(crate) fn read(reader: &Tables) -> SqlResult<Self> {
         let mut recorded = Self {
             store: meta_value(reader, "store_id")?.unwrap_or_default(),
             has_mark: meta_value(reader, "witness")?.is_some(),
             ..Self::default()
         };
-        let mut query = reader.prepare_cached(
+        let taken = reader.all_rows(
             "SELECT t.action, t.version, n.event FROM transitions t \
              LEFT JOIN transitions n ON n.action = t.action AND n.version = t.version + 1 WHERE t.event = 'take-up'",
+            [],
+            |row| Ok::<_, SqlFault>(((row.get(0)?, version_or_zero(row.get(1)?)), row.get::<_, Option<String>>(2)?)),
         )?;
-        let mut rows = query.query([])?;
-        while let Some(row) = rows.next()? {
-            let taken = (row.get(0)?, version_or_zero(row.get(1)?));
-            let event: Option<String> = row.get(2)?;
+        for (taken, event) in taken {
             match event.as_deref() {
                 Some(event @ ("sent" | "fail" | "lose")) => {
                     _ = recorded.performed.insert(taken.clone(), event.to_owned());
@@ -99,10 +97,8 @@ impl RecordedEffects {
             }
             recorded.taken.insert(taken);
         }
-        let pairs = |sql: &str| -> rusqlite::Result<Vec<TakenUp>> {
-            let mut query = reader.prepare_cached(sql)?;
-            let rows = query.query_map([], |row| Ok((row.get(0)?, version_or_zero(row.get(1)?))))?;
-            rows.collect()
+        let pairs = |sql: &str| -> SqlResult<Vec<TakenUp>> {
+            reader.all_rows(sql, [], |row| Ok((row.get(0)?, version_or_zero(row.get(1)?))))
         };
         recorded.taken.extend(pairs("SELECT action, version FROM witnessed")?);
         let purged = "SELECT key, version FROM actions WHERE purged IS NOT NULL AND state IN ('executed', 'failed')";
@@ -126,10 +122,8 @@ fn version_or_zero(stored: i64) -> u64 {
 }
 
 /// The records' own value under a name.
-pub(super) fn meta_value(reader: &Connection, name: &str) -> rusqlite::Result<Option<String>> {
-    let mut query = reader.prepare_cached("SELECT value FROM meta WHERE key = ?")?;
-    let mut rows = query.query([name])?;
-    rows.next()?.map(|row| row.get(0)).transpose()
+pub(super) fn meta_value(reader: &Tables, name: &str) -> SqlResult<Option<String>> {
+    reader.first_row("SELECT value FROM meta WHERE key = ?", [name], |row| row.get(0))
 }
 
 /// A witness and where it is.

@@ -5,6 +5,7 @@ use std::fs::OpenOptions;
 use super::*;
 use crate::laws::LawActions;
 use crate::record::NewAction;
+use crate::sql::Tables;
 
 const AT: Time = Time(1_800_000_000_000);
 
@@ -121,11 +122,11 @@ fn a_line_that_broke_off_is_taken_away_by_the_next() {
 fn a_line_that_broke_off_counts_unless_the_records_are_in_doubt_about_it() {
     let action = LawActions.action(1);
     let key_text = action.key.to_string();
-    let database = rusqlite::Connection::open_in_memory().unwrap();
+    let database = Tables::new(rusqlite::Connection::open_in_memory().unwrap(), "memory".into());
     let tables = "CREATE TABLE meta (key, value); INSERT INTO meta VALUES ('store_id', '00aa');
                   CREATE TABLE witnessed (action, version); CREATE TABLE actions (key, version, purged, state);
                   CREATE TABLE transitions (action, version, event)";
-    database.execute_batch(tables).unwrap();
+    database.script(tables).unwrap();
     let check = |torn: &str, expected: Option<WitnessTrouble>| {
         let recorded = RecordedEffects::read(&database).unwrap();
         let mut account = WitnessAccount::default();

@@ -8,7 +8,7 @@ use super::event::StoreEvent;
 use super::{action_standing, person};
 use crate::error::Error;
 use crate::record::ActionCorrection;
-use crate::sqlite::{Transaction, Write};
+use crate::sql::{Transaction, Write};
 use crate::store::Store;
 
 impl Store {

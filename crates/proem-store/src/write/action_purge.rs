@@ -14,7 +14,7 @@ use super::disposal;
 use super::event::StoreEvent;
 use crate::error::Error;
 use crate::record::{Actor, Project};
-use crate::sqlite::{Company, Tables, Transaction, Write};
+use crate::sql::{Company, Tables, Transaction, Write};
 use crate::store::Store;
 
 /// The ended actions that lose their texts.
@@ -114,9 +114,7 @@ impl Write for ActionPurge {
 
 /// Writes down which actions lose their texts, in a table of this connection's. How many, by state.
 fn choose_actions_to_purge(tables: &Tables, purge: &ActionPurge) -> Result<BTreeMap<ActionState, u64>, Error> {
-    tables.script(
-        "CREATE TEMP TABLE purging_actions (action TEXT NOT NULL PRIMARY KEY, state TEXT NOT NULL) WITHOUT ROWID",
-    )?;
+    tables.script("CREATE TEMP TABLE purging_actions (action TEXT NOT NULL PRIMARY KEY, state TEXT NOT NULL)")?;
     tables.execute(
         "INSERT INTO purging_actions SELECT key, state FROM actions WHERE ended < ?1 AND purged IS NULL \
          AND project = coalesce(?2, project)",

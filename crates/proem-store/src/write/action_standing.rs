@@ -5,12 +5,11 @@ use proem_engine::effect::{
     ActionHash, ActionStanding, ActionState, ActionVersion, BytesHash, PerformerEpoch, PolicyHash, StandingApproval,
 };
 use proem_engine::run::Time;
-use rusqlite::Row;
 
 use super::amount::stored_count;
 use crate::error::{Error, Unusable};
 use crate::record::{CreditScope, Project, digest_of};
-use crate::sqlite::Tables;
+use crate::sql::{Row, SqlResult, Tables};
 
 /// An action with what a transition of it needs to know.
 #[derive(Debug)]
@@ -39,7 +38,7 @@ struct StoredAction {
 }
 
 impl StoredAction {
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+    fn read(row: &Row<'_>) -> SqlResult<Self> {
         Ok(Self {
             state: row.get("state")?,
             version: row.get("version")?,

@@ -19,7 +19,8 @@ use crate::epoch;
 use crate::error::Error;
 use crate::opening::StoreCreator;
 use crate::record::{Actor, ActorKind, NewTransition, Project, TransitionLoad, digest_of};
-use crate::sqlite::{Company, Tables, Transaction, Write, form, origin, sqlite_unusable};
+use crate::sql::{Company, Tables, Transaction, Write};
+use crate::sqlite::{form, origin};
 use crate::store::Store;
 use crate::witness::{
     RecordedEffects, TakenUp, WitnessOwner, WitnessSighting, WitnessTrouble, WitnessedEffect, recorded_effects,
@@ -70,8 +71,7 @@ impl Write for Adoption {
         let key = to.opening.key.clone();
         let is_foreign = origin::creator_of_store(to.tables, &key)? == StoreCreator::Foreign;
         let sighting = WitnessSighting::of(to.tables.path(), &key)?;
-        let recorded =
-            RecordedEffects::read(to.tables.connection()).map_err(|error| sqlite_unusable(to.tables.path(), &error))?;
+        let recorded = RecordedEffects::read(to.tables).map_err(|fault| fault.into_error(to.tables.path()))?;
         let trouble = sighting.trouble(&recorded);
         let counts = self.take_over(to, &sighting, &recorded)?;
         let noted = parking_reason(to.tables)?;
@@ -207,12 +207,12 @@ fn open_action(tables: &Tables, key: &EffectKey) -> Result<Option<OpenAction>, E
 fn record_witnessed(tables: &Tables, taken: &TakenUp, effect: &WitnessedEffect, actor: &Actor) -> Result<(), Error> {
     let outcome = effect.outcome.map_or("intent", |(outcome, _)| outcome.as_str());
     tables.execute(
-        "INSERT OR IGNORE INTO witnessed (action, version, outcome, at, actor) VALUES (?, ?, ?, ?, ?)",
+        "INSERT INTO witnessed (action, version, outcome, at, actor) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
         (&taken.0, stored_number(taken.1), outcome, effect.at.0, actor.to_string()),
     )?;
     if effect.may_have_happened() {
         for claim in &effect.claims {
-            let line = "INSERT OR IGNORE INTO witnessed_claims (claim, action) VALUES (?, ?)";
+            let line = "INSERT INTO witnessed_claims (claim, action) VALUES (?, ?) ON CONFLICT DO NOTHING";
             tables.execute(line, (claim, &taken.0))?;
         }
     }

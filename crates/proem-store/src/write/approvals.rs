@@ -1,14 +1,13 @@
 //! A run's questions and their answers.
 
 use proem_text::json::compact;
-use rusqlite::params;
 use serde_json::json;
 
 use super::event::RunEvent;
 use super::run::must_be_there;
 use crate::error::Error;
 use crate::record::NewApproval;
-use crate::sqlite::{Transaction, Write};
+use crate::sql::{Transaction, Write, params};
 use crate::store::Store;
 
 impl Store {

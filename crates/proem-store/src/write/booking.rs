@@ -6,14 +6,13 @@
 use proem_engine::call::{FailureKind, Usage};
 use proem_engine::run::Time;
 use proem_text::json::compact;
-use rusqlite::{Row, params};
 use serde_json::json;
 
 use super::amount::{MOST, stored_number};
 use super::event::RunEvent;
 use crate::error::Error;
 use crate::record::{AttemptId, AttemptUsage, RunId, Settlement};
-use crate::sqlite::Tables;
+use crate::sql::{Row, SqlResult, Tables, params};
 
 /// An attempt's reservation, as stored.
 #[derive(Debug)]
@@ -30,7 +29,7 @@ pub(super) struct Reservation {
 /// The columns of a [`Reservation`].
 const COLUMNS: &str = "SELECT id, run, effect, attempt, most_nanos, most_tokens, state = 'open' FROM attempts";
 
-fn reservation(row: &Row<'_>) -> rusqlite::Result<Reservation> {
+fn reservation(row: &Row<'_>) -> SqlResult<Reservation> {
     Ok(Reservation {
         id: row.get(0)?,
         run: RunId(row.get(1)?),
@@ -174,7 +173,7 @@ fn write_usage(
 }
 
 /// Adds a booking to the sums of its day. Money and tokens stay far below what an integer holds. The least of both
-/// keeps it so.
+/// and 2^61 keeps it so.
 fn spend(tables: &Tables, attempt: i64, booking: &Booking) -> Result<(), Error> {
     tables.execute(
         "INSERT INTO spend (project, day, model, endpoint, agent, prompt, attempts, nanos, tokens, unknown, unpriced) \
@@ -182,9 +181,9 @@ fn spend(tables: &Tables, attempt: i64, booking: &Booking) -> Result<(), Error> 
          coalesce(calls.endpoint, runs.endpoint), coalesce(calls.agent, runs.agent), \
          coalesce(calls.prompt, runs.prompt), 1, ?, ?, ?, ? FROM attempts JOIN runs ON runs.id = attempts.run \
          LEFT JOIN calls ON calls.run = attempts.run AND calls.effect = attempts.effect WHERE attempts.id = ? \
-         ON CONFLICT (day, project, model, endpoint, agent, prompt) DO UPDATE SET attempts = attempts + 1, \
-         nanos = min(nanos + excluded.nanos, 1 << 61), tokens = min(tokens + excluded.tokens, 1 << 61), \
-         unknown = unknown + excluded.unknown, unpriced = unpriced + excluded.unpriced",
+         ON CONFLICT (day, project, model, endpoint, agent, prompt) DO UPDATE SET attempts = spend.attempts + 1, \
+         nanos = min(spend.nanos + excluded.nanos, 2305843009213693952), tokens = min(spend.tokens + excluded.tokens, 2305843009213693952), \
+         unknown = spend.unknown + excluded.unknown, unpriced = spend.unpriced + excluded.unpriced",
         (booking.nanos.unwrap_or(0), booking.tokens, booking.is_unknown(), booking.nanos.is_none(), attempt),
     )?;
     Ok(())

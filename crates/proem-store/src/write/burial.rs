@@ -4,7 +4,7 @@ use proem_engine::run::Time;
 
 use super::epochs;
 use crate::error::Error;
-use crate::sqlite::{Transaction, Write};
+use crate::sql::{Transaction, Write};
 use crate::store::Store;
 
 /// That the dead are to be buried.

@@ -3,14 +3,13 @@
 use proem_engine::assembly::PromptId;
 use proem_engine::run::{EffectId, Time};
 use proem_text::json::compact;
-use rusqlite::params;
 use serde_json::json;
 
 use super::amount::stored_number;
 use super::content::write_contents;
 use crate::error::Error;
 use crate::record::{NewAssembly, NewCall, RunId};
-use crate::sqlite::Tables;
+use crate::sql::{Tables, params};
 
 /// The run and the effect that a line is written about.
 pub(super) struct CallPlace<'c> {
@@ -25,9 +24,9 @@ impl CallPlace<'_> {
         write_contents(tables, &new.texts)?;
         let PromptId { agent, name, version, closure } = &new.prompt;
         tables.execute(
-            "INSERT OR IGNORE INTO calls (run, effect, project, actor, at, agent, prompt, version, closure, model, \
+            "INSERT INTO calls (run, effect, project, actor, at, agent, prompt, version, closure, model, \
              endpoint, tool, body, pieces, state, dropped) \
-             SELECT id, ?, project, actor, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ? FROM runs WHERE id = ?",
+             SELECT id, ?, project, actor, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ? FROM runs WHERE id = ? ON CONFLICT DO NOTHING",
             params![
                 self.effect.0,
                 self.at.0,
@@ -51,9 +50,9 @@ impl CallPlace<'_> {
     pub(super) fn assembly(&self, tables: &Tables, new: &NewAssembly) -> Result<(), Error> {
         write_contents(tables, new.texts.iter().chain([&new.report]))?;
         tables.execute(
-            "INSERT OR IGNORE INTO assemblies (run, effect, project, actor, at, sections, tokens, stable_tokens, \
+            "INSERT INTO assemblies (run, effect, project, actor, at, sections, tokens, stable_tokens, \
              monolithic_tokens, counter, plan, report) \
-             SELECT id, ?, project, actor, ?, ?, ?, ?, ?, ?, ?, ? FROM runs WHERE id = ?",
+             SELECT id, ?, project, actor, ?, ?, ?, ?, ?, ?, ?, ? FROM runs WHERE id = ? ON CONFLICT DO NOTHING",
             params![
                 self.effect.0,
                 self.at.0,

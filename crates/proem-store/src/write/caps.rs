@@ -3,12 +3,11 @@
 use jiff::tz::TimeZone;
 use proem_engine::ledger::{BookingDecision, Cap, CapBalance, CapPeriod, CapScope, CapUnit, judge_booking};
 use proem_engine::run::Time;
-use rusqlite::Row;
 
 use super::amount::stored_count;
 use crate::error::Error;
 use crate::record::{NewAttempt, RunId};
-use crate::sqlite::Tables;
+use crate::sql::{Row, SqlResult, Tables};
 
 /// A time of the ledger.
 #[derive(Debug)]
@@ -51,7 +50,7 @@ struct Line {
 }
 
 impl Line {
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+    fn read(row: &Row<'_>) -> SqlResult<Self> {
         Ok(Self {
             open: row.get(0)?,
             month: row.get(1)?,

@@ -7,7 +7,7 @@ use super::amount::length_as_u64;
 use super::event::StoreEvent;
 use crate::error::Error;
 use crate::record::{Actor, Project};
-use crate::sqlite::{Transaction, Write};
+use crate::sql::{Transaction, Write};
 use crate::store::Store;
 
 /// The failures that no longer count.

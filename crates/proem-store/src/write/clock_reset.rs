@@ -6,7 +6,7 @@ use serde_json::json;
 use super::event::StoreEvent;
 use crate::error::Error;
 use crate::record::Actor;
-use crate::sqlite::{Company, Transaction, Write};
+use crate::sql::{Company, Transaction, Write};
 use crate::store::Store;
 
 /// That the last time that was seen is another one.

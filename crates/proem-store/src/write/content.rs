@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::record::HashedContent;
-use crate::sqlite::Tables;
+use crate::sql::Tables;
 
 /// Writes contents that aren't there. Those of which only the hash is to be kept are none.
 pub(super) fn write_contents<'c>(
@@ -15,7 +15,8 @@ pub(super) fn write_contents<'c>(
         if let Some(bytes) = bytes
             && is_there()?.is_none()
         {
-            tables.execute("INSERT OR IGNORE INTO contents (hash, bytes) VALUES (?, ?)", (hash, &**bytes))?;
+            tables
+                .execute("INSERT INTO contents (hash, bytes) VALUES (?, ?) ON CONFLICT DO NOTHING", (hash, &**bytes))?;
         }
     }
     Ok(())

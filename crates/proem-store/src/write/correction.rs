@@ -2,14 +2,13 @@
 
 use proem_engine::call::NanoDollars;
 use proem_engine::run::Time;
-use rusqlite::Row;
 use serde_json::json;
 
 use super::amount::stored_number;
 use super::event::RunEvent;
 use crate::error::Error;
 use crate::record::{Actor, AttemptId, RunId};
-use crate::sqlite::{Tables, Transaction, Write};
+use crate::sql::{Row, SqlResult, Tables, Transaction, Write};
 use crate::store::Store;
 
 /// A person's correction.
@@ -51,7 +50,7 @@ struct Found {
 }
 
 impl Found {
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+    fn read(row: &Row<'_>) -> SqlResult<Self> {
         Ok(Self { run: RunId(row.get(0)?), state: row.get(1)?, booked: row.get(2)?, is_corrected: row.get(3)? })
     }
 }
@@ -106,11 +105,11 @@ fn correct_sums(tables: &Tables, attempt: i64, nanos: i64, before: &Found) -> Re
     // Unknown or open amounts without a correction leave the run's sum unknown: a difference to an unknown amount would
     // turn it into a number.
     let sum = format!(
-        "UPDATE runs SET nanos = (SELECT iif(count(*) = count(booked), sum(booked), NULL) FROM (SELECT \
-             iif(attempts.state = 'unknown' AND NOT EXISTS (SELECT 1 FROM corrections WHERE attempt = attempts.id), \
-             NULL, {BOOKED}) AS booked FROM attempts JOIN usage ON usage.attempt = attempts.id \
+        "UPDATE runs SET nanos = (SELECT CASE WHEN count(*) = count(booked) THEN sum(booked) END FROM (SELECT \
+             CASE WHEN attempts.state <> 'unknown' OR EXISTS (SELECT 1 FROM corrections WHERE attempt = attempts.id) \
+             THEN {BOOKED} END AS booked FROM attempts JOIN usage ON usage.attempt = attempts.id \
              WHERE attempts.run IN (WITH RECURSIVE started (id) AS (SELECT ?1 UNION SELECT run FROM callers \
-             JOIN started ON caller = id) SELECT id FROM started))) WHERE id = ?1"
+             JOIN started ON caller = id) SELECT id FROM started)) AS bookings) WHERE id = ?1"
     );
     ours.iter().try_for_each(|run| tables.execute(&sum, [run]).map(drop))
 }

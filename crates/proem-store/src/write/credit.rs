@@ -7,7 +7,7 @@ use proem_engine::run::Time;
 use super::caps::Moment;
 use crate::error::Error;
 use crate::record::{Actor, CreditScope, Project, digest_text};
-use crate::sqlite::Transaction;
+use crate::sql::Transaction;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CreditChange {
@@ -42,15 +42,15 @@ pub(super) fn change_credit(
         CreditChange::Approval => to.tables.execute(
             "INSERT INTO credits (project, name, recipient, kind, actor, at, approvals, day) \
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, 1, ?7) ON CONFLICT (project, name, recipient, kind) DO UPDATE SET \
-             actor = excluded.actor, at = excluded.at, approvals = approvals + 1, day = excluded.day \
-             WHERE excluded.day > day",
+             actor = excluded.actor, at = excluded.at, approvals = credits.approvals + 1, day = excluded.day \
+             WHERE excluded.day > credits.day",
             values,
         ),
         // The day stays used up: a refusal in between gives no second one.
         CreditChange::Loss => to.tables.execute(
             "INSERT INTO credits (project, name, recipient, kind, actor, at, approvals, day) \
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, ?7) ON CONFLICT (project, name, recipient, kind) DO UPDATE SET \
-             actor = excluded.actor, at = excluded.at, approvals = 0, day = max(day, excluded.day)",
+             actor = excluded.actor, at = excluded.at, approvals = 0, day = max(credits.day, excluded.day)",
             values,
         ),
     };

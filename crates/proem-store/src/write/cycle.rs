@@ -11,7 +11,7 @@ use super::person;
 use crate::error::Error;
 use crate::failpoint;
 use crate::record::{Actor, ArtefactEdit, CycleFinish, NewArtefactVersion, Project};
-use crate::sqlite::{Tables, Transaction, Write};
+use crate::sql::{Tables, Transaction, Write};
 use crate::store::Store;
 use proem_engine::run::Time;
 

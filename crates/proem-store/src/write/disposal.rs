@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use super::amount::{length_as_u64, stored_count};
 use crate::error::Error;
-use crate::sqlite::{PATIENCE, Tables, place};
+use crate::sql::Tables;
+use crate::sqlite::{PATIENCE, place};
 
 /// How long a purge waits for those who read: longer than most reads take.
 const READERS: Duration = Duration::from_secs(1);
@@ -65,14 +66,16 @@ pub(super) fn spare(tables: &Tables) {
 
 /// Deletes contents that nothing refers to. How many.
 pub(super) fn delete_unreferenced(tables: &Tables) -> Result<u64, Error> {
-    tables.script("CREATE TEMP TABLE kept (hash TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID")?;
+    tables.script("CREATE TEMP TABLE kept (hash TEXT NOT NULL PRIMARY KEY)")?;
     for select in HASHES {
-        tables.script(&format!("INSERT OR IGNORE INTO kept {select}"))?;
+        tables.script(&format!(
+            "INSERT INTO kept SELECT * FROM ({select}) AS hashes WHERE true ON CONFLICT DO NOTHING"
+        ))?;
     }
     for (table, column) in WITHIN {
         tables.script(&format!(
-            "INSERT OR IGNORE INTO kept SELECT json_tree.atom FROM {table}, json_tree({table}.{column}) \
-             WHERE json_tree.type = 'text' AND length(json_tree.atom) = 64"
+            "INSERT INTO kept SELECT json_tree.atom FROM {table}, json_tree({table}.{column}) \
+             WHERE json_tree.type = 'text' AND length(json_tree.atom) = 64 ON CONFLICT DO NOTHING"
         ))?;
     }
     let swept = tables.execute("DELETE FROM contents WHERE hash NOT IN (SELECT hash FROM kept)", [])?;

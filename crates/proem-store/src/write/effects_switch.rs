@@ -6,7 +6,8 @@ use super::event::StoreEvent;
 use super::person;
 use crate::error::Error;
 use crate::record::{EffectsSwitch, Project};
-use crate::sqlite::{Tables, Transaction, Write, origin};
+use crate::sql::{Tables, Transaction, Write};
+use crate::sqlite::origin;
 use crate::store::Store;
 
 impl Store {

@@ -11,7 +11,8 @@ use super::booking::{book_attempt, open_of};
 use super::tool;
 use crate::epoch::{self, Epoch};
 use crate::error::Error;
-use crate::sqlite::{Company, Tables, Transaction, Write, place};
+use crate::sql::{Company, Tables, Transaction, Write};
+use crate::sqlite::place;
 
 /// The end of this process's epoch, with its store.
 #[derive(Debug)]

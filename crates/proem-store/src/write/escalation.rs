@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use proem_engine::effect::TransitionRefused;
-use rusqlite::params;
 
 use super::content::write_contents;
 use super::cycle::{ArtefactAnswer, is_chain};
@@ -16,7 +15,7 @@ use crate::record::{
     DecisionEffect, EscalationId, EscalationState, EscalationWithdrawal, HashedContent, NewDecision, NewEscalation,
     Project,
 };
-use crate::sqlite::{Tables, Transaction, Write};
+use crate::sql::{Tables, Transaction, Write, params};
 use crate::store::Store;
 
 /// The outcome of an event for an escalation.

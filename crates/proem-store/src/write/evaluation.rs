@@ -2,12 +2,11 @@
 
 use proem_engine::run::Time;
 use proem_text::json::compact;
-use rusqlite::params;
 use serde_json::{Value as Json, json};
 
 use crate::error::Error;
 use crate::record::{Actor, Evaluation, RunId};
-use crate::sqlite::Tables;
+use crate::sql::{Tables, params};
 
 /// The judge of a result.
 #[derive(Debug, Clone, Copy)]
@@ -85,8 +84,8 @@ impl Judgement<'_> {
         let Evaluation { agent, kind, issue } = self.evaluation;
         let word = |value: Json| value.as_str().unwrap_or_default().to_owned();
         tables.execute(
-            "INSERT OR IGNORE INTO outcomes (run, source, project, actor, at, agent, kind, quality, completeness, \
-             risks) SELECT id, ?, project, coalesce(?, actor), ?, ?, ?, ?, ?, ? FROM runs WHERE id = ?",
+            "INSERT INTO outcomes (run, source, project, actor, at, agent, kind, quality, completeness, \
+             risks) SELECT id, ?, project, coalesce(?, actor), ?, ?, ?, ?, ?, ? FROM runs WHERE id = ? ON CONFLICT DO NOTHING",
             params![
                 self.judge.as_str(),
                 self.judge.actor(),

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use crate::error::Error;
 use crate::record::{Actor, Project, RunId};
-use crate::sqlite::Tables;
+use crate::sql::Tables;
 
 /// Something that happened to a run.
 pub(super) struct RunEvent<'e> {

@@ -7,7 +7,7 @@ use super::event::RunEvent;
 use super::run::must_be_there;
 use crate::error::Error;
 use crate::record::NewFeedback;
-use crate::sqlite::{Transaction, Write};
+use crate::sql::{Transaction, Write};
 use crate::store::Store;
 
 impl Store {

@@ -14,7 +14,7 @@ use super::tool;
 use crate::error::Error;
 use crate::failpoint;
 use crate::record::RunFinish;
-use crate::sqlite::{Tables, Transaction, Write};
+use crate::sql::{Tables, Transaction, Write};
 use crate::store::Store;
 
 impl Store {
@@ -70,8 +70,8 @@ fn finish_calls(tables: &Tables, RunFinish { run, calls, .. }: &RunFinish, at: T
     }
     // A call that is still pending was never sent, unless an attempt of it is open.
     tables.execute(
-        "UPDATE calls SET ended = ?, state = iif(EXISTS (SELECT 1 FROM attempts WHERE attempts.run = calls.run \
-         AND attempts.effect = calls.effect AND attempts.state IN ('open', 'unknown')), 'unknown', 'failed') \
+        "UPDATE calls SET ended = ?, state = CASE WHEN EXISTS (SELECT 1 FROM attempts WHERE attempts.run = calls.run \
+         AND attempts.effect = calls.effect AND attempts.state IN ('open', 'unknown')) THEN 'unknown' ELSE 'failed' END \
          WHERE run = ? AND state = 'pending'",
         (at.0, &run.0),
     )?;

@@ -1,7 +1,6 @@
 //! Writes before an action: the run, its call, and the booking of the attempt.
 
 use proem_engine::ledger::{BookingDecision, Bound, CapShortfall, Refusal};
-use rusqlite::params;
 use serde_json::json;
 
 use super::amount::stored_number;
@@ -14,7 +13,7 @@ use super::settlement::{pass_settlement, settle_attempt};
 use crate::error::Error;
 use crate::failpoint;
 use crate::record::{AttemptId, Intent, NewAttempt};
-use crate::sqlite::{Transaction, Write};
+use crate::sql::{Transaction, Write, params};
 use crate::store::Store;
 
 /// Whether an attempt is booked.

@@ -1,13 +1,12 @@
 //! A person's judgement of a signal, which opens it again for the next cycle.
 
-use rusqlite::params;
 use serde_json::json;
 
 use super::event::StoreEvent;
 use super::person;
 use crate::error::Error;
 use crate::record::{SignalJudgement, SignalStanding};
-use crate::sqlite::{Transaction, Write};
+use crate::sql::{Transaction, Write, params};
 use crate::store::Store;
 
 /// The outcome of a judgement.

@@ -6,7 +6,7 @@ use super::event::StoreEvent;
 use crate::clock;
 use crate::error::Error;
 use crate::record::{Actor, ActorKind};
-use crate::sqlite::{Tables, Transaction, Write};
+use crate::sql::{Tables, Transaction, Write};
 
 /// The finding of a comparison of records and witness.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use super::run::{RunLines, must_be_there};
 use super::settlement::settle_attempt;
 use crate::error::Error;
 use crate::record::{NewRun, NewStep, RunId, Settlement, Snapshot};
-use crate::sqlite::{Transaction, Write};
+use crate::sql::{Transaction, Write};
 use crate::store::Store;
 
 /// A run that pauses.

@@ -6,7 +6,7 @@ use super::amount::{stored_count, stored_number};
 use crate::error::Error;
 use crate::failpoint;
 use crate::record::{PerformerClaim, Project};
-use crate::sqlite::{Tables, Transaction, Write};
+use crate::sql::{Tables, Transaction, Write};
 use crate::store::Store;
 
 impl Store {

@@ -4,14 +4,13 @@ use proem_engine::effect::key::EffectKey;
 use proem_engine::effect::{ActionState, ActionVersion};
 use proem_text::hex;
 use proem_text::json::compact;
-use rusqlite::params;
 
 use super::action_standing;
 use super::content::write_contents;
 use crate::error::{Error, Unusable};
 use crate::failpoint;
 use crate::record::{HashedContent, NewAction, digest_of, digest_text};
-use crate::sqlite::{Tables, Transaction, Write};
+use crate::sql::{Tables, Transaction, Write, params};
 use crate::store::Store;
 
 /// The outcome of a proposal.
@@ -139,13 +138,13 @@ fn add_action(to: &mut Transaction<'_>, new: &NewAction) -> Result<(), Error> {
     )?;
     for claim in &new.claims {
         tables.execute(
-            "INSERT OR IGNORE INTO action_claims (project, claim, action, actor) VALUES (?, ?, ?, ?)",
+            "INSERT INTO action_claims (project, claim, action, actor) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
             (&new.project.0, hex::encode_hex(claim.as_bytes()), &key, &actor),
         )?;
     }
     for text in &new.texts {
         tables.execute(
-            "INSERT OR IGNORE INTO action_texts (action, text, project, actor) VALUES (?, ?, ?, ?)",
+            "INSERT INTO action_texts (action, text, project, actor) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
             (&key, &text.hash, &new.project.0, &actor),
         )?;
     }

@@ -10,7 +10,7 @@ use super::epochs;
 use super::event::StoreEvent;
 use crate::error::Error;
 use crate::record::{Actor, Project, RunId};
-use crate::sqlite::{Company, Tables, Transaction, Write};
+use crate::sql::{Company, Tables, Transaction, Write};
 use crate::store::Store;
 
 /// The runs that are deleted.
@@ -114,7 +114,7 @@ impl Write for Purge {
 
 /// Writes down which runs go, in a table of this connection's. How many.
 fn choose_runs_to_purge(tables: &Tables, purge: &Purge) -> Result<u64, Error> {
-    tables.script("CREATE TEMP TABLE purging (run TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID")?;
+    tables.script("CREATE TEMP TABLE purging (run TEXT NOT NULL PRIMARY KEY)")?;
     let named = compact(&json!(purge.runs));
     let chosen = tables.execute(
         "INSERT INTO purging SELECT id FROM runs WHERE project = coalesce(?, project) \

@@ -1,13 +1,12 @@
 //! Fields of signals that stay out until a person has looked.
 
 use proem_text::json::compact;
-use rusqlite::params;
 
 use super::content::write_contents;
 use super::person;
 use crate::error::Error;
 use crate::record::{NewQuarantine, QuarantineReview, QuarantineState};
-use crate::sqlite::{Transaction, Write};
+use crate::sql::{Transaction, Write, params};
 use crate::store::Store;
 
 /// The outcome of an event for a field in quarantine.

@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 
 use proem_engine::run::Time;
 use proem_text::json::compact;
-use rusqlite::params;
 use serde_json::json;
 
 use super::content::write_contents;
 use crate::error::{Absence, AbsenceRemedy, Error};
 use crate::record::{NewRun, NewStep, Replayable, RunId, Snapshot};
-use crate::sqlite::{Tables, Transaction};
+use crate::sql::{Tables, Transaction, params};
 
 /// The lines of a run that are written before any other.
 pub(super) struct RunLines<'i> {
@@ -95,15 +94,15 @@ fn begin_run(to: &Transaction<'_>, new: &NewRun, at: Time) -> Result<(), Error> 
     // The settings say it; the table is what an experiment's outcomes are found by.
     if new.settings.get("experiments").is_some() {
         to.tables.execute(
-            "INSERT OR IGNORE INTO assignments (run, experiment, started, project, actor, prompt, version, subject) \
-             SELECT ?1, a.value ->> '$.experiment', a.value ->> '$.started', ?2, ?3, a.value ->> '$.prompt', \
-             a.value ->> '$.version', a.value ->> '$.subject' FROM json_each(?4, '$.experiments') a",
+            "INSERT INTO assignments (run, experiment, started, project, actor, prompt, version, subject) \
+             SELECT ?1, a.value ->> '$.experiment', CAST(a.value ->> '$.started' AS INTEGER), ?2, ?3, a.value ->> '$.prompt', \
+             a.value ->> '$.version', a.value ->> '$.subject' FROM json_each(?4, '$.experiments') a WHERE true ON CONFLICT DO NOTHING",
             (&new.id.0, &new.project.0, &actor, compact(&new.settings)),
         )?;
     }
     if let Some(caller) = &new.caller {
         to.tables.execute(
-            "INSERT OR IGNORE INTO callers (run, project, actor, caller, effect) VALUES (?, ?, ?, ?, ?)",
+            "INSERT INTO callers (run, project, actor, caller, effect) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
             (&new.id.0, &new.project.0, new.actor.to_string(), &caller.run.0, caller.effect.0),
         )?;
     }
@@ -114,8 +113,8 @@ fn begin_run(to: &Transaction<'_>, new: &NewRun, at: Time) -> Result<(), Error> 
 fn write_step(tables: &Tables, run: &RunId, new: &NewStep) -> Result<(), Error> {
     write_contents(tables, [&new.event])?;
     tables.execute(
-        "INSERT OR IGNORE INTO steps (run, step, project, actor, at, event) \
-         SELECT id, ?, project, actor, ?, ? FROM runs WHERE id = ?",
+        "INSERT INTO steps (run, step, project, actor, at, event) \
+         SELECT id, ?, project, actor, ?, ? FROM runs WHERE id = ? ON CONFLICT DO NOTHING",
         (new.step, new.at.0, &new.event.hash, &run.0),
     )?;
     Ok(())
@@ -126,8 +125,8 @@ fn snapshot(tables: &Tables, run: &RunId, new: &Snapshot) -> Result<(), Error> {
     for part in &new.parts {
         let Some(sealed) = &part.sealed else { continue };
         tables.execute(
-            "INSERT OR IGNORE INTO states (run, name, project, actor, at, sealed) \
-             SELECT id, ?, project, actor, ?, ? FROM runs WHERE id = ? AND state <> 'ended'",
+            "INSERT INTO states (run, name, project, actor, at, sealed) \
+             SELECT id, ?, project, actor, ?, ? FROM runs WHERE id = ? AND state <> 'ended' ON CONFLICT DO NOTHING",
             (&part.name, new.at.0, sealed.as_ref(), &run.0),
         )?;
     }

@@ -7,7 +7,7 @@ use super::content::write_contents;
 use crate::error::Error;
 use crate::failpoint;
 use crate::record::{CallResult, CallState, Settlement};
-use crate::sqlite::{Transaction, Write};
+use crate::sql::{Transaction, Write};
 use crate::store::Store;
 
 impl Store {

@@ -1,12 +1,10 @@
 //! Signals, taken in once.
 
-use rusqlite::params;
-
 use super::content::write_contents;
 use crate::error::Error;
 use crate::failpoint;
 use crate::record::{NewSignal, NewTriageProject, SignalIntake, SignalStanding};
-use crate::sqlite::{Transaction, Write};
+use crate::sql::{Transaction, Write, params};
 use crate::store::Store;
 
 /// The relation of a signal to the stored ones.
@@ -97,7 +95,7 @@ impl Write for NewTriageProject {
         to.tables.execute(
             "INSERT INTO triage_projects (project, id, name, actor, at) VALUES (?, ?, ?, ?, ?) \
              ON CONFLICT (project) DO UPDATE SET id = excluded.id, name = excluded.name, actor = excluded.actor, \
-             at = excluded.at WHERE (id, name) <> (excluded.id, excluded.name)",
+             at = excluded.at WHERE (triage_projects.id, triage_projects.name) <> (excluded.id, excluded.name)",
             (&self.project.0, &self.id, &self.name, self.actor.to_string(), at.0),
         )?;
         Ok(())

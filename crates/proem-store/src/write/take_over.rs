@@ -1,7 +1,6 @@
 //! Going on with a run of a process that is gone: as that run, or as a fork of it.
 
 use proem_engine::run::Time;
-use rusqlite::Row;
 use serde_json::json;
 
 use super::epochs;
@@ -9,7 +8,7 @@ use super::event::RunEvent;
 use super::run::no_run;
 use crate::error::Error;
 use crate::record::{RunId, Snapshot, StatePart};
-use crate::sqlite::{Transaction, Write};
+use crate::sql::{Row, SqlResult, Transaction, Write};
 use crate::store::Store;
 
 /// A run to go on with.
@@ -65,7 +64,7 @@ struct FoundState {
 }
 
 impl Found {
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+    fn read(row: &Row<'_>) -> SqlResult<Self> {
         let snapshot = match row.get(3)? {
             Some(step) => Some(FoundState { step, at: Time(row.get(4)?), sealed: row.get(5)? }),
             None => None,

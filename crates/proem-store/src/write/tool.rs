@@ -5,7 +5,6 @@
 
 use proem_engine::run::Time;
 use proem_text::json::compact;
-use rusqlite::params;
 use serde_json::json;
 
 use super::amount::stored_number;
@@ -14,7 +13,7 @@ use super::run::{RunLines, no_run};
 use crate::error::Error;
 use crate::failpoint;
 use crate::record::{NewToolCall, RunId, ToolEnd, ToolIntent, ToolRefusal};
-use crate::sqlite::{Tables, Transaction, Write};
+use crate::sql::{Tables, Transaction, Write, params};
 use crate::store::Store;
 
 impl Store {

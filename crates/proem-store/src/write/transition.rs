@@ -10,7 +10,6 @@ use proem_engine::effect::{
 use proem_engine::run::Time;
 use proem_guard::credential;
 use proem_text::json::compact;
-use rusqlite::params;
 
 use super::action_standing::{self, FoundAction};
 use super::amount::stored_number;
@@ -24,7 +23,7 @@ use crate::failpoint;
 use crate::record::{
     ActorKind, ApprovalBreadth, HashedContent, NewTransition, TransitionLoad, content_hash, digest_text,
 };
-use crate::sqlite::{Transaction, Write};
+use crate::sql::{Transaction, Write, params};
 use crate::store::Store;
 
 /// The outcome of an event for an action.

@@ -13,7 +13,7 @@ use super::disposal;
 use super::event::StoreEvent;
 use crate::error::Error;
 use crate::record::{Actor, Project};
-use crate::sqlite::{Company, Tables, Transaction, Write};
+use crate::sql::{Company, Tables, Transaction, Write};
 use crate::store::Store;
 
 /// The part of a project's triage to delete.

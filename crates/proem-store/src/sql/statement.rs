@@ -1,44 +1,57 @@
-//! The values of statements, on their way into the file.
+//! The values of statements, on their way into the database.
 //!
-//! Invariant: every text and every other bytes that a statement is given pass [`bind`], and lose there what has the shape
-//! of a credential. It holds for values that are looked for too, so that what was stored without its credential is found
-//! by the text that had it.
+//! Invariant: every text and every other bytes that a statement is given pass [`redacted_value`], and lose there what has
+//! the shape of a credential. It holds for values that are looked for too, so that what was stored without its credential
+//! is found by the text that had it.
 
+use std::borrow::Cow;
 use std::str;
 
 use proem_guard::credential::redact_document;
-use rusqlite::types::{ToSql, ToSqlOutput, Value, ValueRef};
-use rusqlite::{Error, Result, Statement};
+
+use super::fault::SqlResult;
+use super::value::{AnyBound, BoundValue, ToBound};
+
+/// Takes one value of a statement.
+pub(crate) type BindOne<'b> = dyn FnMut(BoundValue<'_>) -> SqlResult<()> + 'b;
 
 /// The values of a statement, in the order of its question marks.
 pub(crate) trait StatementValues {
     /// Gives each of them to `bind`.
-    fn bind_each(self, bind: &mut dyn FnMut(&dyn ToSql) -> Result<()>) -> Result<()>;
+    fn bind_each(self, bind: &mut BindOne<'_>) -> SqlResult<()>;
 }
 
-impl StatementValues for [&(dyn ToSql + Send + Sync); 0] {
-    fn bind_each(self, _: &mut dyn FnMut(&dyn ToSql) -> Result<()>) -> Result<()> {
+impl StatementValues for [&str; 0] {
+    fn bind_each(self, _: &mut BindOne<'_>) -> SqlResult<()> {
         Ok(())
     }
 }
 
-impl StatementValues for &[&dyn ToSql] {
-    fn bind_each(self, bind: &mut dyn FnMut(&dyn ToSql) -> Result<()>) -> Result<()> {
-        self.iter().try_for_each(|value| bind(*value))
+impl StatementValues for &[&dyn AnyBound] {
+    fn bind_each(self, bind: &mut BindOne<'_>) -> SqlResult<()> {
+        self.iter().try_for_each(|value| bind(value.any_bound()))
     }
 }
 
-impl StatementValues for Vec<Value> {
-    fn bind_each(self, bind: &mut dyn FnMut(&dyn ToSql) -> Result<()>) -> Result<()> {
-        self.into_iter().try_for_each(|value| bind(&value))
+impl StatementValues for Vec<BoundValue<'_>> {
+    fn bind_each(self, bind: &mut BindOne<'_>) -> SqlResult<()> {
+        self.into_iter().try_for_each(bind)
     }
 }
+
+/// More values than a tuple has, or values of which one may be of several types.
+macro_rules! params {
+    ($($value:expr),* $(,)?) => {
+        &[$(&$value as &dyn $crate::sql::AnyBound),*][..]
+    };
+}
+pub(crate) use params;
 
 macro_rules! arrays {
     ($($count:literal)*) => {$(
-        impl<T: ToSql> StatementValues for [T; $count] {
-            fn bind_each(self, bind: &mut dyn FnMut(&dyn ToSql) -> Result<()>) -> Result<()> {
-                self.into_iter().try_for_each(|value| bind(&value))
+        impl<T: ToBound> StatementValues for [T; $count] {
+            fn bind_each(self, bind: &mut BindOne<'_>) -> SqlResult<()> {
+                self.iter().try_for_each(|value| bind(value.to_bound()))
             }
         }
     )*};
@@ -46,11 +59,11 @@ macro_rules! arrays {
 
 macro_rules! tuples {
     ($(($($name:ident)*))*) => {$(
-        impl<$($name: ToSql),*> StatementValues for ($($name,)*) {
-            fn bind_each(self, bind: &mut dyn FnMut(&dyn ToSql) -> Result<()>) -> Result<()> {
+        impl<$($name: ToBound),*> StatementValues for ($($name,)*) {
+            fn bind_each(self, bind: &mut BindOne<'_>) -> SqlResult<()> {
                 #[expect(non_snake_case, reason = "each value is named after its type")]
                 let ($($name,)*) = self;
-                $(bind(&$name)?;)*
+                $(bind($name.to_bound())?;)*
                 Ok(())
             }
         }
@@ -60,44 +73,23 @@ macro_rules! tuples {
 arrays!(1 2 3 4 5 6);
 tuples!((A B)(A B C)(A B C D)(A B C D E)(A B C D E F)(A B C D E F G)(A B C D E F G H)(A B C D E F G H I));
 
-/// Gives a statement its values, without credentials.
-pub(crate) fn bind(statement: &mut Statement<'_>, values: impl StatementValues) -> Result<()> {
-    let mut count = 0_usize;
-    values.bind_each(&mut |value| {
-        count = count.saturating_add(1);
-        let value = value.to_sql()?;
-        match redacted_value(&value) {
-            Some(clean) => statement.raw_bind_parameter(count, clean),
-            None => statement.raw_bind_parameter(count, value),
-        }
-    })?;
-    let expected = statement.parameter_count();
-    if count == expected { Ok(()) } else { Err(Error::InvalidParameterCount(count, expected)) }
-}
-
-/// The value without credentials. `None` if it has none.
-fn redacted_value(value: &ToSqlOutput<'_>) -> Option<Value> {
+/// The value without credentials.
+pub(super) fn redacted_value(value: BoundValue<'_>) -> BoundValue<'_> {
     match value {
-        ToSqlOutput::Borrowed(ValueRef::Text(bytes)) => redacted_text(str::from_utf8(bytes).ok()?).map(Value::Text),
-        ToSqlOutput::Owned(Value::Text(text)) => redacted_text(text).map(Value::Text),
-        ToSqlOutput::Borrowed(ValueRef::Blob(bytes)) => clean_bytes(bytes).map(Value::Blob),
-        ToSqlOutput::Owned(Value::Blob(bytes)) => clean_bytes(bytes).map(Value::Blob),
-        _ => None,
+        BoundValue::Text(text) => BoundValue::Text(redact_document(&text).map_or(text, Cow::Owned)),
+        BoundValue::Bytes(bytes) => BoundValue::Bytes(clean_bytes(&bytes).map_or(bytes, Cow::Owned)),
+        other => other,
     }
-}
-
-fn redacted_text(text: &str) -> Option<String> {
-    redact_document(text)
 }
 
 /// Bytes are read as text as far as they are text. Sealed states look like noise, in which nothing is found.
 fn clean_bytes(bytes: &[u8]) -> Option<Vec<u8>> {
     if let Ok(text) = str::from_utf8(bytes) {
-        return redacted_text(text).map(String::into_bytes);
+        return redact_document(text).map(String::into_bytes);
     }
     let (mut out, mut is_clean) = (Vec::new(), true);
     for chunk in bytes.utf8_chunks() {
-        match redacted_text(chunk.valid()) {
+        match redact_document(chunk.valid()) {
             Some(clean) => {
                 is_clean = false;
                 out.extend_from_slice(clean.as_bytes());
@@ -111,7 +103,7 @@ fn clean_bytes(bytes: &[u8]) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use rusqlite::{Connection, params};
+    use rusqlite::Connection;
 
     use super::super::Tables;
 

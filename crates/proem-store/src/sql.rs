@@ -1,0 +1,27 @@
+//! The seam below reading and writing: one copy of every statement, whatever database runs it.
+//!
+//! Invariants: lines that belong together are written in one transaction. Writers that wait at the same time share one
+//! transaction, and so one sync. A transaction that fails leaves nothing. Writing is in [`crate::write`], reading in
+//! [`crate::query`]. Nothing here depends on either.
+
+mod apart;
+mod fault;
+mod order;
+mod queue;
+mod row;
+mod sqlite_connection;
+mod statement;
+mod tables;
+mod transaction;
+mod value;
+
+pub(crate) use self::apart::run_on_file_thread;
+pub(crate) use self::fault::{SqlFault, SqlResult};
+pub(crate) use self::order::{Company, Write};
+pub(crate) use self::queue::Queue;
+pub(crate) use self::row::Row;
+pub(crate) use self::sqlite_connection::sqlite_unusable;
+pub(crate) use self::statement::{StatementValues, params};
+pub(crate) use self::tables::Tables;
+pub(crate) use self::transaction::{Scribe, Transaction};
+pub(crate) use self::value::{AnyBound, BoundValue, FromColumn};

@@ -1,0 +1,147 @@
+//! A connection to a store's tables, in whichever database they are.
+
+use std::path::{Path, PathBuf};
+
+use super::fault::{SqlFault, SqlResult};
+use super::row::Row;
+use super::sqlite_connection::SqliteConnection;
+use super::statement::StatementValues;
+use crate::error::Error;
+
+/// The tables of a store, as one connection sees them.
+#[derive(Debug)]
+pub(crate) struct Tables {
+    database: Database,
+    path: PathBuf,
+}
+
+#[derive(Debug)]
+enum Database {
+    Sqlite(SqliteConnection),
+}
+
+impl Tables {
+    /// Those of a connection to SQLite. `path` is for errors.
+    pub(crate) fn new(connection: rusqlite::Connection, path: PathBuf) -> Self {
+        Self { database: Database::Sqlite(SqliteConnection::new(connection)), path }
+    }
+
+    /// The place of the store, for errors: the file's path.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Runs a statement that gives no rows. How many it changed.
+    pub(crate) fn execute(&self, sql: &str, values: impl StatementValues) -> Result<usize, Error> {
+        self.told(match &self.database {
+            Database::Sqlite(connection) => connection.execute(sql, values),
+        })
+    }
+
+    /// Adds a line that has a number of its own. `None` if there was nothing to add. `RETURNING` would say the number
+    /// too, by way of a temporary table.
+    pub(crate) fn insert(&self, sql: &str, values: impl StatementValues) -> Result<Option<i64>, Error> {
+        match &self.database {
+            Database::Sqlite(connection) => {
+                let added = self.told(connection.execute(sql, values))?;
+                Ok((added > 0).then(|| connection.last_number()))
+            }
+        }
+    }
+
+    /// The first row of a query, if there is one.
+    pub(crate) fn row<T>(
+        &self,
+        sql: &str,
+        values: impl StatementValues,
+        read: impl FnOnce(&Row<'_>) -> SqlResult<T>,
+    ) -> Result<Option<T>, Error> {
+        self.told(self.first_row(sql, values, read))
+    }
+
+    /// All rows of a query.
+    pub(crate) fn rows<T>(
+        &self,
+        sql: &str,
+        values: impl StatementValues,
+        read: impl FnMut(&Row<'_>) -> SqlResult<T>,
+    ) -> Result<Vec<T>, Error> {
+        self.told(self.all_rows(sql, values, read))
+    }
+
+    /// The first row of a query, if there is one, for callers with an error of their own.
+    pub(crate) fn first_row<T, E: From<SqlFault>>(
+        &self,
+        sql: &str,
+        values: impl StatementValues,
+        read: impl FnOnce(&Row<'_>) -> Result<T, E>,
+    ) -> Result<Option<T>, E> {
+        match &self.database {
+            Database::Sqlite(connection) => connection.first_row(sql, values, read),
+        }
+    }
+
+    /// All rows of a query, for callers with an error of their own.
+    pub(crate) fn all_rows<T, E: From<SqlFault>>(
+        &self,
+        sql: &str,
+        values: impl StatementValues,
+        read: impl FnMut(&Row<'_>) -> Result<T, E>,
+    ) -> Result<Vec<T>, E> {
+        match &self.database {
+            Database::Sqlite(connection) => connection.all_rows(sql, values, read),
+        }
+    }
+
+    /// Runs statements without values, each to its first row: what has to be stepped through is asked for with
+    /// [`Self::rows`].
+    pub(crate) fn script(&self, sql: &str) -> Result<(), Error> {
+        self.told(self.run_script(sql))
+    }
+
+    fn run_script(&self, sql: &str) -> SqlResult<()> {
+        match &self.database {
+            Database::Sqlite(connection) => connection.script(sql),
+        }
+    }
+
+    /// Does something in a transaction that may write, or leaves no trace of it.
+    pub(crate) fn atomically<T>(&self, work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+        let begin = match &self.database {
+            Database::Sqlite(_) => "BEGIN IMMEDIATE",
+        };
+        self.execute(begin, [])?;
+        let done = work().and_then(|done| self.execute("COMMIT", []).map(|_| done));
+        if done.is_err() {
+            // SQLite has undone it by itself where the disk is full; that there is nothing to undo is as well.
+            _ = self.execute("ROLLBACK", []);
+        }
+        done
+    }
+
+    /// Reads everything as it was at one moment.
+    pub(crate) fn at_one_moment<T, E: From<SqlFault>>(&self, read: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+        self.run_script(match &self.database {
+            Database::Sqlite(_) => "BEGIN DEFERRED",
+        })?;
+        let found = read();
+        // There is nothing to undo. A connection on which this fails serves no other reading.
+        let ended = self.run_script("ROLLBACK");
+        let found = found?;
+        ended?;
+        Ok(found)
+    }
+
+    /// Closes the connection. The last one to close a file removes its log.
+    pub(crate) fn close(self) -> Result<(), Error> {
+        let Self { database, path } = self;
+        let closed = match database {
+            Database::Sqlite(connection) => connection.close(),
+        };
+        closed.map_err(|fault| fault.into_error(&path))
+    }
+
+    fn told<T>(&self, done: SqlResult<T>) -> Result<T, Error> {
+        done.map_err(|fault| fault.into_error(&self.path))
+    }
+}
