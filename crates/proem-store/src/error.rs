@@ -142,6 +142,14 @@ pub enum Unusable {
         /// The database's path.
         path: PathBuf,
     },
+    /// A server's database can't be used.
+    #[error("the records in the database `{address}` can't be used: {why}")]
+    Server {
+        /// Its address, without a password.
+        address: String,
+        /// The details that are known, and what to do.
+        why: String,
+    },
     /// The line breaks a rule of its table. Writing it again would fail in the same way.
     #[error("the records in `{}` do not take what was to be written: {why}", path.display())]
     Refused {

@@ -19,6 +19,8 @@ mod file;
 pub mod laws;
 mod open;
 mod opening;
+#[cfg(feature = "postgres")]
+mod postgres;
 pub mod query;
 pub mod record;
 mod sql;
@@ -30,6 +32,8 @@ mod write;
 pub use error::{Absence, AbsenceRemedy, Error, Unusable};
 pub use open::OpenedStore;
 pub use opening::{StoreAccess, StoreCreator, StoreOptions};
+#[cfg(feature = "postgres")]
+pub use postgres::DatabaseAddress;
 pub use sqlite::place::FileSystemKind;
 pub use store::Store;
 pub use witness::{EffectIntent, EffectOutcome, EffectWitness, IntentRepetition, WitnessedIntent};

@@ -66,6 +66,34 @@ impl Store {
         }
     }
 
+    /// Opens the store in a server's database. `opening.path` is the place of this machine's own files about it, such as
+    /// the witness of effects.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unusable`], with what to do.
+    #[cfg(feature = "postgres")]
+    pub async fn open_on_server(
+        mut opening: StoreOptions,
+        address: crate::DatabaseAddress,
+    ) -> Result<OpenedStore, Error> {
+        opening.path =
+            std::path::absolute(&opening.path).map_err(|error| place::unwritable_path(&opening.path, &error))?;
+        let (path, zone, key) = (opening.path.clone(), opening.zone.clone(), opening.key.clone());
+        let site = Site::on_server(path.clone(), zone, key, address.clone());
+        match opening.access {
+            StoreAccess::Write => {
+                let (queue, found) = Queue::start(&path, move || open_server_writer(opening, &address)).await?;
+                let Found { origin, notes } = found;
+                Ok(OpenedStore { store: Self { site: Arc::new(site), queue: Some(queue) }, origin, notes })
+            }
+            StoreAccess::Read => {
+                let (site, origin) = run_on_file_thread(&path, move || look_at_creator(site)).await?;
+                Ok(OpenedStore { store: Self { site: Arc::new(site), queue: None }, origin, notes: Vec::new() })
+            }
+        }
+    }
+
     /// Ends this process's epoch and settles open attempts in full. If that fails, the next opening repairs it.
     pub async fn close(self) {
         self.site.retire();
@@ -90,12 +118,30 @@ fn open_reader(
     zone: jiff::tz::TimeZone,
     key: proem_guard::InstallationKey,
 ) -> Result<(Site, StoreCreator), Error> {
-    let site = Site::read(path, zone, key)?;
+    look_at_creator(Site::read(path, zone, key)?)
+}
+
+/// The creator of the store in a place.
+fn look_at_creator(site: Site) -> Result<(Site, StoreCreator), Error> {
     let connection = site.connect()?;
     let is_blank = connection.is_blank;
     let origin = if is_blank { StoreCreator::Own } else { origin::creator_of_store(&connection.tables, &site.key)? };
     connection.tables.close()?;
     Ok((site, origin))
+}
+
+/// Opens a store in a server's database for writing, on the thread that writes.
+#[cfg(feature = "postgres")]
+fn open_server_writer(opening: StoreOptions, address: &crate::DatabaseAddress) -> Result<(Scribe, Found), Error> {
+    place::make_private_folder(&opening.path)?;
+    let (tables, older) = crate::postgres::connect_for_writing(address, &opening.key)?;
+    let origin = origin::creator_of_store(&tables, &opening.key)?;
+    let mut notes: Vec<String> = older.map(upgrade_note).into_iter().collect();
+    let mut scribe = Scribe { tables, opening, epoch: None };
+    if origin == StoreCreator::Own {
+        notes.extend(enter(&mut scribe)?);
+    }
+    Ok((scribe, Found { origin, notes }))
 }
 
 /// Opens a store for writing, on the thread that writes.
@@ -136,14 +182,18 @@ fn prepare_tables(
         origin::note_store_beside(tables)?;
         if form < form::newest_form() {
             form::upgrade(tables)?;
-            let to = form::newest_form();
-            notes.push(format!(
-                "the records were upgraded from format version {form} to {to}; older versions of Proem \
-                                can't open them any more"
-            ));
+            notes.push(upgrade_note(form));
         }
     }
     Ok((origin, notes))
+}
+
+/// That the tables had an older form.
+fn upgrade_note(form: i64) -> String {
+    let to = form::newest_form();
+    format!(
+        "the records were upgraded from format version {form} to {to}; older versions of Proem can't open them any more"
+    )
 }
 
 /// Begins this process's epoch, and buries the dead; what there is to say of that.

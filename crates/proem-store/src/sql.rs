@@ -5,8 +5,12 @@
 //! [`crate::query`]. Nothing here depends on either.
 
 mod apart;
+#[cfg(feature = "postgres")]
+mod dialect;
 mod fault;
 mod order;
+#[cfg(feature = "postgres")]
+mod postgres_connection;
 mod queue;
 mod row;
 mod sqlite_connection;
@@ -22,6 +26,6 @@ pub(crate) use self::queue::Queue;
 pub(crate) use self::row::Row;
 pub(crate) use self::sqlite_connection::sqlite_unusable;
 pub(crate) use self::statement::{StatementValues, params};
-pub(crate) use self::tables::Tables;
+pub(crate) use self::tables::{DatabaseKind, Tables};
 pub(crate) use self::transaction::{Scribe, Transaction};
 pub(crate) use self::value::{AnyBound, BoundValue, FromColumn};

@@ -172,7 +172,7 @@ impl Store {
     /// [`Error::NotFound`].
     pub async fn run(&self, id: &RunId) -> Result<RunDetail, Error> {
         let id = id.clone();
-        self.read(move |reader, site| read_run_detail(reader, &id, &|epoch| epoch::is_alive(&site.path, epoch))).await
+        self.read(move |reader, _site| read_run_detail(reader, &id, &|epoch| epoch::is_alive(reader, epoch))).await
     }
 
     /// The run that an attempt was made for.

@@ -122,6 +122,9 @@ fn read_version_values(reader: &Tables, wanted: &VersionWanted) -> Result<Vec<f6
          WHERE project = ?1 AND (is_own OR EXISTS (SELECT 1 FROM calls c WHERE c.run = o.id \
          AND (c.agent, c.prompt, c.version) = (?2, ?3, ?4))) ORDER BY seq DESC LIMIT ?5) r",
         measures.join(", ")
+        "SELECT measure0 FROM (SELECT {measure} AS measure0 FROM \
+         (SELECT *, agent || '/' || prompt AS own FROM runs WHERE (project, agent, prompt, version) = (?, ?, ?, ?) \
+         ORDER BY seq DESC LIMIT ?) r) AS measured WHERE measure0 IS NOT NULL"
     );
     let values = (&wanted.project.0, agent, name, &wanted.version, i64::from(wanted.most));
     let rows: Vec<Vec<Option<f64>>> = all_rows(reader, &sql, values, |row| {

@@ -124,7 +124,7 @@ impl Store {
     /// [`Error::Unusable`].
     pub async fn runs(&self, wanted: &RunsWanted) -> Result<Vec<RunRow>, Error> {
         let wanted = wanted.clone();
-        self.read(move |reader, site| list_runs(reader, &wanted, &|epoch| epoch::is_alive(&site.path, epoch))).await
+        self.read(move |reader, _site| list_runs(reader, &wanted, &|epoch| epoch::is_alive(reader, epoch))).await
     }
 
     /// The run whose id begins like that. `last` is the newest of `project` (of all projects with `None`) among those

@@ -9,7 +9,7 @@ use super::values::{ReadFault, all_rows, column_count, column_json, column_value
 use crate::Store;
 use crate::error::Error;
 use crate::record::RunId;
-use crate::sql::{Row, Tables};
+use crate::sql::{DatabaseKind, Row, Tables};
 
 /// One change of the store's own state.
 #[derive(Debug, Clone, PartialEq)]
@@ -93,6 +93,13 @@ struct Counts {
     form: i64,
 }
 
+const COUNTS_OF_FILE: &str = "SELECT (SELECT count(*) FROM attempts WHERE state = 'open') AS open, \
+    (SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM pragma_page_size) AS bytes, \
+    (SELECT user_version FROM pragma_user_version) AS form";
+
+const COUNTS_ON_SERVER: &str = "SELECT (SELECT count(*) FROM attempts WHERE state = 'open') AS open, \
+    pg_database_size(current_database()) AS bytes, (SELECT form FROM store_form) AS form";
+
 fn read_status(reader: &Tables) -> Result<StatusRow, ReadFault> {
     let meta = all_rows(reader, "SELECT key, value FROM meta", [], |row| {
         Ok((column_value(row, "key")?, column_value(row, "value")?))
@@ -102,9 +109,10 @@ fn read_status(reader: &Tables) -> Result<StatusRow, ReadFault> {
     let runs = all_rows(reader, runs, [], |row| Ok((column_value(row, "project")?, column_count(row, "runs")?)))?;
     let counts = first_row(
         reader,
-        "SELECT (SELECT count(*) FROM attempts WHERE state = 'open') AS open, \
-         (SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM pragma_page_size) AS bytes, \
-         (SELECT user_version FROM pragma_user_version) AS form",
+        match reader.kind() {
+            DatabaseKind::File => COUNTS_OF_FILE,
+            DatabaseKind::Server => COUNTS_ON_SERVER,
+        },
         [],
         |row| {
             Ok(Counts {

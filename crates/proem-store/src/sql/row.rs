@@ -1,6 +1,8 @@
 //! A row of a query's answer.
 
 use super::fault::{SqlFault, SqlResult};
+#[cfg(feature = "postgres")]
+use super::postgres_connection;
 use super::value::{ColumnValue, FromColumn};
 
 /// A row, as long as it is the current one.
@@ -11,6 +13,8 @@ pub(crate) struct Row<'r>(pub(super) RowSource<'r>);
 #[derive(Debug)]
 pub(super) enum RowSource<'r> {
     Sqlite(&'r rusqlite::Row<'r>),
+    #[cfg(feature = "postgres")]
+    Postgres(&'r sqlx::postgres::PgRow),
 }
 
 /// A column, by its place from 0 on or by its name.
@@ -26,6 +30,8 @@ impl ColumnKey for usize {
     fn value_in<'r>(self, row: &'r Row<'_>) -> SqlResult<ColumnValue<'r>> {
         match &row.0 {
             RowSource::Sqlite(row) => from_sqlite(row.get_ref(self)?, self),
+            #[cfg(feature = "postgres")]
+            RowSource::Postgres(row) => postgres_connection::column_value(row, self),
         }
     }
 
@@ -38,6 +44,10 @@ impl ColumnKey for &str {
     fn value_in<'r>(self, row: &'r Row<'_>) -> SqlResult<ColumnValue<'r>> {
         match &row.0 {
             RowSource::Sqlite(row) => from_sqlite(row.get_ref(self)?, self),
+            #[cfg(feature = "postgres")]
+            RowSource::Postgres(row) => {
+                postgres_connection::column_value(row, postgres_connection::column_place(row, self)?)
+            }
         }
     }
 

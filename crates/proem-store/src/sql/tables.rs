@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::fault::{SqlFault, SqlResult};
+#[cfg(feature = "postgres")]
+use super::postgres_connection::PostgresConnection;
 use super::row::Row;
 use super::sqlite_connection::SqliteConnection;
 use super::statement::StatementValues;
@@ -18,6 +20,17 @@ pub(crate) struct Tables {
 #[derive(Debug)]
 enum Database {
     Sqlite(SqliteConnection),
+    #[cfg(feature = "postgres")]
+    Postgres(Box<PostgresConnection>),
+}
+
+/// The kinds of databases, for the little that is done in one of them only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DatabaseKind {
+    /// A file on this machine.
+    File,
+    /// A server's, which other machines may use as well.
+    Server,
 }
 
 impl Tables {
@@ -26,7 +39,25 @@ impl Tables {
         Self { database: Database::Sqlite(SqliteConnection::new(connection)), path }
     }
 
-    /// The place of the store, for errors: the file's path.
+    /// Those of a connection to a server. `label` is its address for errors.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn of_server(options: &sqlx::postgres::PgConnectOptions, label: PathBuf) -> Result<Self, Error> {
+        match PostgresConnection::connect(options) {
+            Ok(connection) => Ok(Self { database: Database::Postgres(Box::new(connection)), path: label }),
+            Err(fault) => Err(fault.into_error(&label)),
+        }
+    }
+
+    /// The kind of the database.
+    pub(crate) const fn kind(&self) -> DatabaseKind {
+        match &self.database {
+            Database::Sqlite(_) => DatabaseKind::File,
+            #[cfg(feature = "postgres")]
+            Database::Postgres(_) => DatabaseKind::Server,
+        }
+    }
+
+    /// The place of the store, for errors: the file's path, or the server's address without its password.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -35,10 +66,12 @@ impl Tables {
     pub(crate) fn execute(&self, sql: &str, values: impl StatementValues) -> Result<usize, Error> {
         self.told(match &self.database {
             Database::Sqlite(connection) => connection.execute(sql, values),
+            #[cfg(feature = "postgres")]
+            Database::Postgres(connection) => connection.execute(sql, values),
         })
     }
 
-    /// Adds a line that has a number of its own. `None` if there was nothing to add. `RETURNING` would say the number
+    /// Adds a line that has a number of its own, in the column `id`. `None` if there was nothing to add. `RETURNING` would say the number
     /// too, by way of a temporary table.
     pub(crate) fn insert(&self, sql: &str, values: impl StatementValues) -> Result<Option<i64>, Error> {
         match &self.database {
@@ -46,6 +79,8 @@ impl Tables {
                 let added = self.told(connection.execute(sql, values))?;
                 Ok((added > 0).then(|| connection.last_number()))
             }
+            #[cfg(feature = "postgres")]
+            Database::Postgres(connection) => self.told(connection.insert(sql, values)),
         }
     }
 
@@ -78,6 +113,8 @@ impl Tables {
     ) -> Result<Option<T>, E> {
         match &self.database {
             Database::Sqlite(connection) => connection.first_row(sql, values, read),
+            #[cfg(feature = "postgres")]
+            Database::Postgres(connection) => connection.first_row(sql, values, read),
         }
     }
 
@@ -90,6 +127,8 @@ impl Tables {
     ) -> Result<Vec<T>, E> {
         match &self.database {
             Database::Sqlite(connection) => connection.all_rows(sql, values, read),
+            #[cfg(feature = "postgres")]
+            Database::Postgres(connection) => connection.all_rows(sql, values, read),
         }
     }
 
@@ -102,16 +141,19 @@ impl Tables {
     fn run_script(&self, sql: &str) -> SqlResult<()> {
         match &self.database {
             Database::Sqlite(connection) => connection.script(sql),
+            #[cfg(feature = "postgres")]
+            Database::Postgres(connection) => connection.script(sql),
         }
     }
 
     /// Does something in a transaction that may write, or leaves no trace of it.
     pub(crate) fn atomically<T>(&self, work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
-        let begin = match &self.database {
-            Database::Sqlite(_) => "BEGIN IMMEDIATE",
+        let begun = match &self.database {
+            Database::Sqlite(_) => self.execute("BEGIN IMMEDIATE", []).map(drop),
+            #[cfg(feature = "postgres")]
+            Database::Postgres(connection) => self.told(connection.begin()),
         };
-        self.execute(begin, [])?;
-        let done = work().and_then(|done| self.execute("COMMIT", []).map(|_| done));
+        let done = begun.and_then(|()| work()).and_then(|done| self.commit().map(|()| done));
         if done.is_err() {
             // SQLite has undone it by itself where the disk is full; that there is nothing to undo is as well.
             _ = self.execute("ROLLBACK", []);
@@ -119,10 +161,20 @@ impl Tables {
         done
     }
 
+    fn commit(&self) -> Result<(), Error> {
+        match &self.database {
+            Database::Sqlite(_) => self.execute("COMMIT", []).map(drop),
+            #[cfg(feature = "postgres")]
+            Database::Postgres(connection) => self.told(connection.commit()),
+        }
+    }
+
     /// Reads everything as it was at one moment.
     pub(crate) fn at_one_moment<T, E: From<SqlFault>>(&self, read: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         self.run_script(match &self.database {
             Database::Sqlite(_) => "BEGIN DEFERRED",
+            #[cfg(feature = "postgres")]
+            Database::Postgres(_) => "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY",
         })?;
         let found = read();
         // There is nothing to undo. A connection on which this fails serves no other reading.
@@ -137,6 +189,9 @@ impl Tables {
         let Self { database, path } = self;
         let closed = match database {
             Database::Sqlite(connection) => connection.close(),
+            // Locks of the session go before this returns, and not whenever the server sees that nobody is there.
+            #[cfg(feature = "postgres")]
+            Database::Postgres(connection) => connection.script("SELECT pg_advisory_unlock_all()"),
         };
         closed.map_err(|fault| fault.into_error(&path))
     }

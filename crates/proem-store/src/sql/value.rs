@@ -25,6 +25,20 @@ pub(crate) enum BoundValue<'v> {
     Bytes(Cow<'v, [u8]>),
 }
 
+#[cfg(feature = "postgres")]
+impl BoundValue<'_> {
+    /// The kind of the value, or of the value that is missing.
+    pub(super) const fn kind(&self) -> ValueKind {
+        match self {
+            Self::Null(kind) => *kind,
+            Self::Integer(_) => ValueKind::Integer,
+            Self::Real(_) => ValueKind::Real,
+            Self::Text(_) => ValueKind::Text,
+            Self::Bytes(_) => ValueKind::Bytes,
+        }
+    }
+}
+
 impl From<i64> for BoundValue<'_> {
     fn from(value: i64) -> Self {
         Self::Integer(value)

@@ -29,7 +29,7 @@ const FORMS: [&str; 13] = [
 ];
 
 /// The tables of the newest form as all of [`FORMS`] make them: a new store needs no way that leads there.
-const NEWEST: &str = include_str!("../../migrations/newest.sql");
+pub(crate) const NEWEST: &str = include_str!("../../migrations/newest.sql");
 
 /// The additions of form 5: tables of its own, and nothing else.
 const EFFECTS: &str = include_str!("../../migrations/0005.sql");
@@ -172,7 +172,7 @@ pub(crate) fn update(tables: &Tables) -> Result<(), Error> {
 /// Whether another process has the store open for writing.
 fn is_in_use(tables: &Tables) -> Result<bool, Error> {
     let ids: Vec<String> = tables.rows("SELECT id FROM epochs WHERE ended IS NULL", [], |row| row.get(0))?;
-    Ok(ids.iter().any(|id| epoch::is_alive(tables.path(), id)))
+    Ok(ids.iter().any(|id| epoch::is_alive(tables, id)))
 }
 
 /// Makes the tables of the newest form from those of another, within a transaction.

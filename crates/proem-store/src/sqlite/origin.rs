@@ -6,7 +6,7 @@ use proem_text::hex;
 use super::place;
 use crate::error::Error;
 use crate::opening::StoreCreator;
-use crate::sql::Tables;
+use crate::sql::{DatabaseKind, Tables};
 
 /// A seal about that store that only the installation with this key can write.
 pub(crate) fn creator_seal(key: &InstallationKey, id: &str) -> String {
@@ -31,5 +31,9 @@ pub(crate) fn creator_of_store(tables: &Tables, key: &InstallationKey) -> Result
 
 /// Writes down beside a store that it is there.
 pub(crate) fn note_store_beside(tables: &Tables) -> Result<(), Error> {
-    place::mark_store_id(tables.path(), &store_id(tables)?)
+    match tables.kind() {
+        DatabaseKind::File => place::mark_store_id(tables.path(), &store_id(tables)?),
+        // A server's database is no file that somebody empties.
+        DatabaseKind::Server => Ok(()),
+    }
 }

@@ -29,6 +29,8 @@ pub(crate) struct Site {
     /// The installation's key, which says whose the store is.
     pub(crate) key: InstallationKey,
     sight: Sight,
+    #[cfg(feature = "postgres")]
+    address: Option<crate::postgres::DatabaseAddress>,
     /// Connections that nobody reads from at the moment. `None` where none is kept.
     idle: Mutex<Option<Vec<Tables>>>,
 }
@@ -52,6 +54,9 @@ enum Sight {
     Immutable,
     /// There is no file: an empty store in memory.
     Nothing,
+    /// A server's database.
+    #[cfg(feature = "postgres")]
+    Server,
 }
 
 impl Site {
@@ -59,14 +64,41 @@ impl Site {
     ///
     /// Its process has the file open anyway, so connections are kept from one read to the next until [`Self::retire`].
     pub(crate) const fn written(path: PathBuf, zone: TimeZone, key: InstallationKey) -> Self {
-        Self { path, zone, key, sight: Sight::Shared, idle: Mutex::new(Some(Vec::new())) }
+        Self {
+            path,
+            zone,
+            key,
+            sight: Sight::Shared,
+            #[cfg(feature = "postgres")]
+            address: None,
+            idle: Mutex::new(Some(Vec::new())),
+        }
     }
 
     /// That of one that is only read here. It keeps no connection: one that idles would keep a writer elsewhere from
     /// taking its log away when it ends.
     pub(crate) fn read(path: PathBuf, zone: TimeZone, key: InstallationKey) -> Result<Self, Error> {
         let sight = sight(&path)?;
-        Ok(Self { path, zone, key, sight, idle: Mutex::new(None) })
+        Ok(Self {
+            path,
+            zone,
+            key,
+            sight,
+            #[cfg(feature = "postgres")]
+            address: None,
+            idle: Mutex::new(None),
+        })
+    }
+
+    /// That of a server's database. Connections are kept until [`Self::retire`].
+    #[cfg(feature = "postgres")]
+    pub(crate) const fn on_server(
+        path: PathBuf,
+        zone: TimeZone,
+        key: InstallationKey,
+        address: crate::postgres::DatabaseAddress,
+    ) -> Self {
+        Self { path, zone, key, sight: Sight::Server, address: Some(address), idle: Mutex::new(Some(Vec::new())) }
     }
 
     /// Reads over a connection that an earlier read left, else over a new one, which it leaves.
@@ -118,6 +150,13 @@ impl Site {
     }
 
     fn connect_as(&self, sight: Sight) -> Result<SiteConnection, Error> {
+        #[cfg(feature = "postgres")]
+        if let Some(address) = self.address.as_ref().filter(|_| sight == Sight::Server) {
+            return match crate::postgres::connect_for_reading(address)? {
+                Some(tables) => Ok(SiteConnection { tables, form: form::newest_form(), is_blank: false }),
+                None => self.connect_as(Sight::Nothing),
+            };
+        }
         let tables = set_up_connection(open_to_read(&self.path, sight), &self.path)?;
         if sight == Sight::Nothing {
             form::make_tables(&tables, None)?;
@@ -173,6 +212,8 @@ fn open_to_read(path: &Path, sight: Sight) -> rusqlite::Result<Connection> {
         Sight::Shared => Connection::open_with_flags(path, read_only),
         Sight::Immutable => Connection::open_with_flags(immutable(path), read_only | OpenFlags::SQLITE_OPEN_URI),
         Sight::Nothing => Connection::open_in_memory(),
+        #[cfg(feature = "postgres")]
+        Sight::Server => Connection::open_in_memory(),
     }
 }
 

@@ -19,7 +19,7 @@ use crate::epoch;
 use crate::error::Error;
 use crate::opening::StoreCreator;
 use crate::record::{Actor, ActorKind, NewTransition, Project, TransitionLoad, digest_of};
-use crate::sql::{Company, Tables, Transaction, Write};
+use crate::sql::{Company, DatabaseKind, Tables, Transaction, Write};
 use crate::sqlite::{form, origin};
 use crate::store::Store;
 use crate::witness::{
@@ -67,10 +67,12 @@ impl Write for Adoption {
 
     fn write(&self, to: &mut Transaction<'_>) -> Result<AdoptionCounts, Error> {
         let at = to.at(self.at);
-        form::update(to.tables)?;
+        if to.tables.kind() == DatabaseKind::File {
+            form::update(to.tables)?;
+        }
         let key = to.opening.key.clone();
         let is_foreign = origin::creator_of_store(to.tables, &key)? == StoreCreator::Foreign;
-        let sighting = WitnessSighting::of(to.tables.path(), &key)?;
+        let sighting = WitnessSighting::of(&to.opening.path, &key)?;
         let recorded = RecordedEffects::read(to.tables).map_err(|fault| fault.into_error(to.tables.path()))?;
         let trouble = sighting.trouble(&recorded);
         let counts = self.take_over(to, &sighting, &recorded)?;
@@ -97,7 +99,7 @@ impl Write for Adoption {
         }
         let effects = all_effects(to.tables, &sighting, &recorded, at)?;
         if !effects.is_empty() || !matches!(sighting, WitnessSighting::Absent) {
-            let mark = renew_witness(to.tables.path(), &key, &WitnessOwner { store: &id, at }, effects.values())?;
+            let mark = renew_witness(&to.opening.path, &key, &WitnessOwner { store: &id, at }, effects.values())?;
             set_meta(to.tables, "witness", &mark)?;
         }
         Ok(counts)

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::amount::{length_as_u64, stored_count};
 use crate::error::Error;
-use crate::sql::Tables;
+use crate::sql::{DatabaseKind, Tables};
 use crate::sqlite::{PATIENCE, place};
 
 /// How long a purge waits for those who read: longer than most reads take.
@@ -51,7 +51,9 @@ pub(super) struct Shrinkage {
 /// Deletes what `work` deletes, such that nothing of it stays readable.
 pub(super) fn deleting(tables: &Tables, work: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
     // Deleted data is overwritten at any cost.
-    tables.script("PRAGMA secure_delete = ON")?;
+    if tables.kind() == DatabaseKind::File {
+        tables.script("PRAGMA secure_delete = ON")?;
+    }
     // The triggers that keep lines look for this one.
     tables.script("INSERT INTO meta (key, value) VALUES ('purging', 'yes')")?;
     work()?;
@@ -61,7 +63,9 @@ pub(super) fn deleting(tables: &Tables, work: impl FnOnce() -> Result<(), Error>
 /// Overwrites no more than before, where nothing was deleted.
 pub(super) fn spare(tables: &Tables) {
     // A connection that overwrites more than it has to is slower, and no less right.
-    _ = tables.script("PRAGMA secure_delete = FAST");
+    if tables.kind() == DatabaseKind::File {
+        _ = tables.script("PRAGMA secure_delete = FAST");
+    }
 }
 
 /// Deletes contents that nothing refers to. How many.
@@ -86,6 +90,9 @@ pub(super) fn delete_unreferenced(tables: &Tables) -> Result<u64, Error> {
 /// Gives the room of what was purged back to the system, as far as that is possible: what others still read can't be
 /// taken from them.
 pub(super) fn shrink_file(tables: &Tables) -> Shrinkage {
+    if tables.kind() == DatabaseKind::Server {
+        return shrink_database(tables);
+    }
     let size = |path: &Path| {
         place::file_size(path).saturating_add(place::file_size(&place::path_beside_database(path, "-wal")))
     };
@@ -99,6 +106,18 @@ pub(super) fn shrink_file(tables: &Tables) -> Shrinkage {
 }
 
 /// Cuts the pages off that nothing is in. Each step takes one, so it is gone through to its end.
+/// Gives the room of deleted lines back to a server's tables. The server keeps them in its log and its backups for as
+/// long as it was told to.
+fn shrink_database(tables: &Tables) -> Shrinkage {
+    let size = || {
+        let size = tables.row("SELECT pg_database_size(current_database())", [], |row| row.get::<_, i64>(0));
+        size.ok().flatten().map_or(0, stored_count)
+    };
+    let before = size();
+    let held = tables.script("VACUUM").is_err();
+    Shrinkage { bytes: before.saturating_sub(size()), held }
+}
+
 fn vacuum(tables: &Tables) -> Result<(), Error> {
     tables.script("PRAGMA secure_delete = FAST")?;
     tables.rows("PRAGMA incremental_vacuum", [], |_| Ok(())).map(drop)

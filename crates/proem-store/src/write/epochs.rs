@@ -12,7 +12,6 @@ use super::tool;
 use crate::epoch::{self, Epoch};
 use crate::error::Error;
 use crate::sql::{Company, Tables, Transaction, Write};
-use crate::sqlite::place;
 
 /// The end of this process's epoch, with its store.
 #[derive(Debug)]
@@ -42,7 +41,7 @@ struct Ending<'e> {
 /// Begins an epoch of this process.
 pub(crate) fn begin_epoch(to: &mut Transaction<'_>, at: Time) -> Result<(), Error> {
     let path = to.tables.path();
-    let epoch = Epoch::begin(path, epoch::new_id(path)?).map_err(|error| place::unwritable_path(path, &error))?;
+    let epoch = Epoch::begin(to.tables, epoch::new_id(path)?)?;
     let (project, actor) = (&to.opening.project.0, to.opening.actor.to_string());
     let line = "INSERT INTO epochs (id, project, actor, began) VALUES (?, ?, ?, ?)";
     let written = to.tables.execute(line, (&epoch.id, project, actor, at.0));
@@ -54,7 +53,7 @@ pub(crate) fn begin_epoch(to: &mut Transaction<'_>, at: Time) -> Result<(), Erro
 /// Removes locks whose epochs are not written down. How many.
 pub(crate) fn remove_unknown_locks(to: &Transaction<'_>) -> Result<usize, Error> {
     let known: Vec<String> = to.tables.rows("SELECT id FROM epochs WHERE ended IS NULL", [], |row| row.get(0))?;
-    Ok(epoch::remove_dead_locks(to.tables.path(), &known))
+    Ok(epoch::remove_dead_locks(to.tables, &known))
 }
 
 /// Settles in full what processes that are gone left open, at a time of the ledger. How many attempts.
@@ -63,10 +62,9 @@ pub(crate) fn bury(to: &mut Transaction<'_>, at: Time) -> Result<u64, Error> {
     let others: Vec<String> = to.tables.rows(others, [to.epoch_id()], |row| row.get(0))?;
     let mut settled = 0_u64;
     for epoch in others {
-        let path = to.tables.path();
         // Its lock shows whether its process lives. The holder keeps the lock until the commit, so that no other
         // process buries the same one meanwhile.
-        if let Some(lock) = epoch::dead(path, &epoch).map_err(|error| place::unwritable_path(path, &error))? {
+        if let Some(lock) = epoch::dead(to.tables, &epoch)? {
             settled = settled.saturating_add(end_epoch(to.tables, &Ending { epoch: &epoch, how: "dead", at })?);
             to.bury(lock);
         }

@@ -1,9 +1,10 @@
-//! The store on SQLite keeps every law.
+//! The store keeps every law on SQLite, and on PostgreSQL where a server can be started.
 
 use proem_store::laws::{self, ActionMove, Move};
 use proptest::prelude::*;
 
 use crate::backend::{Sqlite, older_store};
+use crate::postgres::Postgres;
 
 /// One test for each law, on a file of its own.
 macro_rules! keep {
@@ -13,6 +14,15 @@ macro_rules! keep {
             async fn $law() {
                 let folder = tempfile::tempdir().unwrap();
                 super::laws::$law(&super::Sqlite::new(folder.path())).await;
+            })*
+        }
+
+        mod on_a_server {
+            $(#[tokio::test]
+            async fn $law() {
+                let folder = tempfile::tempdir().unwrap();
+                let Some(postgres) = super::Postgres::new(folder.path()) else { return };
+                super::laws::$law(&postgres).await;
             })*
         }
 
@@ -127,5 +137,27 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let folder = tempfile::tempdir().unwrap();
         runtime.block_on(laws::actions_keep_their_course(&Sqlite::new(folder.path()), &moves));
+    }
+}
+
+proptest! {
+    // Each move is several round trips, and each look at the records a process of its own.
+    #![proptest_config(ProptestConfig { cases: 2, max_shrink_iters: 20, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_cap_is_exceeded_on_a_server(most in 50..300_u64, moves in prop::collection::vec(step(), 1..40)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        if let Some(postgres) = Postgres::new(folder.path()) {
+            runtime.block_on(laws::no_cap_is_exceeded(&postgres, most, &moves));
+        }
+    }
+    #[test]
+    fn actions_keep_their_course_on_a_server(moves in prop::collection::vec(happening(), 20..120)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        if let Some(postgres) = Postgres::new(folder.path()) {
+            runtime.block_on(laws::actions_keep_their_course(&postgres, &moves));
+        }
     }
 }

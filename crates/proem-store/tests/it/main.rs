@@ -5,5 +5,9 @@ mod crash;
 mod effects;
 mod laws;
 mod open;
+mod postgres;
 mod processes;
+mod server;
+#[path = "../../../xtask/skipped.rs"]
+mod skipped;
 mod upgrade;
