@@ -7,6 +7,7 @@ mod amount;
 pub mod document;
 pub mod effects;
 pub mod lisp;
+pub mod sources;
 
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
@@ -25,6 +26,7 @@ use self::amount::deserialize_tokens;
 pub use self::amount::{Dollars, parse_dollars};
 use self::effects::EffectsFile;
 use self::lisp::LispFile;
+use self::sources::SignalSourceFile;
 use crate::error::Error;
 
 /// The keys of `config.toml` and `proem.toml`.
@@ -55,6 +57,9 @@ pub struct Config {
     pub effects: EffectsFile,
     /// Whether triage asks models. Only your own configuration decides this.
     pub triage: TriageFile,
+    /// Servers that triage reads signals from, each under a name that you choose. Only your own configuration decides
+    /// this.
+    pub sources: BTreeMap<String, SignalSourceFile>,
     /// Whether a model may see lines of a change that it assesses. Only your own configuration decides this.
     pub risk: RiskFile,
     /// How long git may take.

@@ -8,6 +8,7 @@ mod installation;
 mod model;
 pub mod settings;
 pub mod timers;
+mod sources;
 
 use std::path::Path;
 
@@ -47,6 +48,8 @@ pub enum CheckupSubject {
     Git,
     /// The project's files that count only if this user trusts them.
     Trust,
+    /// The live sources of signals.
+    Source,
     /// The prompts.
     Book,
     /// The permissions of agents.
@@ -68,6 +71,7 @@ proem_text::word_table! {
         Store = "store",
         Git = "git",
         Trust = "trust",
+        Source = "source",
         Book = "book",
         Policy = "policy",
         Guard = "guard",
@@ -174,6 +178,7 @@ pub fn examine_installation(folder: &Path, places: &Places) -> Result<Checkup, E
     lines.push(installation::records_line(&project)?);
     lines.extend(installation::index_line(&project));
     lines.push(installation::trust(folder, &project));
+    lines.extend(sources::source_lines(&project));
     lines.push(book_line(folder, places));
     lines.extend(installation::rules_lines(&project));
     lines.push(installation::locale(&environment));

@@ -350,6 +350,7 @@ impl OpenProject {
         let own = Config::parse(CONFIG, &text)?;
         let days = self.config.records.days;
         let (effects, triage, risk) = (self.config.effects.clone(), self.config.triage, self.config.risk);
+        let sources = self.config.sources.clone();
         let keys = text.parse::<toml::Table>().unwrap_or_default();
         let base = toml::Table::try_from(&self.config).map_err(|e| Error::bug("could not write TOML", e))?;
         self.config = merge_tables(base, keys).try_into().map_err(|e| Error::invalid(format!("{CONFIG}: {e}")))?;
@@ -365,6 +366,10 @@ impl OpenProject {
             self.note_setting(format!("{CONFIG}: `triage` is ignored; only your own configuration decides it"));
         }
         self.config.triage = triage;
+        if !own.sources.is_empty() {
+            self.note_setting(format!("{CONFIG}: `sources` is ignored; only your own configuration decides it"));
+        }
+        self.config.sources = sources;
         if own.risk != RiskFile::default() {
             self.note_setting(format!("{CONFIG}: `risk` is ignored; only your own configuration decides it"));
         }

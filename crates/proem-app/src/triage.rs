@@ -2,7 +2,7 @@
 //!
 //! [`normalise`] reads signals from files that other systems wrote and needs no project. [`charter`] is the project as
 //! its file says, [`init`] writes that file, [`desk`] takes signals in and works on those that are open, cycle by cycle,
-//! and [`status`] says what stands and waits. [`watch`] does all of it again and again, from files as they come.
+//! [`sync`] reads live sources, and [`status`] says what stands and waits. [`watch`] does all of it again and again, from files as they come.
 //!
 //! Invariants: what came is on the disk before anything is decided. A cycle ends whole or not at all, and what it
 //! proposed before its end is the same when it is proposed again. A file that nobody trusted decides nothing.
@@ -36,6 +36,7 @@ pub mod signals;
 pub mod sources;
 mod standing_artefacts;
 pub mod status;
+pub mod sync;
 mod tape;
 mod time_limit;
 mod unreadable;

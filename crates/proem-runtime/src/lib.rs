@@ -3,6 +3,7 @@
 //! Performs effects: git, files, keys.
 //!
 //! - [`gather_facts`] finds out what is known about a folder. The parts of its work are in [`git`].
+//! - [`fetch`] asks servers for JSON until there is an answer.
 //! - [`files`] reads and writes files whose surroundings somebody else may have arranged.
 //! - [`folder`] lists the files of a folder.
 //! - [`catalogue`] finds and reads what people already have: MCP manifests, skills, entries of their own.
@@ -30,6 +31,7 @@ pub mod driver;
 pub mod effects;
 mod environment;
 mod error;
+pub mod fetch;
 pub mod files;
 pub mod folder;
 mod gaps;

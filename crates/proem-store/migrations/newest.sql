@@ -481,6 +481,19 @@ CREATE TABLE steps (
     PRIMARY KEY (run, step)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE sync_sources (
+    project TEXT NOT NULL,
+    source TEXT NOT NULL,
+    actor TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    cursor TEXT NOT NULL,
+    -- When the source was last read to its end; null before that.
+    ended INTEGER,
+    -- Why the last reading broke off, in words of ours; null if it did not.
+    failure TEXT,
+    PRIMARY KEY (project, source)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE tool_calls (
     run TEXT NOT NULL,
     effect INTEGER NOT NULL,

@@ -51,5 +51,6 @@ pub use self::tools::{
 };
 pub use self::triage::{
     LawSignals, a_cycle_ends_whole_or_not_at_all, a_cycle_may_write_a_chain_of_versions, a_judgement_opens_its_signal,
-    a_purge_of_triage_leaves_what_is_open, a_signal_is_taken_in_once, every_line_of_triage_has_project_and_actor,
+    a_purge_of_triage_leaves_what_is_open, a_signal_is_taken_in_once, a_source_goes_on_where_it_was_left,
+    every_line_of_triage_has_project_and_actor,
 };

@@ -40,5 +40,5 @@ pub use witness::{EffectIntent, EffectOutcome, EffectWitness, IntentRepetition, 
 pub use write::{
     ActionPurge, ActionPurgeCounts, AdoptionCounts, ArtefactAnswer, BookingOutcome, Clearing, ClearingWay, Correction,
     CycleAnswer, DecisionAnswer, EscalationAnswer, IntakeAnswer, JudgementAnswer, Pause, ProposalAnswer, Purge,
-    PurgeCounts, QuarantineAnswer, TransitionAnswer, TriagePurge, TriagePurgeCounts,
+    PurgeCounts, QuarantineAnswer, SyncEnd, SyncProgress, TransitionAnswer, TriagePurge, TriagePurgeCounts,
 };

@@ -29,6 +29,7 @@ mod sender;
 mod signal;
 mod sources;
 mod sprint_field;
+pub mod sync;
 
 /// The budget of triage unless the configuration sets one, as the table `budget.agent.triage`.
 pub const BUDGET: &str = include_str!("../data/budget.toml");

@@ -24,6 +24,7 @@ use proem_text::{Audience, Label, Source};
 use serde_json::Value as Json;
 
 pub use self::audience::SourceAudience;
+pub(crate) use self::fields::text_at;
 use super::signal::ProjectSignal;
 use recognise::{ListedItem, PageKind, PageRun, SignalShape};
 

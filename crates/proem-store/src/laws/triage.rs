@@ -11,11 +11,12 @@ use serde_json::json;
 use super::samples::{Backend, LawSamples, query_number};
 use crate::record::{
     Actor, ActorKind, ArtefactEdit, CycleFinish, HandledSignal, HashedContent, NewArtefactVersion, NewQuarantine,
-    NewSignal, NewTriageProject, QuarantineId, QuarantineReview, QuarantineState, SignalIntake, SignalJudgement,
-    SignalStanding,
+    NewSignal, NewTriageProject, Project, QuarantineId, QuarantineReview, QuarantineState, SignalIntake,
+    SignalJudgement, SignalStanding,
 };
 use crate::{
-    ActionPurge, ArtefactAnswer, CycleAnswer, Error, IntakeAnswer, JudgementAnswer, Purge, Store, TriagePurge,
+    ActionPurge, ArtefactAnswer, CycleAnswer, Error, IntakeAnswer, JudgementAnswer, Purge, Store, SyncEnd,
+    SyncProgress, TriagePurge,
 };
 
 /// Makes what is written in a law about triage.
@@ -367,4 +368,43 @@ pub async fn a_judgement_opens_its_signal(backend: &impl Backend) {
     let rows = store.signal_judgements(&LawSamples.project()).await.unwrap_or_default();
     assert_eq!(rows.iter().map(|row| (&*row.importance, row.note.as_deref())).collect::<Vec<_>>(), [("high", None)]);
     assert_eq!(store.judge_signal(judgement(2, "high", "low")).await.ok(), Some(JudgementAnswer::Purged));
+}
+
+/// A source goes on where it was left: the last cursor counts, a failure is known until the next success, the time of
+/// the last whole reading stays, and another project's source of the same name is another one.
+///
+/// # Panics
+///
+/// If the law is broken.
+pub async fn a_source_goes_on_where_it_was_left(backend: &impl Backend) {
+    let store = backend.open().await;
+    let mine = LawSamples.project();
+    let keep = async |project: &Project, at: i64, cursor: &str, end: SyncEnd| {
+        let progress = SyncProgress {
+            project: project.clone(),
+            source: "tickets".to_owned(),
+            actor: system_actor(),
+            at: Time(at),
+            cursor: cursor.to_owned(),
+            end,
+        };
+        assert_eq!(store.keep_sync_progress(progress).await.map_err(|error| error.to_string()), Ok(()));
+    };
+    let failed = || SyncEnd::Failed("cut".to_owned());
+    for (at, cursor, end, expected) in [
+        (1, "{\"a\":1}", SyncEnd::Open, (None, None)),
+        (2, "{\"a\":2}", SyncEnd::Reached, (Some(Time(2)), None)),
+        (3, "{\"a\":2}", failed(), (Some(Time(2)), Some("cut".to_owned()))),
+        (4, "{\"a\":1}", SyncEnd::Open, (Some(Time(2)), None)),
+    ] {
+        keep(&mine, at, cursor, end).await;
+        let rows = store.sync_sources(&mine).await.unwrap_or_default();
+        let found = rows.first().map(|row| (row.cursor.as_str(), row.at, row.ended, row.failure.clone()));
+        assert_eq!(found, Some((cursor, Time(at), expected.0, expected.1)), "after the reading at {at}");
+        assert_eq!(rows.len(), 1, "one line for a source");
+    }
+    let other = Project("other".to_owned());
+    keep(&other, 5, "{}", SyncEnd::Open).await;
+    let rows = store.sync_sources(&mine).await.unwrap_or_default();
+    assert_eq!(rows.first().map(|row| row.cursor.as_str()), Some("{\"a\":1}"), "another project's is another one");
 }

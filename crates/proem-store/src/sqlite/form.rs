@@ -12,7 +12,7 @@ use crate::failpoint;
 use crate::sql::Tables;
 
 /// The forms of the tables, each as the statements that make it from the one before.
-const FORMS: [&str; 13] = [
+const FORMS: [&str; 14] = [
     include_str!("../../migrations/0001.sql"),
     include_str!("../../migrations/0002.sql"),
     include_str!("../../migrations/0003.sql"),
@@ -26,6 +26,7 @@ const FORMS: [&str; 13] = [
     TOOLS,
     STATES,
     ASSIGNED,
+    SYNCED,
 ];
 
 /// The tables of the newest form as all of [`FORMS`] make them: a new store needs no way that leads there.
@@ -52,9 +53,12 @@ const STATES: &str = include_str!("../../migrations/0012.sql");
 /// The table that form 13 adds.
 const ASSIGNED: &str = include_str!("../../migrations/0013.sql");
 
+/// The table that form 14 adds.
+const SYNCED: &str = include_str!("../../migrations/0014.sql");
+
 /// Forms that only add tables, each with its statements.
-const ADDED: [(i64, &str); 7] =
-    [(5, EFFECTS), (6, TRIAGE), (9, WITNESSED), (10, JUDGED), (11, TOOLS), (12, STATES), (13, ASSIGNED)];
+const ADDED: [(i64, &str); 8] =
+    [(5, EFFECTS), (6, TRIAGE), (9, WITNESSED), (10, JUDGED), (11, TOOLS), (12, STATES), (13, ASSIGNED), (14, SYNCED)];
 
 /// The form from which on the columns of calls, sums and results are those of the newest.
 const RESULTS: i64 = 4;

@@ -68,6 +68,7 @@ keep! {
     an_estimate_bounds_tokens_and_not_money,
     a_refused_transition_leaves_no_trace,
     a_run_is_taken_over_by_one,
+    a_source_goes_on_where_it_was_left,
     a_signal_is_taken_in_once,
     a_tool_call_is_not_made_again,
     a_tool_call_is_written_before_it_is_made,

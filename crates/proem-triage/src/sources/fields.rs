@@ -10,7 +10,7 @@ pub(super) fn take_text(fields: &mut Map<String, Json>, name: &str) -> Option<St
 }
 
 /// The text at a place, which stays there.
-pub(super) fn text_at(value: &Json, pointer: &str) -> Option<String> {
+pub(crate) fn text_at(value: &Json, pointer: &str) -> Option<String> {
     text_or_digits(value.pointer(pointer)?).filter(|text| !text.is_empty())
 }
 

@@ -59,8 +59,11 @@ pub(super) fn graph_message_draft(mut body: Map<String, Json>, context: &SourceC
     };
     let identity = vec![IdPart::Word("message"), IdPart::Said(id)];
     let mut draft = SignalDraft::new(SignalSource::Outlook, kind, identity);
-    // A message itself never gives the address of a list or an answer.
-    body.remove("@odata.context");
+    // A message itself never gives the address of a list or an answer. A tag tells that the mailbox keeps it anew, as
+    // when somebody opens it, and says nothing of the mail.
+    for name in ["@odata.context", "@odata.etag", "changeKey"] {
+        body.remove(name);
+    }
     draft.time = ["receivedDateTime", "sentDateTime", "lastModifiedDateTime"]
         .into_iter()
         .find_map(|name| body.get(name).filter(|time| !time.is_null()))
