@@ -24,13 +24,17 @@ mod proposing;
 mod same_verdict;
 mod selection;
 mod set_aside;
+mod source_server;
+mod source_worlds;
 mod special;
+mod syncing;
 mod triage_scene;
 mod triage_signals;
 mod triaged;
 mod weekly_batch;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -80,6 +84,13 @@ impl Home {
     /// Writes the configuration anew.
     fn configure(&self, config: &str) {
         fs::write(self.places.config_file(), config).unwrap();
+    }
+
+    /// Writes a credential beside the configuration, for this user alone.
+    fn write_credential(&self, name: &str, value: &str) {
+        let path = self.places.config.join(name);
+        fs::write(&path, value).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
     }
 
     /// Writes a file of the folder.

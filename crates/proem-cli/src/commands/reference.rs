@@ -20,6 +20,7 @@ use proem_app::book::batch::FeedbackBatch;
 use proem_app::config::Config;
 use proem_app::context::output::FindOutput;
 use proem_app::triage::output::{ArtefactsOutput, TriageOutput, TriageSignalsOutput, TriageStatusOutput};
+use proem_app::triage::sync::SyncReport;
 
 /// A reference document that only the binary can write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -66,6 +67,8 @@ pub(crate) enum ReferenceDocument {
     TriageSignalsSchema,
     /// The JSON Schema of `triage status --json`
     TriageStatusSchema,
+    /// The JSON Schema of `triage sync --json`
+    TriageSyncSchema,
     /// The JSON Schema of `artefacts show --json`
     ArtefactsSchema,
 }
@@ -95,6 +98,7 @@ pub(super) fn print_reference(document: ReferenceDocument) -> Result<ExitCode, C
         ReferenceDocument::TriageRunSchema => published_schema_text::<TriageOutput>(),
         ReferenceDocument::TriageSignalsSchema => published_schema_text::<TriageSignalsOutput>(),
         ReferenceDocument::TriageStatusSchema => published_schema_text::<TriageStatusOutput>(),
+        ReferenceDocument::TriageSyncSchema => published_schema_text::<SyncReport>(),
         ReferenceDocument::ArtefactsSchema => published_schema_text::<ArtefactsOutput>(),
     })?;
     Ok(ExitCode::SUCCESS)

@@ -10,6 +10,7 @@ mod run;
 mod signals;
 mod sources;
 mod status;
+mod sync;
 mod watch;
 
 use std::path::PathBuf;
@@ -24,6 +25,7 @@ pub(crate) const TRIAGE_EXAMPLES: &str = "\
 Examples:
   proem triage init --name \"Mobile checkout\" --key MCU --level artefact --owner \"Olivia Reyes\"
   proem triage run backlog.json webhooks.jsonl
+  proem triage sync
   proem triage watch ~/project-inbox
   proem triage signals --since yesterday
   proem triage judge 3fa9c1d2 --importance high --because \"the sponsor asked twice\"
@@ -40,6 +42,9 @@ pub(crate) enum TriageCommand {
     /// Take signals in, and change, propose and ask because of them
     #[command(after_help = run::RUN_EXAMPLES)]
     Run(run::Run),
+    /// Read signals from Jira, Microsoft Graph and Asana, as your configuration declares them
+    #[command(after_help = sync::SYNC_EXAMPLES)]
+    Sync(sync::Sync),
     /// Take signals from files as they come to a folder, again and again
     #[command(after_help = watch::WATCH_EXAMPLES)]
     Watch(watch::Watch),
@@ -89,6 +94,7 @@ pub(super) fn run_triage(command: &TriageCommand) -> Result<ExitCode, CommandFai
     match command {
         TriageCommand::Init(args) => init::run_triage_init(args),
         TriageCommand::Run(args) => run::run_triage_run(args),
+        TriageCommand::Sync(args) => sync::run_triage_sync(args),
         TriageCommand::Watch(args) => watch::run_triage_watch(args),
         TriageCommand::Signals(args) => signals::run_triage_signals(args),
         TriageCommand::Judge(args) => judge::run_triage_judge(args),

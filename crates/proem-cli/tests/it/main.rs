@@ -82,8 +82,15 @@ mod send;
 #[path = "../../../xtask/skipped.rs"]
 mod skipped;
 mod small_inputs;
+#[path = "../../../proem-app/tests/it/source_server.rs"]
+#[expect(dead_code, reason = "the tests of the use case need more of it")]
+mod source_server;
+#[path = "../../../proem-app/tests/it/source_worlds.rs"]
+#[expect(dead_code, reason = "the tests of the use case need more of it")]
+mod source_worlds;
 mod special;
 mod stored;
+mod syncing;
 mod terminal;
 mod tokens;
 mod triage;

@@ -130,6 +130,7 @@ fn scan_schema() {
 fn triage_schemas() {
     check("triage-run.schema.json", &proem_output(&["reference", "triage-run-schema"]));
     check("triage-signals.schema.json", &proem_output(&["reference", "triage-signals-schema"]));
+    check("triage-sync.schema.json", &proem_output(&["reference", "triage-sync-schema"]));
     check("triage-status.schema.json", &proem_output(&["reference", "triage-status-schema"]));
     check("artefacts.schema.json", &proem_output(&["reference", "artefacts-schema"]));
 }
