@@ -11,6 +11,7 @@
 pub mod desk;
 pub mod drafting;
 pub mod escalations;
+pub mod output;
 pub mod policy;
 pub mod propose;
 pub mod queue;

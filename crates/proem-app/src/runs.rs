@@ -3,6 +3,7 @@
 pub mod body;
 pub mod diff;
 pub mod feedback;
+pub mod output;
 pub mod purge;
 pub mod replay;
 pub mod resume;

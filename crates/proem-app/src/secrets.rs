@@ -6,6 +6,12 @@
 use std::sync::{Mutex, PoisonError};
 
 use proem_llm::secret::Secret;
+use proem_runtime::Environment;
+use proem_runtime::effects::credentials::{CredentialAccess, CredentialPlace, load};
+
+use crate::config::effects::CredentialFile;
+use crate::error::Error;
+use crate::project::OpenProject;
 
 static LOADED: Mutex<Vec<Secret>> = Mutex::new(Vec::new());
 
@@ -15,6 +21,38 @@ pub(crate) fn keep_from_print(secret: &Secret) {
     if !loaded.contains(secret) {
         loaded.push(secret.clone());
     }
+}
+
+/// Loads the credential of this name from the place that the user's configuration gives, and keeps it from print.
+///
+/// # Errors
+///
+/// If the configuration has no such name, or the place holds no credential.
+pub fn load_credential(project: &OpenProject, name: &str) -> Result<Secret, Error> {
+    let loaded = load_configured(project, &Environment::inherited(), name)?;
+    loaded.ok_or_else(|| {
+        let name = proem_guard::show::terminal_str(name);
+        Error::invalid(format!(
+            "no credential `{name}`; name its place under `effects.credentials` of your configuration"
+        ))
+    })
+}
+
+/// The same. `None` if the configuration has no such name.
+pub(crate) fn load_configured(
+    project: &OpenProject,
+    environment: &Environment,
+    name: &str,
+) -> Result<Option<Secret>, Error> {
+    let Some(place) = project.config.effects.credentials.get(name) else { return Ok(None) };
+    let place = match place {
+        CredentialFile::Variable(variable) => CredentialPlace::Variable(variable.clone()),
+        CredentialFile::File(path) => CredentialPlace::File(project.places.config.join(path)),
+    };
+    let secret = load(name, &place, CredentialAccess::Own(environment))
+        .map_err(|refusal| Error::invalid(refusal.to_string()))?;
+    keep_from_print(&secret);
+    Ok(Some(secret))
 }
 
 /// All that were loaded.

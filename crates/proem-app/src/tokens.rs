@@ -1,5 +1,7 @@
 //! Counts tokens, by one model or by several tokenisers beside each other.
 
+pub mod output;
+
 use std::io::Read;
 use std::path::{Path, PathBuf};
 

@@ -12,6 +12,8 @@ use clap::{Parser, Subcommand};
 use crate::commands::{
     adapt, artefacts, ask, assemble, book, catalogue, cost, doctor, effects, escalations, failures, feedback, find,
     hook, improve, index, init, lisp, policy, queue, reference, risk, run, runs, scan, select, stats, store, tokens,
+    adapt, artefacts, ask, assemble, book, catalogue, cost, doctor, effects, escalations, failures, find, hook,
+    improve, index, init, lisp, mcp, policy, queue, reference, risk, run, runs, scan, select, stats, store, tokens,
     triage, trust,
 };
 
@@ -73,6 +75,9 @@ pub(crate) enum Command {
     /// Run, check and look up programs of PTC-Lisp, the language in which models call tools
     #[command(subcommand, after_help = lisp::LISP_EXAMPLES)]
     Lisp(lisp::LispCommand),
+    /// Serve this project's runs, prompts and checks over the Model Context Protocol
+    #[command(after_help = mcp::MCP_EXAMPLES)]
+    Mcp(mcp::McpArgs),
     /// Check the policy for agents' actions, and explain what it makes of one
     #[command(subcommand, after_help = policy::POLICY_EXAMPLES)]
     Policy(policy::PolicyCommand),

@@ -7,9 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proem_llm::secret::Secret;
 use proem_runtime::Environment;
-use proem_runtime::effects::credentials::{CredentialAccess, CredentialPlace, load};
 
-use crate::config::effects::CredentialFile;
 use crate::error::Error;
 use crate::project::OpenProject;
 use crate::secrets;
@@ -22,15 +20,9 @@ pub(super) fn load_tool_secrets(
 ) -> Result<BTreeMap<String, Secret>, Error> {
     let mut loaded = BTreeMap::new();
     for name in names {
-        let Some(place) = project.config.effects.credentials.get(&name) else { continue };
-        let place = match place {
-            CredentialFile::Variable(variable) => CredentialPlace::Variable(variable.clone()),
-            CredentialFile::File(path) => CredentialPlace::File(project.places.config.join(path)),
-        };
-        let secret = load(&name, &place, CredentialAccess::Own(environment))
-            .map_err(|refusal| Error::invalid(refusal.to_string()))?;
-        secrets::keep_from_print(&secret);
-        loaded.insert(name, secret);
+        if let Some(secret) = secrets::load_configured(project, environment, &name)? {
+            loaded.insert(name, secret);
+        }
     }
     Ok(loaded)
 }

@@ -3,9 +3,11 @@
 //! Two requests are two runs' first calls, any two calls by their numbers, or each call of one run with the
 //! one before it that its cache could have been written by.
 
+pub mod output;
 pub mod provider_diagnosis;
 mod references;
 pub mod run_call;
+pub mod sections;
 pub mod texts;
 
 use std::collections::BTreeSet;

@@ -21,6 +21,7 @@ pub(crate) mod index;
 pub(crate) mod init;
 mod interrupt;
 pub(crate) mod lisp;
+pub(crate) mod mcp;
 pub(crate) mod policy;
 pub(crate) mod queue;
 pub(crate) mod reference;
@@ -60,6 +61,7 @@ pub(crate) fn run_command(args: CommandLine) -> Result<ExitCode, CommandFailure>
         Command::Improve(args) => improve::run_improve(&args),
         Command::Index(args) => index::run_index(&args),
         Command::Lisp(command) => lisp::run_lisp(&command),
+        Command::Mcp(args) => mcp::run_mcp(&args),
         Command::Policy(command) => policy::run_policy(&command),
         Command::Queue(command) => queue::run_queue(&command),
         Command::Risk(args) => risk::run_risk(&args),

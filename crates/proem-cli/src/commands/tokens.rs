@@ -12,6 +12,7 @@ use serde_json::json;
 use crate::args::models::with_models;
 use crate::failure::CommandFailure;
 use crate::ui::{self, DIM, LEAD, group_thousands, style_text};
+use proem_app::tokens::output::{CountedText, TokensOutput};
 use proem_app::tokens::{
     FolderCount, MAX_FOLDER_FILE, TokenColumn, TokensOptions, count_folder, read_counted_file, read_counted_stream,
     token_columns,
@@ -161,28 +162,13 @@ fn print_table(columns: &[TokenColumn], counted: &[FileCount]) -> Result<(), Com
 }
 
 fn print_token_json(columns: &[TokenColumn], counted: &[FileCount], failures: &[String]) -> Result<(), CommandFailure> {
-    let by_column = |tokens: &[usize]| -> serde_json::Value {
-        columns
-            .iter()
-            .zip(tokens)
-            .map(|(column, tokens)| (column.title.clone(), json!(tokens)))
-            .collect::<serde_json::Map<_, _>>()
-            .into()
+    let file = |file: &FileCount| {
+        let counted = CountedText::new(columns, file.name.clone(), file.bytes, &file.tokens);
+        match file.folder {
+            Some((files, left_out)) => counted.of_folder(files, left_out),
+            None => counted,
+        }
     };
-    let files: Vec<serde_json::Value> = counted
-        .iter()
-        .map(|file| {
-            let mut counted = json!({ "file": file.name, "bytes": file.bytes, "tokens": by_column(&file.tokens) });
-            if let (Some((files, left_out)), Some(fields)) = (file.folder, counted.as_object_mut()) {
-                fields.extend([("files".to_owned(), json!(files)), ("leftOut".to_owned(), json!(left_out))]);
-            }
-            counted
-        })
-        .collect();
-    let counters: serde_json::Map<String, serde_json::Value> = columns
-        .iter()
-        .map(|column| (column.title.clone(), json!({ "counter": column.counter(), "exactness": column.exactness })))
-        .collect();
-    let out = json!({ "files": files, "totals": by_column(&token_totals(columns, counted)), "counters": counters, "unread": failures });
-    ui::print_json_document(&json::pretty(&out))
+    let out = TokensOutput::new(columns, counted.iter().map(file).collect(), failures.to_vec());
+    ui::print_json_document(&json::pretty(&json!(out)))
 }

@@ -63,6 +63,7 @@ mod lisp_kills;
 mod lisp_models;
 mod lisp_tools;
 mod local_models;
+mod mcp;
 mod notes;
 mod older;
 mod own_server;

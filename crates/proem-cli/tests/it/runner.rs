@@ -252,6 +252,7 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["doctor", "--config"], Report),
         (&["doctor", "--json"], Json),
         (&["hook", "claude-code"], Report),
+        (&["mcp"], Json),
         (&["find", "mend the clock"], Names),
         (&["find", task], Names),
         (&["find", "mend the clock", "--explain"], Report),

@@ -14,8 +14,9 @@ use super::{
 /// The arrows of the drawing.
 const ARROWS: &[(&str, &[&str])] = &[
     ("proem", &["proem-app"]),
-    ("proem-cli", &["proem-app", "proem-server"]),
+    ("proem-cli", &["proem-app", "proem-mcp", "proem-server"]),
     ("proem-app", &["proem-runtime", "proem-triage"]),
+    ("proem-mcp", &["proem-app"]),
     ("proem-server", &["proem-app"]),
     ("proem-lab", &["proem-app"]),
     ("proem-fuzz", &["proem-runtime", "proem-triage"]),

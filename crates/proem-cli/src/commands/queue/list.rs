@@ -7,13 +7,14 @@ use clap::Parser;
 use clap::builder::PossibleValuesParser;
 use jiff::tz::TimeZone;
 use proem_app::effects::ActionDesk;
+use proem_app::effects::output::QueueLineOutput;
 use proem_app::triage::charter;
 use proem_app::when;
 use proem_engine::effect::ActionState;
 use proem_guard::show;
 use proem_store::query::{LineDepth, QueueLine};
 use proem_text::json;
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
 use super::opening::{at_desk, short_effect_key};
 use crate::failure::CommandFailure;
@@ -61,7 +62,7 @@ pub(super) fn run_queue_list(args: &List) -> Result<ExitCode, CommandFailure> {
         let more = rows.len() > most;
         rows.truncate(most);
         if args.json {
-            let rows: Vec<Json> = rows.iter().map(|row| queue_line_json(desk, row)).collect();
+            let rows: Vec<_> = rows.iter().map(|row| QueueLineOutput::new(desk, row)).collect();
             ui::print_json_document(&json::pretty(&json!(rows)))?;
         } else if rows.is_empty() {
             ui::print_note("nothing waits in this project");
@@ -78,21 +79,6 @@ pub(super) fn run_queue_list(args: &List) -> Result<ExitCode, CommandFailure> {
             ui::print_note(&format!("there are more than {}; --limit shows more", args.limit));
         }
         Ok(ExitCode::SUCCESS)
-    })
-}
-
-fn queue_line_json(desk: &ActionDesk<'_>, row: &QueueLine) -> Json {
-    json!({
-        "id": row.key.to_string(),
-        "action": row.name,
-        "target": desk.target(row).as_ref().map(show::exact_json),
-        "state": row.state.as_str(),
-        "version": row.version.0,
-        "created": when::rfc3339(row.created),
-        "due": row.due.map(when::rfc3339),
-        "deadline": when::rfc3339(row.deadline),
-        "ended": row.ended.map(when::rfc3339),
-        "decision": row.decision,
     })
 }
 

@@ -27,8 +27,8 @@ pub(super) async fn run_runs_diff(
     let pairs = pairs?;
     if place.json {
         let json =
-            if runs.are_one() { output::run_pairs_json(&runs.former, &pairs) } else { output::pair_json(&pairs) };
-        ui::print_json_document(&json::pretty(&json?))?;
+            if runs.are_one() { output::run_pairs_json(&runs.former, &pairs) } else { output::pair_json(&pairs)? };
+        ui::print_json_document(&json::pretty(&json))?;
     } else {
         let zone = records::booking_zone(&project.config.budget)?;
         let pages: Vec<String> = pairs.iter().map(|pair| draw::run_diff_page(pair, &zone)).collect();

@@ -8,11 +8,12 @@ use proem_store::Store;
 use proem_store::query::{RunRow, RunScope, RunState, RunsWanted};
 use proem_store::record::RunOutcome;
 use proem_text::json;
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
 use super::args::OutcomeArg;
 use super::{CommandFailure, OpenProject, RecordsPlace};
 use crate::ui::{self, BOLD, CYAN, DIM, GREEN, RED, YELLOW, style_text, table_cell};
+use proem_app::runs::output::RunSummary;
 use proem_app::{records, when};
 
 /// The conditions that a run has to meet.
@@ -41,8 +42,8 @@ pub(super) async fn run_runs_list(
     let store = crate::ui::print_notes_of(records::look_at_records(project).await?);
     let rows = store.runs(&wanted).await?;
     if place.json {
-        let rows: Vec<Json> = rows.iter().map(run_row_json).collect();
-        ui::print_json_document(&json::pretty(&Json::Array(rows)))?;
+        let rows: Vec<RunSummary> = rows.iter().map(RunSummary::new).collect();
+        ui::print_json_document(&json::pretty(&json!(rows)))?;
     } else if rows.is_empty() {
         ui::aside(&no_runs_sentence(&wanted));
         if let Some(elsewhere) = elsewhere(&store, wanted).await? {
@@ -182,37 +183,4 @@ pub(super) const fn run_state_word(state: RunState) -> (&'static str, Style) {
         RunState::Ended(RunOutcome::Refused) => ("refused", RED),
         RunState::Ended(RunOutcome::Assembled) => ("assembled", DIM),
     }
-}
-
-/// A run's line for programs: ids in full, times as RFC 3339, what is unknown as null.
-pub(super) fn run_row_json(row: &RunRow) -> Json {
-    let (state, outcome) = match row.state {
-        RunState::Running => ("running", None),
-        RunState::Asking => ("asking", None),
-        RunState::Interrupted => ("interrupted", None),
-        RunState::Ended(outcome) => ("ended", Some(outcome.as_str())),
-    };
-    json!({
-        "id": row.id.0,
-        "project": row.project.0,
-        "actor": row.actor,
-        "kind": row.kind,
-        "parent": row.parent.as_ref().map(|parent| &parent.0),
-        "prompt": format!("{}/{}", row.prompt.agent, row.prompt.name),
-        "version": row.prompt.version,
-        "closure": row.prompt.closure,
-        "role": row.role,
-        "model": row.model,
-        "endpoint": row.endpoint,
-        "line": row.line,
-        "started": when::rfc3339(row.started),
-        "ended": row.ended.map(when::rfc3339),
-        "state": state,
-        "outcome": outcome,
-        "inputTokens": row.input_tokens,
-        "cacheReadTokens": row.cache_read_tokens,
-        "outputTokens": row.output_tokens,
-        "costNanoDollars": row.cost.map(|cost| cost.0),
-        "numbers": row.numbers,
-    })
 }

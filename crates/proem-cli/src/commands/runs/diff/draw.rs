@@ -1,16 +1,13 @@
 //! Two requests side by side.
 
 use jiff::tz::TimeZone;
-use proem_engine::cache::miss::RequestDifference;
 use proem_guard::without_ids;
-use proem_store::record::SectionRow;
-use serde_json::{Value as Json, json};
-use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use crate::commands::trust::review::{Inside, unified_difference};
 use crate::ui::{BOLD, DIM, GREEN, RED, YELLOW, cut_to_width, group_thousands, style_text, table_cell};
 use proem_app::runs::diff::Pair;
 use proem_app::runs::diff::run_call::{RunCall, call_prompt_name};
+use proem_app::runs::diff::sections::{SectionChange, SectionPair, section_pairs, tools_state};
 use proem_app::runs::diff::texts::{AnswerDifference, FirstDifference, Whole};
 use proem_app::when;
 
@@ -22,91 +19,6 @@ const WIDTH: usize = 80;
 
 /// The most cells of a section's name, so that its line fits.
 const NAME: usize = 34;
-
-/// A section of one request, of the other, or of both.
-pub(super) struct SectionPair<'r> {
-    first: Option<&'r SectionRow>,
-    second: Option<&'r SectionRow>,
-}
-
-/// The change of a section.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SectionChange {
-    Same,
-    Changed,
-    OnlyFirst,
-    OnlySecond,
-}
-
-proem_text::word_table! {
-    pub(super) SectionChange {
-        Same = "same",
-        Changed = "changed",
-        OnlyFirst = "only-first",
-        OnlySecond = "only-second",
-    }
-}
-
-impl SectionPair<'_> {
-    fn state(&self) -> SectionChange {
-        match (self.first, self.second) {
-            (Some(first), Some(second)) if first.text == second.text => SectionChange::Same,
-            (Some(_), None) => SectionChange::OnlyFirst,
-            (None, Some(_)) => SectionChange::OnlySecond,
-            _ => SectionChange::Changed,
-        }
-    }
-
-    /// The section as it is in the later request, or as it was.
-    fn either(&self) -> Option<&SectionRow> {
-        self.second.or(self.first)
-    }
-
-    pub(super) fn json(&self) -> Json {
-        let side = |section: Option<&SectionRow>| {
-            section
-                .map(|section| json!({ "tokens": section.tokens, "hash": section.text, "boundary": section.boundary }))
-        };
-        json!({
-            "name": self.either().map(|section| &section.name),
-            "state": self.state().as_str(),
-            "first": side(self.first),
-            "second": side(self.second),
-        })
-    }
-}
-
-/// The sections of both requests.
-pub(super) fn section_pairs<'r>(pair: &'r Pair<'_>) -> Vec<SectionPair<'r>> {
-    pair_sections(&pair.first.row.sections, &pair.second.row.sections)
-}
-
-/// The sections of both, those of the same name in one row where their order allows it.
-fn pair_sections<'r>(first: &'r [SectionRow], second: &'r [SectionRow]) -> Vec<SectionPair<'r>> {
-    let names = |sections: &'r [SectionRow]| sections.iter().map(|section| section.name.as_str()).collect::<Vec<_>>();
-    let mut rows = Vec::new();
-    let only_first = |index: usize| SectionPair { first: first.get(index), second: None };
-    let only_second = |index: usize| SectionPair { first: None, second: second.get(index) };
-    for op in capture_diff_slices(Algorithm::Myers, &names(first), &names(second)) {
-        match op {
-            DiffOp::Equal { old_index, new_index, len } => rows.extend((0..len).map(|at| SectionPair {
-                first: first.get(old_index.saturating_add(at)),
-                second: second.get(new_index.saturating_add(at)),
-            })),
-            DiffOp::Delete { old_index, old_len, .. } => {
-                rows.extend((old_index..old_index.saturating_add(old_len)).map(only_first));
-            }
-            DiffOp::Insert { new_index, new_len, .. } => {
-                rows.extend((new_index..new_index.saturating_add(new_len)).map(only_second));
-            }
-            DiffOp::Replace { old_index, old_len, new_index, new_len } => {
-                rows.extend((old_index..old_index.saturating_add(old_len)).map(only_first));
-                rows.extend((new_index..new_index.saturating_add(new_len)).map(only_second));
-            }
-        }
-    }
-    rows
-}
 
 /// Everything about two requests.
 pub(super) fn run_diff_page(pair: &Pair<'_>, zone: &TimeZone) -> String {
@@ -121,20 +33,6 @@ pub(super) fn run_diff_page(pair: &Pair<'_>, zone: &TimeZone) -> String {
         out.push_str(&format!("{}'s own word, {}\n", cut_to_width(&pair.second.row.endpoint, 40), theirs.words));
     }
     out
-}
-
-/// The change of the part before all sections. `None` if it is unknown, or there is none.
-pub(super) fn tools_state(pair: &Pair<'_>) -> Option<SectionChange> {
-    let before = (pair.first.tokens_before(), pair.second.tokens_before());
-    match (&pair.compared.first_change, before) {
-        (_, (0, 0)) => None,
-        (Some(RequestDifference::Tools), (_, 0)) => Some(SectionChange::OnlyFirst),
-        (Some(RequestDifference::Tools), (0, _)) => Some(SectionChange::OnlySecond),
-        (Some(RequestDifference::Tools), _) => Some(SectionChange::Changed),
-        // Of what was asked elsewhere, and of what is not kept, no more was compared.
-        (Some(RequestDifference::Model | RequestDifference::Endpoint), _) => None,
-        _ => (pair.first.parts().has_tools() && pair.second.parts().has_tools()).then_some(SectionChange::Same),
-    }
 }
 
 /// The line of what is before all sections.
@@ -267,6 +165,9 @@ fn changed_text_lines(texts: &FirstDifference) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proem_app::runs::diff::sections::pair_sections;
+    use proem_store::record::SectionRow;
+
     use super::*;
 
     fn section(text: &str) -> SectionRow {

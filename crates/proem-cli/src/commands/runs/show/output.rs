@@ -5,8 +5,8 @@ use proem_store::record::{Replayable, SectionRow};
 use serde_json::{Value as Json, json};
 
 use super::{RunView, tools, turns};
-use crate::commands::runs::list;
 use proem_app::runs::diff::CacheFinding;
+use proem_app::runs::output::RunSummary;
 use proem_app::runs::versions;
 use proem_app::when;
 
@@ -40,7 +40,7 @@ pub(super) fn run_json(shown: &RunView<'_>) -> Json {
         Replayable::No(why) => Some(why),
     };
     json!({
-        "run": list::run_row_json(&run.row),
+        "run": RunSummary::new(&run.row),
         "because": run.because,
         "value": run.value.as_deref().and_then(|hash| shown.texts.json(hash)),
         "files": run.files,

@@ -1,0 +1,198 @@
+//! `proem mcp` as a client starts it: its streams, its end, and what it never does.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+
+use serde_json::{Value as Json, json};
+
+use crate::effects::scene::Office;
+use crate::fixture::Fixture;
+use crate::guide::{self, Tried};
+
+/// The lines that a client writes which calls these tools, one after the other.
+fn session(calls: &[(&str, Json)]) -> String {
+    let client = json!({ "name": "test", "version": "1" });
+    let begin = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
+    let mut lines = vec![
+        json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": begin }),
+        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }),
+    ];
+    lines.extend(calls.iter().zip(2..).map(|((name, arguments), id)| {
+        json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": name, "arguments": arguments } })
+    }));
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// A client's session that is over.
+struct Talk {
+    /// The answers by their ids. Every line of standard output is a message of the protocol.
+    answers: Vec<Json>,
+    code: i32,
+    stderr: String,
+}
+
+impl Talk {
+    /// Starts the server, says something and these calls, hears every answer, and goes.
+    #[track_caller]
+    fn hold(fixture: &Fixture, before: &str, calls: &[(&str, Json)]) -> Self {
+        let mut command = fixture.command(&fixture.binary);
+        command.arg("mcp").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(format!("{before}{}", session(calls)).as_bytes()).unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let next = |_| serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+        let mut answers: Vec<Json> = (0..calls.len() + 2).map(next).collect();
+        drop(stdin);
+        assert!(lines.next().is_none(), "there are more lines than answers");
+        assert!(answers.iter().all(|answer| answer["jsonrpc"] == "2.0"));
+        answers.sort_by_key(|answer| answer["id"].as_u64());
+        let mut stderr = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+        Self { answers, code: child.wait().unwrap().code().unwrap(), stderr }
+    }
+
+    /// The document that the first call gave.
+    fn document(&self) -> &Json {
+        &self.answers[2]["result"]["structuredContent"]
+    }
+}
+
+#[test]
+fn nothing_but_the_protocol_is_on_standard_output() {
+    let fixture = Fixture::folder();
+    fixture.write("proem.toml", "[records]\nkeep = \"hashes\"\n");
+    let calls = [("tokens_count", json!({ "text": "one two" })), ("run_show", json!({ "run": "last" }))];
+    let talk = Talk::hold(&fixture, "no message\n", &calls);
+    assert_eq!(talk.code, 0, "{}", talk.stderr);
+    assert_eq!(talk.document()["totals"]["o200k"], 2);
+    assert_eq!(talk.answers[3]["result"]["isError"], true);
+    assert!(talk.stderr.contains("proem.toml"), "what there is to say is on standard error: {}", talk.stderr);
+}
+
+#[test]
+fn the_guide_runs() {
+    assert_eq!(guide::run(&Fixture::folder(), "mcp.md", &[]), Tried { files: 1, sessions: 1 });
+}
+
+#[test]
+fn a_client_that_says_nothing_ends_the_server_well() {
+    let run = Fixture::folder().proem(&["mcp"]);
+    assert_eq!((run.code(), run.stdout(), run.stderr()), (0, "", ""));
+}
+
+#[test]
+fn a_client_that_begins_otherwise_is_told_on_standard_error() {
+    let run = Fixture::folder().proem_with(&["mcp"], b"{\"jsonrpc\": \"2.0\", \"id\": 1, \"result\": {}}\n");
+    assert_eq!((run.code(), run.stdout()), (3, ""), "{}", run.stderr());
+}
+
+/// A hostile client that calls everything there is about an action: a person's yes is a person's.
+#[test]
+fn no_call_decides_about_an_action() {
+    let Some(office) = Office::open() else { return };
+    let id = office.propose_note();
+    let listed = Talk::hold(&office.fixture, "", &[("approvals_list", json!({}))]);
+    let action = &listed.document()["actions"][0];
+    assert_eq!((&action["id"], &action["state"]), (&json!(id), &json!("waiting")));
+    let content = action["content"].as_str().unwrap();
+    let other = content.chars().rev().collect::<String>();
+    let decision = |content: &str| {
+        let wait = json!({ "id": id, "content": content, "seconds": 0 });
+        Talk::hold(&office.fixture, "", &[("approval_wait", wait)]).document()["decision"].clone()
+    };
+    assert_eq!(decision(content), "pending");
+    assert_eq!(decision(&content.chars().rev().collect::<String>()), "changed");
+    let guesses =
+        ["queue_approve", "approve", "approval_approve", "effects_on", "trust", "queue_resolve", "runs_purge"];
+    let mut calls = guesses.map(|name| (name, json!({ "id": id, "approve": true }))).to_vec();
+    let tools = listed.answers[1]["result"]["tools"].as_array().unwrap();
+    let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    let yes = json!({ "id": id, "content": content, "approve": true, "decision": "approved", "run": "last" });
+    calls.extend(names.iter().map(|name| (*name, yes.clone())));
+    let before = office.states();
+    let tried = Talk::hold(&office.fixture, "", &calls);
+    let (unknown, known) = tried.answers[2..].split_at(guesses.len());
+    assert!(unknown.iter().all(|answer| answer["error"]["code"] == -32602), "{unknown:?}");
+    assert!(known.iter().all(|answer| answer["result"]["isError"] == true), "{known:?}");
+    assert_eq!(known.len(), names.len());
+    assert_eq!(office.states(), before);
+    office.approve(std::slice::from_ref(&id));
+    assert_eq!(decision(content), "approved");
+}
+
+/// A server over HTTP, which ends with the test.
+struct HttpServer {
+    child: Child,
+    host: String,
+}
+
+impl HttpServer {
+    fn start(fixture: &Fixture, args: &[&str]) -> Self {
+        let mut command = fixture.command(&fixture.binary);
+        let mut child =
+            command.args(["mcp", "--http", "127.0.0.1:0"]).args(args).stderr(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
+        let host = line.split_once("http://").and_then(|(_, rest)| rest.split_once("/mcp")).unwrap().0.to_owned();
+        Self { child, host }
+    }
+
+    /// The status of the answer to a request with these headers, and its text.
+    fn post(&self, host: &str, headers: &str) -> (u16, String) {
+        let body = session(&[]).lines().next().unwrap().to_owned();
+        let mut stream = TcpStream::connect(&self.host).unwrap();
+        let request = format!(
+            "POST /mcp HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
+             Accept: application/json, text/event-stream\r\nConnection: close\r\n{headers}\r\n{body}",
+            body.len()
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        (answer.get(9..12).unwrap().parse().unwrap(), answer)
+    }
+}
+
+impl Drop for HttpServer {
+    fn drop(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+#[test]
+fn over_http_only_this_machine_and_permitted_pages_are_heard() {
+    let fixture = Fixture::folder();
+    let server = HttpServer::start(&fixture, &["--allow-origin", "http://localhost:6274"]);
+    let (status, answer) = server.post(&server.host, "");
+    assert!(status == 200 && answer.contains("\"serverInfo\""), "{answer}");
+    assert_eq!(server.post(&server.host, "Origin: http://localhost:6274\r\n").0, 200);
+    assert_eq!(server.post(&server.host, "Origin: https://evil.example\r\n").0, 403);
+    assert_eq!(server.post(&server.host, "Origin: null\r\n").0, 403);
+    assert_eq!(server.post("evil.example", "").0, 403);
+}
+
+#[test]
+fn over_http_a_token_is_wanted_if_it_is_named() {
+    let mut fixture = Fixture::folder();
+    fixture.configure("config.toml", "[effects.credentials]\nmcp = { variable = \"MCP_TOKEN\" }\n");
+    fixture.set("MCP_TOKEN", "correct-horse-battery-staple");
+    let server = HttpServer::start(&fixture, &["--token", "mcp"]);
+    assert_eq!(server.post(&server.host, "").0, 401);
+    assert_eq!(server.post(&server.host, "Authorization: Bearer correct-horse\r\n").0, 401);
+    assert_eq!(server.post(&server.host, "Authorization: Bearer correct-horse-battery-staple\r\n").0, 200);
+}
+
+#[test]
+fn addresses_and_tokens_that_do_not_work_are_refused_at_once() {
+    let fixture = Fixture::folder();
+    let open = fixture.proem(&["mcp", "--http", "0.0.0.0:0"]);
+    assert_eq!(open.code(), 2);
+    assert!(open.stderr().contains("can be reached from other machines; listen on 127.0.0.1"), "{}", open.stderr());
+    let nameless = fixture.proem(&["mcp", "--http", "127.0.0.1:0", "--token", "mcp"]);
+    assert_eq!(nameless.code(), 2);
+    assert!(nameless.stderr().contains("no credential `mcp`"), "{}", nameless.stderr());
+}
