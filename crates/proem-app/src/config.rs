@@ -8,6 +8,7 @@ pub mod document;
 pub mod effects;
 pub mod lisp;
 pub mod sources;
+pub mod webhooks;
 
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
@@ -27,6 +28,7 @@ pub use self::amount::{Dollars, parse_dollars};
 use self::effects::EffectsFile;
 use self::lisp::LispFile;
 use self::sources::SignalSourceFile;
+use self::webhooks::WebhookFile;
 use crate::error::Error;
 
 /// The keys of `config.toml` and `proem.toml`.
@@ -69,6 +71,9 @@ pub struct Config {
     /// The embedding model, which says how similar texts are in meaning; without it, the one that
     /// ships with Proem, which runs on this machine.
     pub embedding: EmbeddingFile,
+    /// Webhooks that `proem serve` takes, each under a name that you choose, which is the end of its address. Only your
+    /// own configuration decides this.
+    pub webhooks: BTreeMap<String, WebhookFile>,
 }
 
 /// The most that a configuration may have, in bytes.

@@ -58,6 +58,8 @@ pub enum CheckupSubject {
     Guard,
     /// The model that says how near texts are in meaning.
     Embedding,
+    /// The webhooks of the configuration, and their secrets.
+    Webhook,
     /// The terminal, and who can be asked there.
     Terminal,
 }
@@ -76,6 +78,7 @@ proem_text::word_table! {
         Policy = "policy",
         Guard = "guard",
         Embedding = "embedding",
+        Webhook = "webhook",
         Terminal = "terminal",
     }
 }
@@ -181,6 +184,7 @@ pub fn examine_installation(folder: &Path, places: &Places) -> Result<Checkup, E
     lines.extend(sources::source_lines(&project));
     lines.push(book_line(folder, places));
     lines.extend(installation::rules_lines(&project));
+    lines.extend(installation::webhook_line(places, &project.config));
     lines.push(installation::locale(&environment));
     Ok(Checkup { lines, servers, project: Some(project) })
 }

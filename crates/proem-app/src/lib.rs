@@ -44,6 +44,7 @@ mod state_file;
 pub mod tokens;
 pub mod triage;
 pub mod trust;
+pub mod webhooks;
 pub mod when;
 pub mod windows;
 pub mod words;

@@ -351,6 +351,7 @@ impl OpenProject {
         let days = self.config.records.days;
         let (effects, triage, risk) = (self.config.effects.clone(), self.config.triage, self.config.risk);
         let sources = self.config.sources.clone();
+        let webhooks = self.config.webhooks.clone();
         let keys = text.parse::<toml::Table>().unwrap_or_default();
         let base = toml::Table::try_from(&self.config).map_err(|e| Error::bug("could not write TOML", e))?;
         self.config = merge_tables(base, keys).try_into().map_err(|e| Error::invalid(format!("{CONFIG}: {e}")))?;
@@ -362,6 +363,10 @@ impl OpenProject {
             self.note_setting(format!("{CONFIG}: `effects` is ignored; only your own configuration decides it"));
         }
         self.config.effects = effects;
+        if !own.webhooks.is_empty() {
+            self.note_setting(format!("{CONFIG}: `webhooks` is ignored; only your own configuration decides it"));
+        }
+        self.config.webhooks = webhooks;
         if own.triage != TriageFile::default() {
             self.note_setting(format!("{CONFIG}: `triage` is ignored; only your own configuration decides it"));
         }

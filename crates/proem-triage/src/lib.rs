@@ -18,6 +18,7 @@ pub mod charter;
 mod classify;
 pub mod contract;
 mod date;
+mod delivery;
 mod draft;
 pub mod guidance;
 mod log;
@@ -43,6 +44,10 @@ pub use self::{
         classify_signals, signal_matter, traits,
     },
     date::{SignalTime, TimeFault, utc_day, utc_timestamp},
+    delivery::{
+        DeliveryEnvelope, DeliveryFault, MAX_DELIVERY_ITEMS, MAX_UNREADABLE_ITEMS, SubscriptionNews, WebhookSource,
+        normalise_delivery,
+    },
     log::{SignalArrival, SignalLog},
     sanitise::{
         SanitisedField, SanitisedSignal, SenderQuarantine, SignalEffects, SignalThreat, kept_out_by_sender, original,

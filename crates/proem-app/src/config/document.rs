@@ -51,6 +51,7 @@ const INTRODUCTION: &str = "\
 
 /// The tables that only the user's own configuration decides, so that no project is offered them.
 const USERS_ALONE: [&str; 2] = ["effects", "sources"];
+const USERS_ALONE: [&str; 2] = ["effects", "webhooks"];
 
 /// Values for keys without a default, to show their form.
 const FORMS: [(&str, &str); 86] = [

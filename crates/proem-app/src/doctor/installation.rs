@@ -7,7 +7,7 @@ use proem_runtime::{Environment, installation_key};
 use proem_store::{StoreAccess, StoreCreator};
 
 use super::{CheckupLine, CheckupState, CheckupSubject};
-use crate::config::KeepRecords;
+use crate::config::{Config, KeepRecords};
 use crate::context::index::index_failure;
 use crate::effects::policy;
 use crate::embedding::EmbeddingSetup;
@@ -19,6 +19,7 @@ use crate::project::OpenProject;
 use crate::records;
 use crate::records::file::RecordsFile;
 use crate::trust::{TrustPlace, TrustState, trust_entries};
+use crate::webhooks::{Webhook, load_webhooks};
 use crate::when;
 use crate::words::{count_with_noun, cut_to_width, group_thousands};
 
@@ -66,6 +67,29 @@ pub(super) fn index_line(project: &OpenProject) -> Option<CheckupLine> {
         show::terminal_str(&why)
     );
     Some(CheckupLine::new(CheckupSubject::Git, CheckupState::Wrong, text).hinting(Hint::ReadWhole))
+}
+
+/// Looks at the webhooks of the configuration and their secrets. Nothing if there is none.
+pub(super) fn webhook_line(places: &Places, config: &Config) -> Option<CheckupLine> {
+    if config.webhooks.is_empty() {
+        return None;
+    }
+    let subject = CheckupSubject::Webhook;
+    let webhooks = match load_webhooks(places) {
+        Ok(webhooks) => webhooks,
+        Err(failure) => return Some(CheckupLine::failed(subject, failure)),
+    };
+    let names = |webhooks: &[&Webhook]| {
+        let names: Vec<&str> = webhooks.iter().map(|webhook| webhook.name.as_str()).collect();
+        names.join(", ")
+    };
+    let (ready, shut): (Vec<&Webhook>, Vec<&Webhook>) = webhooks.iter().partition(|webhook| webhook.secret.is_some());
+    Some(if shut.is_empty() {
+        CheckupLine::new(subject, CheckupState::Good, format!("{}, each with a secret", names(&ready)))
+    } else {
+        let text = format!("{} waits for the handshake in which Asana chooses its secret", names(&shut));
+        CheckupLine::new(subject, CheckupState::Missing, text)
+    })
 }
 
 /// Whether a file that isn't there could be made: the nearest folder above it that is there can be written.

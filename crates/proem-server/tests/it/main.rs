@@ -1,0 +1,14 @@
+//! Deliveries as sources make them, against the routes in this process and the records on the disk.
+
+#![expect(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "helpers of tests may stop the test; clippy's exceptions cover test functions only"
+)]
+
+mod bytes;
+mod connections;
+mod monitoring;
+mod refusals;
+mod scene;
+mod sources;
