@@ -11,6 +11,7 @@ pub mod contain;
 pub mod context;
 pub mod conversation;
 pub mod decode;
+pub mod delivery;
 pub mod front_matter;
 pub mod history;
 pub mod import;
@@ -87,6 +88,7 @@ mod tests {
         context: bytes, 2;
         conversation: text, 12;
         decode: text, 12;
+        delivery: bytes, 10;
         front_matter: text, 12;
         history: text, 12;
         import: text, 12;

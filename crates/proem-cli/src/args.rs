@@ -14,6 +14,7 @@ use crate::commands::{
     hook, improve, index, init, lisp, policy, queue, reference, risk, run, runs, scan, select, stats, store, tokens,
     adapt, artefacts, ask, assemble, book, catalogue, cost, doctor, effects, escalations, failures, find, hook,
     improve, index, init, lisp, mcp, policy, queue, reference, risk, run, runs, scan, select, stats, store, tokens,
+    improve, index, init, lisp, policy, queue, reference, risk, run, runs, scan, select, serve, stats, store, tokens,
     triage, trust,
 };
 
@@ -99,6 +100,9 @@ pub(crate) enum Command {
     /// Rank tools and skills for one task, or for many
     #[command(after_help = select::SELECT_EXAMPLES)]
     Select(select::Select),
+    /// Take webhooks of Jira, Asana and Microsoft Graph, and store their signals
+    #[command(after_help = serve::SERVE_EXAMPLES)]
+    Serve(serve::Serve),
     /// Show statistics on prompts, tools and roles
     #[command(after_help = stats::STATS_EXAMPLES)]
     Stats(stats::Stats),

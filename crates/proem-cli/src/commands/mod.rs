@@ -30,6 +30,7 @@ pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod scan;
 pub(crate) mod select;
+pub(crate) mod serve;
 pub(crate) mod stats;
 pub(crate) mod store;
 pub(crate) mod tokens;
@@ -69,6 +70,7 @@ pub(crate) fn run_command(args: CommandLine) -> Result<ExitCode, CommandFailure>
         Command::Runs(command) => runs::run_runs(&command),
         Command::Scan(args) => scan::run_scan(&args),
         Command::Select(args) => select::run_select(&args),
+        Command::Serve(args) => serve::run_serve(&args),
         Command::Stats(args) => stats::run_stats(&args),
         Command::Store(command) => store::run_store(&command),
         Command::Tokens(args) => tokens::run_tokens(&args),

@@ -80,6 +80,7 @@ mod schema;
 mod select;
 mod selection;
 mod send;
+mod serve;
 #[path = "../../../xtask/skipped.rs"]
 mod skipped;
 mod small_inputs;

@@ -418,6 +418,7 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["triage", "init", "--name", "::error::xEVILx", "--key", "A", "--owner", "B"], Report),
         (&["triage", "run", "signal.json"], Report),
         (&["triage", "watch", "::error::xEVILx"], Report),
+        (&["serve", "--handshake", "::error::xEVILx"], Report),
         (&["triage", "status"], Report),
         (&["triage", "sync", "--source", "::error::xEVILx"], Report),
         (&["triage", "sync", "--dry-run"], Report),

@@ -42,6 +42,7 @@ changes nothing.
 Examples:
   proem triage run backlog.json webhooks.jsonl status.eml
   proem triage run - < webhook.json
+  proem triage run                                      # what webhooks delivered
   proem triage run status.eml --dry-run                 # what would be sent to a model
   proem triage run events.jsonl --max-cost 0.05 --explain jira:comment:10042
   proem triage run events.jsonl --json --fail-on critical";
@@ -51,8 +52,8 @@ const MOST_LINES: usize = 5;
 
 #[derive(Debug, Parser)]
 pub(crate) struct Run {
-    /// Files; `-` is standard input
-    #[arg(required = true)]
+    /// Files; `-` is standard input; without one, what is stored already is worked on
+    #[arg(required_if_eq_any([("dry_run", "true"), ("whole_backlog", "true")]))]
     files: Vec<PathBuf>,
     /// Count the files as the whole answer of a search, so that figures of the backlog are known
     #[arg(long)]
@@ -107,7 +108,7 @@ async fn work_and_print(
     };
     desk.close().await;
     let (counts, report, unreadable) = done?;
-    print_cycles(Some(counts), &report, args.json)?;
+    print_cycles((!args.files.is_empty()).then_some(counts), &report, args.json)?;
     if let Some(id) = &args.models.explain {
         ui::aside(&way(id, &report));
     }
