@@ -7,8 +7,8 @@
 mod installation;
 mod model;
 pub mod settings;
-pub mod timers;
 mod sources;
+pub mod timers;
 
 use std::path::Path;
 

@@ -11,11 +11,8 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     adapt, artefacts, ask, assemble, book, catalogue, cost, doctor, effects, escalations, failures, feedback, find,
-    hook, improve, index, init, lisp, policy, queue, reference, risk, run, runs, scan, select, stats, store, tokens,
-    adapt, artefacts, ask, assemble, book, catalogue, cost, doctor, effects, escalations, failures, find, hook,
-    improve, index, init, lisp, mcp, policy, queue, reference, risk, run, runs, scan, select, stats, store, tokens,
-    improve, index, init, lisp, policy, queue, reference, risk, run, runs, scan, select, serve, stats, store, tokens,
-    triage, trust,
+    hook, improve, index, init, lisp, mcp, policy, queue, reference, risk, run, runs, scan, select, serve, stats,
+    store, tokens, triage, trust,
 };
 
 /// Decides what a language model reads, and accounts for every token of it.

@@ -17,25 +17,23 @@ const EXPERIMENTS: u64 = 10_000;
 /// The normal quantiles of a two-sided test of 5 % and of a power of 80 %.
 const QUANTILES: (f64, f64) = (1.959_963_984_540_054, 0.841_621_233_572_914);
 
-/// Measures the sequential test of experiments, with a look after every outcome, and the test of searches.
 /// A table of the evaluation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum LifecycleTable {
     /// The sequential test of experiments
     Experiments,
+    /// The test of searches for a better wording
+    Searches,
     /// The proposals of the weekly batch, over a fifth as many projects
     Proposals,
 }
 
-/// Measures the sequential test of experiments and the proposals of the weekly batch, by simulation.
+/// Measures the tests of experiments and searches, and the proposals of the weekly batch, by simulation.
 #[derive(Debug, Parser)]
 pub(crate) struct EvalLifecycle {
     /// The folder that the tables are written to
     #[arg(long, default_value = "evals/lifecycle")]
     out: PathBuf,
-    /// The file that is written about searches for a better wording
-    #[arg(long, default_value = "evals/lifecycle/searches.md")]
-    searches: PathBuf,
     /// One table, instead of all
     #[arg(long, value_enum)]
     table: Option<LifecycleTable>,
@@ -85,19 +83,18 @@ impl Randomness {
 }
 
 pub(crate) fn run_eval_lifecycle(args: &EvalLifecycle) -> Result<String, String> {
-    let (text, searches) = (lifecycle_report(args.experiments), searches::search_report(args.experiments));
-    for (path, text) in [(&args.out, &text), (&args.searches, &searches)] {
-        std::fs::write(path, text).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
-    }
-    Ok(format!("{text}\n{searches}"))
     let mut all = String::new();
-    for (table, name) in [(LifecycleTable::Experiments, "experiments.md"), (LifecycleTable::Proposals, "proposals.md")]
-    {
+    for (table, name) in [
+        (LifecycleTable::Experiments, "experiments.md"),
+        (LifecycleTable::Searches, "searches.md"),
+        (LifecycleTable::Proposals, "proposals.md"),
+    ] {
         if args.table.is_some_and(|wanted| wanted != table) {
             continue;
         }
         let text = match table {
             LifecycleTable::Experiments => lifecycle_report(args.experiments),
+            LifecycleTable::Searches => searches::search_report(args.experiments),
             LifecycleTable::Proposals => proposals_report((args.experiments / 5).max(1)),
         };
         let path = args.out.join(name);

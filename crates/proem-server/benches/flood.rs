@@ -183,7 +183,7 @@ fn deliver(stream: &mut TcpStream, number: u32) -> u16 {
         assert!(read > 0, "the connection ended");
         answer.extend_from_slice(&piece[..read]);
     }
-    String::from_utf8(answer).unwrap()[9..12].parse().unwrap()
+    String::from_utf8(answer).unwrap().get(9..12).unwrap().parse().unwrap()
 }
 
 /// A webhook of Jira of about 2 kB.

@@ -26,7 +26,6 @@ const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 impl Receiver {
     /// The routes for operators: `/healthz`, `/readyz` and `/metrics`.
-    #[must_use]
     pub fn monitoring_routes(&self) -> Router {
         let health = || async { response(StatusCode::OK, Body::from("ok\n")) };
         let routes = Router::new().route("/healthz", get(health));

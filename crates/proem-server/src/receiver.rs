@@ -142,7 +142,6 @@ impl Receiver {
     }
 
     /// The routes for deliveries: `/hooks/NAME`, and 404 for everything else.
-    #[must_use]
     pub fn delivery_routes(&self) -> Router {
         let routes = Router::new().route("/hooks/{name}", any(answer_delivery)).fallback(answer_delivery);
         routes.with_state(Arc::clone(&self.shared))

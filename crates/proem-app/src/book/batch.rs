@@ -21,7 +21,7 @@ use self::thresholds::weigh_risk_thresholds;
 use super::journal::{Journal, JournalDecision};
 use super::promotion::{BookChoice, DecidedBook};
 use super::proposals::{
-    ProposalDraft, ProposedChange, draft_id, project_mark, read_proposals, remove_proposal, write_proposal,
+    ProposalDraft, ProposedChange, describe_proposal, project_mark, read_proposals, remove_proposal, write_proposal,
 };
 use crate::error::Error;
 use crate::message::WithNotes;
@@ -251,7 +251,7 @@ fn settle_proposals(
             change: finding.change.clone(),
             files: BTreeMap::new(),
         };
-        let id = draft_id(&draft)?;
+        let (id, _) = describe_proposal(&draft)?;
         let folder = &scene.book(which).folder;
         let state = if open.remove(&id).is_some() {
             BatchProposalState::Open

@@ -253,19 +253,12 @@ impl Proposal {
     }
 }
 
-/// The id and the description of a proposal.
-/// The id that a proposal has once it is written. The same draft has the same.
+/// The id that a proposal has once it is written, and the text of its `proposal.toml`. The same draft has the same.
 ///
 /// # Errors
 ///
 /// If a name, a path or a text is not one that a proposal may have.
 pub(super) fn describe_proposal(draft: &ProposalDraft<'_>) -> Result<(String, String), Error> {
-pub fn draft_id(draft: &ProposalDraft<'_>) -> Result<String, Error> {
-    Ok(proposal_id(description_text(draft)?.as_bytes()))
-}
-
-/// The text of `proposal.toml`.
-fn description_text(draft: &ProposalDraft<'_>) -> Result<String, Error> {
     let proposal = Proposal {
         form: FORM,
         by: draft.by.to_owned(),
@@ -284,7 +277,6 @@ fn description_text(draft: &ProposalDraft<'_>) -> Result<String, Error> {
     }
     let text = toml::to_string(&proposal).map_err(|error| Error::bug(DESCRIPTION, error))?;
     Ok((proposal_id(text.as_bytes()), text))
-    toml::to_string(&proposal).map_err(|error| Error::bug(DESCRIPTION, error))
 }
 
 /// Removes the folder of a proposal.
@@ -307,8 +299,6 @@ pub(super) fn remove_proposal(book: &Path, id: &str) -> Result<(), Error> {
 /// If a name, a path or a text is not one that a proposal may have, or the files can't be written.
 pub fn write_proposal(book: &Path, draft: &ProposalDraft<'_>) -> Result<StoredProposal, Error> {
     let (id, text) = describe_proposal(draft)?;
-    let text = description_text(draft)?;
-    let id = proposal_id(text.as_bytes());
     let below = Path::new(PROPOSED).join(&id);
     make_book(book)?;
     // A folder without a description is a proposal that is still being written.

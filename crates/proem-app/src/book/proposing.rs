@@ -28,16 +28,13 @@ use super::diff::{BookDifference, compare_versions};
 use super::journal::{Journal, JournalDecision};
 use super::promotion::{DecidedBook, DecisionReason, InterfaceConsent};
 use super::proposals::{
-    MAX_LINE, ProposalBase, ProposalDraft, Proposals, ProposedChange, StoredProposal, is_prompt_name, read_proposals,
-    write_proposal,
-    ProposalBase, ProposalDraft, Proposals, ProposedChange, StoredProposal, is_prompt_name, project_mark,
+    MAX_LINE, ProposalBase, ProposalDraft, Proposals, ProposedChange, StoredProposal, is_prompt_name, project_mark,
     read_proposals, remove_proposal, write_proposal,
 };
 use super::test::{AssemblyState, suites};
 use crate::error::Error;
 use crate::operator::{Displayed, Operator};
 use crate::project::{BookReading, OpenProject, PROPOSED};
-use crate::project::{BookReading, PROPOSED};
 use crate::risk::feedback::ThresholdChange;
 use crate::trust::MAX_FILE_BYTES;
 

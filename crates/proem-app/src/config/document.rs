@@ -45,13 +45,12 @@ const INTRODUCTION: &str = "\
 # configuration, or else the default shown here.
 #
 # This file decides what your models are told, so a change counts only after you
-# trusted it with `proem trust`. `[effects]`, how actions leave, and `[sources]`, the servers that
-# signals are read from, are in your own configuration alone.
+# trusted it with `proem trust`. `[effects]`, how actions leave, `[sources]`, the servers that signals
+# are read from, and `[webhooks]` are in your own configuration alone.
 ";
 
 /// The tables that only the user's own configuration decides, so that no project is offered them.
-const USERS_ALONE: [&str; 2] = ["effects", "sources"];
-const USERS_ALONE: [&str; 2] = ["effects", "webhooks"];
+const USERS_ALONE: [&str; 3] = ["effects", "sources", "webhooks"];
 
 /// Values for keys without a default, to show their form.
 const FORMS: [(&str, &str); 86] = [

@@ -140,7 +140,7 @@ fn serve(mut stream: TcpStream, state: &Mutex<ServerState>) -> std::io::Result<(
             "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\n{header}content-length: {length}\r\nconnection: close\r\n\r\n"
         )
     };
-    let half = &body[..body.len() / 2];
+    let half = body.get(..body.len() / 2).unwrap();
     match fault {
         None | Some(SourceFault::Repeated) => write!(stream, "{}{body}", head(status, "", body.len())),
         Some(SourceFault::Status(status, header)) => write!(stream, "{}{{}}", head(status, header, 2)),

@@ -73,12 +73,7 @@ impl Office {
 
     /// Reads until nothing fails.
     fn sync_to_the_end(&self) -> u32 {
-        for times in 1..20 {
-            if !self.sync(&quick(1)).has_failed() {
-                return times;
-            }
-        }
-        panic!("it fails for ever");
+        (1..20).find(|_| !self.sync(&quick(1)).has_failed()).unwrap()
     }
 
     fn stored(&self) -> Vec<String> {
@@ -426,7 +421,10 @@ fn walked(system: SyncSystem, world: &mut dyn SourceWorld, faults: &[Option<u16>
     let plan = SyncPlan { system, base: base.clone(), part: part.to_owned(), since: None };
     let context = SourceContext { now: Time(crate::source_worlds::SERVER_NOW), mail_servers: &[], audiences: &[] };
     let (mut cursor, mut stored, mut faults) = (None, BTreeSet::new(), faults.iter());
-    for _ in 0..200 {
+    let mut walks = 0;
+    loop {
+        walks += 1;
+        assert!(walks < 200, "the faults ended, and the reading did not");
         let mut walk = begin_walk(&plan, cursor.as_ref());
         loop {
             let Some(request) = walk.request() else { return stored };
@@ -444,7 +442,6 @@ fn walked(system: SyncSystem, world: &mut dyn SourceWorld, faults: &[Option<u16>
             cursor = page.cursor.or(cursor);
         }
     }
-    panic!("the faults ended, and the reading did not");
 }
 
 proptest! {

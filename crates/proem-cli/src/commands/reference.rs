@@ -8,15 +8,14 @@ use proem_text::json;
 use schemars::{JsonSchema, schema_for};
 use serde_json::{Value as Json, json};
 
-use super::{assemble, book, doctor, improve, lisp, run};
 use super::book::experiment::ListedExperiment;
-use super::{assemble, doctor, lisp, run};
+use super::{assemble, book, doctor, improve, lisp, run};
 use crate::failure::CommandFailure;
 use crate::ui;
 use proem_app::NoteKind;
+use proem_app::book::batch::FeedbackBatch;
 use proem_app::book::experiments::status::ExperimentStatus;
 use proem_app::book::version_figures::VersionFigures;
-use proem_app::book::batch::FeedbackBatch;
 use proem_app::config::Config;
 use proem_app::context::output::FindOutput;
 use proem_app::triage::output::{ArtefactsOutput, TriageOutput, TriageSignalsOutput, TriageStatusOutput};

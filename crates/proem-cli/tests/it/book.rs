@@ -474,7 +474,6 @@ fn the_guide_to_experiments_runs() {
     });
     let server = server.unwrap();
     let address = format!("http://{}/v1", server.address());
-    let tried =
-        crate::guide::run(&Fixture::folder(), "experiments.md", &[(&address, "http://127.0.0.1:11434/v1")]);
+    let tried = crate::guide::run(&Fixture::folder(), "experiments.md", &[(&address, "http://127.0.0.1:11434/v1")]);
     assert_eq!((tried.files, tried.sessions), (4, 7));
 }

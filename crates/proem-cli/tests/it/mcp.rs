@@ -98,7 +98,6 @@ fn no_call_decides_about_an_action() {
     let action = &listed.document()["actions"][0];
     assert_eq!((&action["id"], &action["state"]), (&json!(id), &json!("waiting")));
     let content = action["content"].as_str().unwrap();
-    let other = content.chars().rev().collect::<String>();
     let decision = |content: &str| {
         let wait = json!({ "id": id, "content": content, "seconds": 0 });
         Talk::hold(&office.fixture, "", &[("approval_wait", wait)]).document()["decision"].clone()

@@ -79,9 +79,15 @@ fn assemble_schema() {
 
 #[test]
 fn book_schemas() {
+    check("book-proposals.schema.json", &proem_output(&["reference", "book-proposals-schema"]));
+    check("book-test.schema.json", &proem_output(&["reference", "book-test-schema"]));
+    check("improve.schema.json", &proem_output(&["reference", "improve-schema"]));
     check("book-stats.schema.json", &proem_output(&["reference", "book-stats-schema"]));
     check("experiment-list.schema.json", &proem_output(&["reference", "experiment-list-schema"]));
     check("experiment-status.schema.json", &proem_output(&["reference", "experiment-status-schema"]));
+}
+
+#[test]
 fn feedback_batch_schema() {
     check("feedback-batch.schema.json", &proem_output(&["reference", "feedback-batch-schema"]));
 }
@@ -89,13 +95,6 @@ fn feedback_batch_schema() {
 #[test]
 fn doctor_schema() {
     check("doctor.schema.json", &proem_output(&["reference", "doctor-schema"]));
-}
-
-#[test]
-fn book_schemas() {
-    check("book-proposals.schema.json", &proem_output(&["reference", "book-proposals-schema"]));
-    check("book-test.schema.json", &proem_output(&["reference", "book-test-schema"]));
-    check("improve.schema.json", &proem_output(&["reference", "improve-schema"]));
 }
 
 #[test]
@@ -130,7 +129,6 @@ fn scan_schema() {
 fn triage_schemas() {
     check("triage-run.schema.json", &proem_output(&["reference", "triage-run-schema"]));
     check("triage-signals.schema.json", &proem_output(&["reference", "triage-signals-schema"]));
-    check("triage-sync.schema.json", &proem_output(&["reference", "triage-sync-schema"]));
     check("triage-status.schema.json", &proem_output(&["reference", "triage-status-schema"]));
     check("artefacts.schema.json", &proem_output(&["reference", "artefacts-schema"]));
 }

@@ -1,7 +1,6 @@
 //! Deliveries as sources make them, against the routes in this process and the records on the disk.
 
 #![expect(
-    clippy::indexing_slicing,
     clippy::unwrap_used,
     reason = "helpers of tests may stop the test; clippy's exceptions cover test functions only"
 )]

@@ -113,20 +113,17 @@ fn read_experiment_rows(reader: &Tables, wanted: &ExperimentWanted) -> Result<Ve
 /// The columns before the measures of an experiment's run.
 const FIXED_COLUMNS: usize = 3;
 
-fn read_version_values(reader: &Connection, wanted: &VersionWanted) -> Result<Vec<Vec<f64>>, ReadFault> {
-fn read_version_values(reader: &Tables, wanted: &VersionWanted) -> Result<Vec<f64>, ReadFault> {
+fn read_version_values(reader: &Tables, wanted: &VersionWanted) -> Result<Vec<Vec<f64>>, ReadFault> {
     let (agent, name) = wanted.prompt.split_once('/').unwrap_or((&wanted.prompt, ""));
     let measures: Vec<String> = wanted.measures.iter().map(version_measure_sql).collect();
     let sql = format!(
-        "SELECT {} FROM (SELECT *, ?2 || '/' || ?3 AS asked, (agent, prompt, version) = (?2, ?3, ?4) AS is_own FROM runs o \
-         WHERE project = ?1 AND (is_own OR EXISTS (SELECT 1 FROM calls c WHERE c.run = o.id \
-         AND (c.agent, c.prompt, c.version) = (?2, ?3, ?4))) ORDER BY seq DESC LIMIT ?5) r",
+        "SELECT {} FROM (SELECT * FROM (SELECT o.*, CAST(? AS TEXT) AS asked, (agent, prompt, version) = (?, ?, ?) AS is_own \
+         FROM runs o WHERE project = ?) known WHERE is_own OR EXISTS (SELECT 1 FROM calls c WHERE c.run = known.id \
+         AND (c.agent, c.prompt, c.version) = (?, ?, ?)) ORDER BY seq DESC LIMIT ?) r",
         measures.join(", ")
-        "SELECT measure0 FROM (SELECT {measure} AS measure0 FROM \
-         (SELECT *, agent || '/' || prompt AS own FROM runs WHERE (project, agent, prompt, version) = (?, ?, ?, ?) \
-         ORDER BY seq DESC LIMIT ?) r) AS measured WHERE measure0 IS NOT NULL"
     );
-    let values = (&wanted.project.0, agent, name, &wanted.version, i64::from(wanted.most));
+    let (version, project, most) = (&wanted.version, &wanted.project.0, i64::from(wanted.most));
+    let values = (&wanted.prompt, agent, name, version, project, agent, name, version, most);
     let rows: Vec<Vec<Option<f64>>> = all_rows(reader, &sql, values, |row| {
         Ok((0..measures.len()).map(|place| row.get(place)).collect::<Result<_, _>>()?)
     })?;
@@ -139,16 +136,18 @@ fn read_version_values(reader: &Tables, wanted: &VersionWanted) -> Result<Vec<f6
 fn version_measure_sql(measure: &RunMeasure) -> String {
     let of_answers = |value: &str| {
         format!(
-            "(SELECT CAST(max({value}) AS REAL) FROM calls c WHERE c.run = r.id AND c.state = 'answered' \
+            "(SELECT CAST(max(CASE WHEN {value} THEN 1 ELSE 0 END) AS REAL) FROM calls c WHERE c.run = r.id AND c.state = 'answered' \
              AND c.agent || '/' || c.prompt = r.asked)"
         )
     };
     match measure {
         RunMeasure::Outcome(outcome) if outcome.is_share() => measure_sql(outcome, "r.asked"),
-        RunMeasure::Outcome(outcome) => format!("iif(r.is_own, {}, NULL)", measure_sql(outcome, "r.asked")),
-        RunMeasure::Success => "iif(r.is_own AND r.state = 'ended' AND r.outcome NOT IN ('refused', 'assembled'), \
-             CAST(r.outcome = 'answered' AS REAL), NULL)"
-            .to_owned(),
+        RunMeasure::Outcome(outcome) => format!("CASE WHEN r.is_own THEN {} END", measure_sql(outcome, "r.asked")),
+        RunMeasure::Success => {
+            "CASE WHEN r.is_own AND r.state = 'ended' AND r.outcome NOT IN ('refused', 'assembled') \
+             THEN CASE WHEN r.outcome = 'answered' THEN 1.0 ELSE 0.0 END END"
+                .to_owned()
+        }
         RunMeasure::BrokenContract => of_answers("json_array_length(c.problems) > 0"),
         RunMeasure::Repaired => of_answers("json_array_length(c.repairs) > 0"),
         RunMeasure::CacheHits => "(SELECT sum(u.cache_read_tokens) * 1.0 / nullif(sum(u.input_tokens), 0) \
@@ -163,8 +162,8 @@ fn version_measure_sql(measure: &RunMeasure) -> String {
 /// The SQL of whether the last verdict on run `r` among some words is one of `wanted`.
 fn last_verdict_sql(wanted: &str, among: &str) -> String {
     format!(
-        "(SELECT CAST(f.verdict IN ({wanted}) AS REAL) FROM feedback f WHERE f.run = r.id AND f.verdict IN ({among}) \
-         ORDER BY f.seq DESC LIMIT 1)"
+        "(SELECT CASE WHEN f.verdict IN ({wanted}) THEN 1.0 ELSE 0.0 END FROM feedback f WHERE f.run = r.id \
+         AND f.verdict IN ({among}) ORDER BY f.seq DESC LIMIT 1)"
     )
 }
 
@@ -181,17 +180,15 @@ pub(super) fn measure_sql(outcome: &ExperimentOutcome, prompt: &str) -> String {
     match outcome {
         ExperimentOutcome::FirstAttempt => first_answer(
             "CASE WHEN coalesce(c.finish, '') NOT IN ('refusal', 'length') AND json_array_length(c.problems) = 0 \
-             THEN 1 ELSE 0 END",
+             THEN 1.0 ELSE 0.0 END",
         ),
         ExperimentOutcome::Check(rule) => first_answer(&format!(
-            "CASE WHEN EXISTS (SELECT 1 FROM json_each(c.problems) p WHERE p.value ->> '$.rule' = '{}') THEN 0 ELSE 1 END",
+            "CASE WHEN EXISTS (SELECT 1 FROM json_each(c.problems) p WHERE p.value ->> '$.rule' = '{}') THEN 0.0 ELSE 1.0 END",
             rule.replace('\'', "''")
         )),
         // An assessment of risk is judged in words of its own.
         ExperimentOutcome::Feedback => {
             last_verdict_sql("'good', 'caught'", "'good', 'bad', 'caught', 'false-positive'")
-            "(SELECT CASE WHEN f.verdict = 'good' THEN 1 ELSE 0 END FROM feedback f WHERE f.run = r.id ORDER BY f.seq DESC LIMIT 1)"
-                .to_owned()
         }
         ExperimentOutcome::Tokens => asked("CAST(r.input_tokens + r.output_tokens AS REAL)"),
         ExperimentOutcome::Cost => asked("CAST(r.nanos AS REAL) / 1e9"),

@@ -1,8 +1,8 @@
 //! The runs of one version of a prompt, each with what code and people say of its answer.
 
+use crate::sql::Tables;
 use proem_engine::prompt::book::experiment::ExperimentOutcome;
 use proem_engine::run::Time;
-use rusqlite::Connection;
 
 use super::experiments::measure_sql;
 use super::values::{ReadFault, all_rows, column_json, column_value};
@@ -57,7 +57,7 @@ impl Store {
     }
 }
 
-fn read_version_runs(reader: &Connection, wanted: &VersionRunsWanted) -> Result<Vec<VersionRunRow>, ReadFault> {
+fn read_version_runs(reader: &Tables, wanted: &VersionRunsWanted) -> Result<Vec<VersionRunRow>, ReadFault> {
     let (agent, name) = wanted.prompt.split_once('/').unwrap_or((&wanted.prompt, ""));
     let met = measure_sql(&ExperimentOutcome::FirstAttempt, "r.own");
     let sql = format!(

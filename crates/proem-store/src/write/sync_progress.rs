@@ -5,7 +5,7 @@ use proem_engine::run::Time;
 use crate::error::Error;
 use crate::failpoint;
 use crate::record::{Actor, Project};
-use crate::sqlite::{Transaction, Write};
+use crate::sql::{Transaction, Write};
 use crate::store::Store;
 
 /// How far a source of signals was read. It replaces what was known of the source.

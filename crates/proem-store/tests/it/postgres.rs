@@ -52,6 +52,7 @@ fn search_path() -> String {
     debian.fold(usual, |path, folder| format!("{path}:{folder}"))
 }
 
+#[expect(clippy::zombie_processes, reason = "the script lives as long as the test program, which ends it by its input")]
 fn start() -> Result<Server, String> {
     let found = Command::new("initdb").arg("--version").env("PATH", search_path()).output();
     if !found.is_ok_and(|found| found.status.success()) {

@@ -72,7 +72,7 @@ pub(super) fn read_assertions(
                     reader.leave_out(file, key.span.start, format!("`{}` of an assertion is left out", key.name));
                 }
                 other => {
-                    reader.refuse_check(file, key.span.start, &format!("`{other}` of an assertion is not imported"))
+                    reader.refuse_check(file, key.span.start, &format!("`{other}` of an assertion is not imported"));
                 }
             }
         }
