@@ -348,37 +348,27 @@ impl OpenProject {
             return Ok(Config::default());
         }
         let own = Config::parse(CONFIG, &text)?;
-        let days = self.config.records.days;
-        let (effects, triage, risk) = (self.config.effects.clone(), self.config.triage, self.config.risk);
-        let sources = self.config.sources.clone();
-        let webhooks = self.config.webhooks.clone();
+        let users = self.config.clone();
         let keys = text.parse::<toml::Table>().unwrap_or_default();
         let base = toml::Table::try_from(&self.config).map_err(|e| Error::bug("could not write TOML", e))?;
         self.config = merge_tables(base, keys).try_into().map_err(|e| Error::invalid(format!("{CONFIG}: {e}")))?;
-        if own.records.days.is_some() && own.records.days != days {
-            self.note_setting(format!("{CONFIG}: `records.days` is ignored; only your own configuration decides it"));
+        let ignored = [
+            ("records.days", own.records.days.is_some() && own.records.days != users.records.days),
+            ("effects", own.effects != EffectsFile::default()),
+            ("triage", own.triage != TriageFile::default()),
+            ("sources", !own.sources.is_empty()),
+            ("webhooks", !own.webhooks.is_empty()),
+            ("risk", own.risk != RiskFile::default()),
+        ];
+        for (key, _) in ignored.iter().filter(|(_, is_set)| *is_set) {
+            self.note_setting(format!("{CONFIG}: `{key}` is ignored; only your own configuration decides it"));
         }
-        self.config.records.days = days;
-        if own.effects != EffectsFile::default() {
-            self.note_setting(format!("{CONFIG}: `effects` is ignored; only your own configuration decides it"));
-        }
-        self.config.effects = effects;
-        if !own.webhooks.is_empty() {
-            self.note_setting(format!("{CONFIG}: `webhooks` is ignored; only your own configuration decides it"));
-        }
-        self.config.webhooks = webhooks;
-        if own.triage != TriageFile::default() {
-            self.note_setting(format!("{CONFIG}: `triage` is ignored; only your own configuration decides it"));
-        }
-        self.config.triage = triage;
-        if !own.sources.is_empty() {
-            self.note_setting(format!("{CONFIG}: `sources` is ignored; only your own configuration decides it"));
-        }
-        self.config.sources = sources;
-        if own.risk != RiskFile::default() {
-            self.note_setting(format!("{CONFIG}: `risk` is ignored; only your own configuration decides it"));
-        }
-        self.config.risk = risk;
+        self.config.records.days = users.records.days;
+        self.config.effects = users.effects;
+        self.config.triage = users.triage;
+        self.config.sources = users.sources;
+        self.config.webhooks = users.webhooks;
+        self.config.risk = users.risk;
         Ok(own)
     }
 

@@ -50,7 +50,7 @@ pub(crate) fn failed_result(words: &str) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(text_without_credentials(words))])
 }
 
-/// A text without credentials.
+/// The same words with every known credential blanked.
 pub(crate) fn text_without_credentials(text: &str) -> String {
     let loaded = secrets::loaded_secrets();
     let known = SecretFinder::new(&loaded).redact(text).unwrap_or_else(|| text.to_owned());

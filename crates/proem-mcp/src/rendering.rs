@@ -24,7 +24,7 @@ use crate::McpSetting;
 pub(crate) struct RenderedPrompt {
     /// The prompt, as `agent/name`.
     prompt: String,
-    /// Its version.
+    /// Three numbers; the version in use if none is given.
     version: String,
     /// The hash of everything that it was made of.
     closure: String,
@@ -42,7 +42,7 @@ pub(crate) struct RenderedPrompt {
     notes: Vec<String>,
 }
 
-/// A section.
+/// One part of the prompt, in the order of the request.
 #[derive(Debug, Serialize, JsonSchema)]
 struct RenderedSection {
     /// As the prompt file names it.

@@ -29,9 +29,9 @@ pub(crate) trait McpTool {
     const LISTS: &'static [&'static str] = &[];
     /// How long it takes.
     const PACE: ToolPace = ToolPace::Works;
-    /// Its arguments.
+    /// The schema that a call must meet.
     type Arguments: DeserializeOwned + JsonSchema;
-    /// Its answer.
+    /// The schema that every result meets.
     type Answer: Serialize + JsonSchema;
 
     /// The cursor among its arguments.

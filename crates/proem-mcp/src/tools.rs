@@ -9,7 +9,7 @@ mod texts;
 
 use crate::tool::ToolEntry;
 
-/// All tools.
+/// Everything that a client can call, by name.
 pub(crate) fn shipped_tools() -> Vec<ToolEntry> {
     vec![
         ToolEntry::of::<runs::RunsList>(),

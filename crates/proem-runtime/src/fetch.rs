@@ -62,7 +62,7 @@ pub struct FetchRequest<'a> {
 /// An answer, whatever its status. One of success has whole JSON.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FetchedAnswer {
-    /// Its status.
+    /// The HTTP status, 100 to 599.
     pub status: u16,
     /// Its body. Null if it is not JSON.
     pub json: Json,

@@ -31,7 +31,7 @@ pub enum ServeEvent {
     Subscription {
         /// The webhook's name.
         webhook: String,
-        /// The news.
+        /// What happened, as the terminal words it.
         news: SubscriptionNews,
     },
     /// A delivery was refused. One event of a webhook and an outcome in ten seconds, with the number before it.

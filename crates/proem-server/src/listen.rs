@@ -32,7 +32,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// The addresses to listen at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServeAddresses {
-    /// For deliveries.
+    /// The address that webhooks are sent to.
     pub deliveries: SocketAddr,
     /// For health, readiness and metrics.
     pub monitoring: SocketAddr,

@@ -47,7 +47,7 @@ proem_text::word_table! {
 }
 
 impl WebhookSource {
-    /// The source of its signals.
+    /// The system that its signals may claim to come from.
     #[must_use]
     pub const fn signal_source(self) -> SignalSource {
         match self {

@@ -101,11 +101,11 @@ pub enum BatchBook {
     Nearest,
 }
 
-/// A proposal of a batch.
+/// What the batch proposes, as it is printed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BatchProposal {
-    /// Its id.
+    /// The name of its folder in `proposed/`, as `approve` takes it.
     pub id: String,
     /// Whether it is new.
     pub state: BatchProposalState,

@@ -147,18 +147,24 @@ pub struct OpenSuite<'a> {
 }
 
 impl<'a> Asking<'a> {
-    /// Makes everything that is needed to ask. Messages go to `notes`, also on failure.
+    /// Makes everything that is needed to ask with a suite of `book`, which may be a single file's. Messages go to
+    /// `notes`, also on failure.
     ///
     /// # Errors
     ///
     /// If the project is unreadable, or nobody can be asked.
-    pub fn new(options: &LiveOptions, suite: &'a Suite, places: &Places, notes: &mut Vec<Note>) -> Result<Self, Error> {
+    pub fn new(
+        options: &LiveOptions,
+        suite: &'a Suite,
+        book: &Book,
+        places: &Places,
+        notes: &mut Vec<Note>,
+    ) -> Result<Self, Error> {
         let project = OpenProject::open(&options.root, places, BookReading::Trusted)?;
-        let book = project.book()?;
-        Self::of_book(options, suite, &book, project, notes)
+        Self::of_book(options, suite, book, project, notes)
     }
 
-    /// The same with a suite of `book`, which may have versions that the project's book does not have.
+    /// The same within an open project.
     ///
     /// # Errors
     ///

@@ -34,7 +34,7 @@ pub enum SignalSystem {
     Jira,
     /// Mail of Microsoft Graph.
     Graph,
-    /// Asana.
+    /// The tasks and stories of Asana projects.
     Asana,
 }
 

@@ -200,7 +200,7 @@ impl RunOverview {
         }
     }
 
-    /// Leaves the calls out.
+    /// The same document with how many calls there are, and none of them.
     pub fn leave_out_calls(&mut self) {
         self.calls.clear();
     }

@@ -40,7 +40,7 @@ pub struct CountedText {
     left_out: Option<usize>,
 }
 
-/// A counter.
+/// The tokeniser behind a count, and how far it can be relied on.
 #[derive(Debug, Serialize, JsonSchema)]
 struct CounterOut {
     /// Its name, with its factor if it estimates.

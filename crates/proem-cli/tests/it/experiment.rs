@@ -71,7 +71,7 @@ fn a_stop_that_is_killed_leaves_the_experiment_running_or_stopped_and_nothing_be
         let assigned = |question: &str| {
             let asked = format!("question={question}");
             fixture.proem(&[&["run", "reviews/ask", "--set", &asked][..], &MODEL].concat()).answer();
-            sql(&fixture, "SELECT count(*) FROM assignments")[0].clone()
+            sql(&fixture, "SELECT CAST(count(*) AS TEXT) FROM assignments")[0].clone()
         };
         assert_eq!(assigned("Why?"), if runs_on { "1" } else { "0" }, "{place}");
         let again = fixture.proem(&stop);
@@ -152,7 +152,7 @@ fn each_change_meets_the_version_that_it_would_meet_alone() {
     fixture.proem(&["book", "lock"]).answer();
     let start = fixture.proem(&["book", "experiment", "start", "brief"]);
     assert_eq!(start.code(), 0, "{}", start.transcript());
-    fixture.proem(&["risk", "HEAD~12..HEAD"]);
+    fixture.proem(&["risk", "HEAD~12..HEAD", "--each"]);
     let versions = |fixture: &Fixture| -> BTreeMap<String, String> {
         let rows = sql(fixture, "SELECT DISTINCT subject || ' ' || version FROM assignments");
         rows.iter()

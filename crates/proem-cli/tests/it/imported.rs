@@ -175,7 +175,9 @@ fn a_name_from_a_source_leaves_neither_the_book_nor_the_terminal() {
     let fixture = Fixture::folder().committed();
     let config = "prompts:\n  - label: ../../../../escape\n    raw: Say {{word}}.\nproviders: [openai:gpt-4o]\n\"\\e]0;evil\\a\": 1\n";
     fixture.write("p.yaml", config);
-    let run = fixture.proem(&["book", "import", "p.yaml"]);
+    let refused = fixture.proem(&["book", "import", "p.yaml"]);
+    assert!(refused.code() == 2 && !refused.stderr().contains('\u{1b}'), "{}", refused.stderr());
+    let run = fixture.proem(&["book", "import", "p.yaml", "--known-checks-only"]);
     assert!(run.answer().contains("imported/escape") && !run.stdout().contains('\u{1b}'), "{}", run.stdout());
     assert!(is_written(&fixture, ".proem/book/imported/escape/1.0.0.prompt"));
     fixture.write("a.txt", "Say {{word}}.");

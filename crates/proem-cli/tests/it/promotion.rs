@@ -90,7 +90,9 @@ fn a_proposal_takes_recorded_answers_and_asks_nobody() {
     let server = ScriptedServer::answering(sorting).unwrap();
     let fixture = fixture(&server);
     fs::copy(fixture.base.join("config/proem/book/mails/sort/cases.yaml"), fixture.repo.join("cases.yaml")).unwrap();
-    let recorded = fixture.proem(&["book", "test", "draft.prompt", "--live", "--times", "2", "--record", "tapes"]);
+    // The contract in a request has the name of the file.
+    fs::copy(fixture.repo.join("draft.prompt"), fixture.repo.join("sort.prompt")).unwrap();
+    let recorded = fixture.proem(&["book", "test", "sort.prompt", "--live", "--times", "2", "--record", "tapes"]);
     assert_eq!(recorded.code(), 0, "{}", recorded.transcript());
     let asked = server.requests().len();
     let run = fixture.proem(&[&PROPOSE[..], &["--replay", "tapes", "--times", "2"]].concat());

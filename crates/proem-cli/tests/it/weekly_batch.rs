@@ -19,7 +19,7 @@ fn the_guide_of_the_weekly_batch_runs() {
     let fixture = Fixture::folder();
     let address = format!("http://{}/v1", server.address());
     let tried = guide::run(&fixture, "weekly-batch.md", &[(&address, "http://127.0.0.1:11434/v1")]);
-    assert_eq!(tried, Tried { files: 3, sessions: 1 });
+    assert_eq!(tried, Tried { files: 3, sessions: 2 });
     let written = fixture.proem(&["feedback", "batch", "--json"]).json();
     let id = written["proposals"][0]["id"].as_str().unwrap().to_owned();
     assert_eq!(written["proposals"][0]["state"], "new");

@@ -49,7 +49,7 @@ pub(super) struct ApprovalsListAnswer {
     actions: Vec<ListedAction>,
 }
 
-/// An action.
+/// One line of the queue, without its texts.
 #[derive(Debug, Serialize, JsonSchema)]
 struct ListedAction {
     #[serde(flatten)]

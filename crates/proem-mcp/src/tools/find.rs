@@ -11,7 +11,7 @@ use crate::call::ToolCall;
 use crate::page::Page;
 use crate::tool::McpTool;
 
-/// Finds code.
+/// Answers with the places in the project that a task needs.
 pub(super) struct FindCode;
 
 /// The task.

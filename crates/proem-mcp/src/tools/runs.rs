@@ -27,7 +27,7 @@ const MOST_TEXT: usize = MAX_ANSWER_BYTES / 4;
 /// The most bytes of each text of a comparison, of which there are up to four.
 const MOST_DIFFERENCE: usize = MAX_ANSWER_BYTES / 10;
 
-/// Lists runs.
+/// Answers with the newest runs first, a page at a time.
 pub(super) struct RunsList;
 
 /// The conditions that a run has to meet.
@@ -108,7 +108,7 @@ impl McpTool for RunsList {
     }
 }
 
-/// Shows a run.
+/// Answers with what one run asked, got and cost.
 pub(super) struct RunShow;
 
 /// The run, or a text of it.

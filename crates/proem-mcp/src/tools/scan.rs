@@ -15,7 +15,7 @@ use crate::tool::McpTool;
 /// The longest text that is scanned, in bytes.
 const MAX_TEXT: usize = 1024 * 1024;
 
-/// Scans a text.
+/// Answers with the verdict of the guard and its findings.
 pub(super) struct ScanText;
 
 /// The text, and how it is read.

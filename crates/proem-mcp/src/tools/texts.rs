@@ -11,7 +11,7 @@ use crate::call::ToolCall;
 use crate::rendering::{RenderedPrompt, render_prompt};
 use crate::tool::McpTool;
 
-/// Counts tokens.
+/// Answers with how many tokens a model makes of the words.
 pub(super) struct TokensCount;
 
 /// The text, and the model that reads it.
@@ -45,7 +45,7 @@ impl McpTool for TokensCount {
     }
 }
 
-/// Renders a prompt.
+/// Answers with what a model would read.
 pub(super) struct PromptRender;
 
 /// The prompt, and its inputs.

@@ -36,7 +36,7 @@ pub enum TokenGrant<'a> {
     Client(&'a Secret),
 }
 
-/// An access token.
+/// A bearer token and the time until which it is used.
 #[derive(Debug, Clone)]
 pub struct AccessToken {
     /// The token.

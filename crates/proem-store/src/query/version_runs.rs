@@ -25,10 +25,10 @@ pub struct VersionRunsWanted {
     pub most: u32,
 }
 
-/// A run of a version.
+/// One use of a version, with what code and people say of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VersionRunRow {
-    /// The run.
+    /// The id in the records.
     pub run: RunId,
     /// The kind of the run: `prompt`, or an agent's name.
     pub kind: String,

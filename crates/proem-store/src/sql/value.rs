@@ -167,7 +167,7 @@ impl<T: ToBound> ToBound for Option<T> {
     }
 }
 
-/// The value of a column.
+/// What a row holds under a name or at a place.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum ColumnValue<'r> {
     Null,

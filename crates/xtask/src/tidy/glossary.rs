@@ -25,7 +25,7 @@ const FEW: usize = 3;
 /// Words without an entry, by the reason why they need none.
 const PLAIN: &[(&str, &str)] = &[
     ("what Rust's own library and every crate call it", "count error id index key kind name option result test value"),
-    ("what git, file systems and the web call it", "code commit file folder git http line method path repository tree"),
+    ("what git, file systems and the web call it", "commit file folder git http line method path repository tree"),
     (
         "prompts, models and their APIs",
         "agent answer assemble batch budget cache call context embedder embedding input live model prompt \
@@ -49,10 +49,10 @@ const PLAIN: &[(&str, &str)] = &[
     ),
     (
         "plain English, which no document of the project narrows",
-        "assessment author bound check choice classification confidence config depth difference earlier end \
-         estimate event expectation fact failure field form host investigation job language lesson level limit \
-         lisp list lock map need new note open outcome output place planned problem read reader reason recorded \
-         repair report requirement risk row rule sentence set setting split start switch table text unit use \
+        "assessment author bound check choice classification confidence config counted depth difference earlier end \
+         estimate event expectation fact failure fetch field form grant host investigation job language lesson level limit \
+         lisp list listener lock login map measure need new note object open outcome output pair place planned problem queue read reader reason recorded \
+         repair report requirement risk row rule sentence set setting split start summary switch system table text unit use \
          watch way",
     ),
 ];

@@ -61,7 +61,7 @@ pub struct ThresholdTrial {
 /// The evidence about a meter's threshold.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ThresholdEvidence {
-    /// The meter.
+    /// The kind of alarm that is on trial.
     pub meter: Meter,
     /// How many of its HIGH signals people judged.
     pub judged: u64,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::book::diff::CacheEffect;
+use crate::book::promotion::DecisionReason;
 use crate::book::promotion::tests::{REASON, Scene, prompt_text};
 
 const PROMPT: &str = "reviews/triage";

@@ -15,7 +15,7 @@ const STEP: &str = "second";
 /// Another value for the threshold between MEDIUM and HIGH of one meter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ThresholdChange {
-    /// The meter.
+    /// The kind of alarm whose threshold changes.
     pub meter: Meter,
     /// The value when the change was proposed, in the meter's unit.
     pub from: f64,

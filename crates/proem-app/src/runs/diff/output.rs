@@ -53,7 +53,7 @@ pub struct RequestPairOutput {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ComparedCallOut {
-    /// Its run.
+    /// The id in the records.
     run: String,
     /// Its place among the run's calls, from 0.
     call: usize,

@@ -15,7 +15,7 @@ pub struct SectionPair<'r> {
     pub second: Option<&'r SectionRow>,
 }
 
-/// The change of a section.
+/// How a section differs between two requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SectionChange {
     /// Its text is the same.

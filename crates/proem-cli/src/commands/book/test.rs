@@ -30,7 +30,7 @@ pub(super) fn run_book_test(args: &BookTest) -> Result<ExitCode, CommandFailure>
     let bench = AssemblyState::new()?;
     let (suites, untested) = suites(&book, wanted.as_deref())?;
     if !args.models.is_empty() && untested.is_empty() {
-        return models::compare_models(args, &suites, &bench);
+        return models::compare_models(args, &book, &suites, &bench);
     }
     let (mut tested, mut repeats) = (Vec::new(), Vec::new());
     for (index, suite) in suites.iter().enumerate() {
@@ -40,7 +40,7 @@ pub(super) fn run_book_test(args: &BookTest) -> Result<ExitCode, CommandFailure>
             if suites.len() > 1 {
                 options.carriage = options.carriage.within_part(&format!("prompt-{:02}", index.saturating_add(1)));
             }
-            repeats.extend(ask_cases(&options, suite, &mut of_suite)?);
+            repeats.extend(ask_cases(&options, &book, suite, &mut of_suite)?);
         }
         tested.append(&mut of_suite);
     }
@@ -99,12 +99,13 @@ fn trusted_book(args: &BookTest) -> Result<Book, CommandFailure> {
 /// Asks a model for every case of a suite that says what it should answer.
 fn ask_cases(
     options: &LiveOptions,
+    book: &Book,
     suite: &Suite,
     tested: &mut [BookCaseResult],
 ) -> Result<Option<SuiteRepeats>, CommandFailure> {
     let places = crate::user_places()?;
     let mut notes = Vec::new();
-    let asking = Asking::new(options, suite, &places, &mut notes);
+    let asking = Asking::new(options, suite, book, &places, &mut notes);
     ui::print_notes(&notes);
     let asking = asking?;
     calling(async |stop| {

@@ -60,7 +60,8 @@ pub(crate) struct ProposeArgs {
     /// Maximum cost of all calls together, in US dollars; a run that could exceed it is not made
     #[arg(long, value_name = "DOLLARS", requires = "live", value_parser = parse_dollars)]
     pub(super) max_cost: Option<NanoDollars>,
-    /// Take a model's answers from a folder that `proem book test FILE --live --record DIR` made
+    /// Take a model's answers from a folder that `proem book test --live` recorded with `--record`; the file
+    /// must have been called like the prompt
     #[arg(long, value_name = "DIR")]
     pub(super) replay: Option<PathBuf>,
     /// How many times each test case is sent to the model, or was when it was recorded

@@ -19,7 +19,7 @@ pub(crate) struct ProposalsOutput<'p> {
 /// One proposal.
 #[derive(Debug, Serialize, JsonSchema)]
 struct ProposalOutput<'p> {
-    /// Its id.
+    /// The name of its folder in `proposed/`.
     id: &'p str,
     /// Its description.
     proposal: &'p Proposal,

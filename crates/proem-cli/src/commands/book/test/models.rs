@@ -6,6 +6,7 @@ use proem_app::book::compare::{LiveEstimate, ModelStanding, ModelVerdict};
 use proem_app::book::live::{Asking, LiveOptions, LivePurse};
 use proem_app::book::test::{AssemblyState, Suite};
 use proem_app::run::options::Carriage;
+use proem_engine::prompt::book::Book;
 use proem_text::json;
 
 use super::{page, table};
@@ -17,6 +18,7 @@ use crate::ui;
 /// Asks every model for the cases of every suite, and prints what came of it.
 pub(super) fn compare_models(
     args: &BookTest,
+    book: &Book,
     suites: &[Suite],
     bench: &AssemblyState,
 ) -> Result<ExitCode, CommandFailure> {
@@ -27,7 +29,7 @@ pub(super) fn compare_models(
     for suite in suites {
         for model in &args.models {
             let options = LiveOptions { model: Some(model.clone()), ..args.live() };
-            let asking = Asking::new(&options, suite, &places, &mut notes)?;
+            let asking = Asking::new(&options, suite, book, &places, &mut notes)?;
             let tested = suite.test(bench)?;
             let of_one = asking.estimate(&tested)?;
             // A suite that says of no case what the answer should be has nothing to ask.
