@@ -4,23 +4,24 @@ use alloc::{string::String, vec::Vec};
 use proem_text::character;
 
 /// The text that the bytes are, as UTF-8 or as UTF-16 in little-endian order. `None` if less than nine tenths of it
-/// would be printed, or less than half of it are letters and spaces; that much isn't asked of sixteen and more ASCII
-/// characters, which may be an encoding again.
+/// would be printed, or less than half of it are letters and spaces. That much isn't asked of a text that may be an
+/// encoding again: sixteen and more ASCII characters, or any with a character that only a decoder sees, which bytes
+/// hold by chance hardly ever.
 ///
 /// A character that is cut at the start or the end is left out, so that a piece of an encoding
 /// reads too; what is broken inside becomes U+FFFD.
 pub(super) fn payload_text(bytes: &[u8]) -> Option<String> {
     let text = if looks_like_utf16(bytes) { utf16(bytes) } else { String::from_utf8_lossy(bytes).into_owned() };
     let text = text.trim_matches(char::REPLACEMENT_CHARACTER);
-    let (mut all, mut printed, mut letters) = (0usize, 0usize, 0usize);
+    let (mut all, mut printed, mut letters, mut smuggled) = (0usize, 0usize, 0usize, 0usize);
     for c in text.chars() {
         all = all.saturating_add(1);
         printed = printed.saturating_add(usize::from(is_printed(c)));
-        // Characters that say something to a decoder count too.
         let is_smuggled = character::is_tag(c) || character::is_variation_selector(c);
+        smuggled = smuggled.saturating_add(usize::from(is_smuggled));
         letters = letters.saturating_add(usize::from(c.is_alphabetic() || c == ' ' || is_smuggled));
     }
-    let is_plain = all >= 16 && printed == all && text.is_ascii();
+    let is_plain = printed == all && (smuggled > 0 || (all >= 16 && text.is_ascii()));
     let is_text = all > 0 && printed.saturating_mul(10) >= all.saturating_mul(9);
     let is_text = is_text && (is_plain || letters.saturating_mul(2) >= all);
     is_text.then(|| text.into())
@@ -66,6 +67,7 @@ mod tests {
             (b"\xbce cut here \xc3", Some("e cut here ")),
             (b"\x01\x02\x03\x04abcd", None),
             (b"12345678901234", None),
+            ("<!--<!--\u{e0061}-->-->".as_bytes(), Some("<!--<!--\u{e0061}-->-->")),
             (b"one broken \xff byte in a text", Some("one broken \u{fffd} byte in a text")),
             (b"\xff\xfe\xfd bad \xff\xfe bytes", None),
             (b"", None),
