@@ -76,12 +76,12 @@ async fn a_store_from_the_future_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let sqlite = Sqlite::new(folder.path());
     sqlite.open().await.close().await;
-    for form in [14, 1000] {
+    for form in [15, 1000] {
         sqlite.execute(&format!("PRAGMA user_version = {form}")).await.unwrap();
         for said in both(&sqlite).await {
             let error = said.unwrap_err();
             assert!(
-                matches!(&error, Error::Unusable(Unusable::Newer { found, known: 13, .. }) if *found == form),
+                matches!(&error, Error::Unusable(Unusable::Newer { found, known: 14, .. }) if *found == form),
                 "{error:?}"
             );
             assert!(error.to_string().ends_with("update Proem, or move the file elsewhere"), "{error}");

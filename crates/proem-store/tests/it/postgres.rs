@@ -52,13 +52,27 @@ fn search_path() -> String {
     debian.fold(usual, |path, folder| format!("{path}:{folder}"))
 }
 
-#[expect(clippy::zombie_processes, reason = "the script lives as long as the test program, which ends it by its input")]
 fn start() -> Result<Server, String> {
     let found = Command::new("initdb").arg("--version").env("PATH", search_path()).output();
     if !found.is_ok_and(|found| found.status.success()) {
         return Err("PostgreSQL is not installed".to_owned());
     }
-    let folder = tempfile::Builder::new().prefix("proem-pg-").tempdir().unwrap().keep();
+    // The server's user may not enter the folder for temporary files of the user who tests.
+    let places = [std::env::temp_dir(), PathBuf::from("/var/tmp")];
+    let mut reason = String::new();
+    for place in places {
+        match start_in(&place) {
+            Ok(server) => return Ok(server),
+            Err(why) => reason = why,
+        }
+    }
+    Err(reason)
+}
+
+#[expect(clippy::zombie_processes, reason = "the script lives as long as the test program, which ends it by its input")]
+fn start_in(place: &Path) -> Result<Server, String> {
+    let folder = tempfile::Builder::new().prefix("proem-pg-").tempdir_in(place).map_err(|error| error.to_string())?;
+    let folder = folder.keep();
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
     let mut script = Command::new("sh");
     script.args(["-c", SCRIPT, "sh"]).arg(&folder).env("PATH", search_path()).current_dir(&folder);
@@ -104,7 +118,7 @@ impl Postgres {
     }
 
     /// A database by its address, as another process is given it.
-    pub(crate) fn given(text: &str) -> Self {
+    pub(crate) fn at_address(text: &str) -> Self {
         let (name, rest) = text.strip_prefix("postgres:///").unwrap().split_once("?host=").unwrap();
         let (socket, path) = rest.split_once("&user=postgres ").unwrap();
         Self { path: path.into(), socket: socket.into(), name: name.to_owned() }

@@ -18,8 +18,8 @@ const BOOKED: &str = "SELECT (SELECT coalesce(sum(tokens), 0) FROM spend) + \
 /// How a process that is started again finds its database.
 const GIVEN: &str = "PROEM_TEST_DATABASE";
 
-fn given() -> Option<Postgres> {
-    std::env::var(GIVEN).ok().map(|text| Postgres::given(&text))
+fn server_database() -> Option<Postgres> {
+    std::env::var(GIVEN).ok().map(|text| Postgres::at_address(&text))
 }
 
 async fn number(postgres: &Postgres, sql: &str) -> i64 {
@@ -47,7 +47,7 @@ async fn two_hundred_writers_on_eight_connections_exceed_no_cap() {
 /// Books an attempt on the database that the test below gives it, says so, and waits to be killed.
 #[tokio::test]
 async fn a_process_books_on_a_server() {
-    let Some(postgres) = given() else { return assert!(std::env::var_os(GIVEN).is_none()) };
+    let Some(postgres) = server_database() else { return assert!(std::env::var_os(GIVEN).is_none()) };
     let store = postgres.open().await;
     LawSamples.booked(&store, LawSamples.intent(1, 0, 40, &[])).await;
     std::fs::write(postgres.path.with_extension("booked"), "").unwrap();
@@ -131,7 +131,7 @@ async fn what_can_not_be_used_says_why_and_what_to_do() {
     let said = refusal(StoreAccess::Read).await;
     assert!(said.contains("the older format version 3"), "{said}");
     let missing =
-        Postgres::given(&format!("{} {}", postgres.url().replace("records", "nowhere"), folder.path().display()));
+        Postgres::at_address(&format!("{} {}", postgres.url().replace("records", "nowhere"), folder.path().display()));
     let said = missing.try_open(StoreAccess::Write).await.unwrap_err().to_string();
     assert!(said.contains("does not exist; create it, with the encoding UTF8"), "{said}");
 }

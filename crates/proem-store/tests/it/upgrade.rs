@@ -129,9 +129,9 @@ async fn an_older_form_is_brought_to_the_newest() {
     let opened = sqlite.opened(StoreAccess::Write).await;
     assert_eq!(
         opened.notes,
-        ["the records were upgraded from format version 1 to 13; older versions of Proem can't open them any more"]
+        ["the records were upgraded from format version 1 to 14; older versions of Proem can't open them any more"]
     );
-    assert_eq!((store_form(&sqlite).await, opened.store.status().await.unwrap().form), (13, 13));
+    assert_eq!((store_form(&sqlite).await, opened.store.status().await.unwrap().form), (14, 14));
     for (table, before) in before.iter().filter(|(table, _)| table != "epochs") {
         assert_eq!(&rows(&sqlite, &columns(table)), before, "{table}");
     }
@@ -199,7 +199,7 @@ async fn actions_are_the_same_in_a_table_that_is_searched_by_short_keys() {
     let as_it_was = seen(&sqlite.opened(StoreAccess::Read).await.store).await;
     assert_eq!(store_form(&sqlite).await, 7, "who reads changes nothing");
     let store = sqlite.open().await;
-    assert_eq!((store_form(&sqlite).await, seen(&store).await), (13, as_it_was));
+    assert_eq!((store_form(&sqlite).await, seen(&store).await), (14, as_it_was));
     assert_eq!(rows(&sqlite, all), before);
     assert_eq!(rows(&sqlite, parts), rows(&newest, parts));
     // They go on from where they was.
@@ -279,7 +279,7 @@ async fn an_older_form_is_read_as_it_is() {
     assert_eq!((store_form(&sqlite).await, all_rows(&sqlite) == before), (1, true));
     // Another process upgrades it meanwhile; who reads goes on.
     let writes = sqlite.open().await;
-    assert_eq!(store_form(&sqlite).await, 13);
+    assert_eq!(store_form(&sqlite).await, 14);
     assert_eq!(read(&opened.store).await, as_it_was);
     assert_eq!(read(&writes).await, as_it_was);
     writes.close().await;
@@ -299,7 +299,7 @@ async fn another_installations_store_is_brought_to_the_newest_form_when_it_is_ad
     let as_it_was = read(&opened.store).await;
     assert_eq!((store_form(&sqlite).await, all_rows(&sqlite) == before), (1, true), "it left no trace");
     opened.store.adopt(LawSamples.actor(), Time(1)).await.unwrap();
-    assert_eq!((store_form(&sqlite).await, read(&opened.store).await == as_it_was), (13, true));
+    assert_eq!((store_form(&sqlite).await, read(&opened.store).await == as_it_was), (14, true));
     LawSamples.whole(&opened.store, 9, Quality::High).await;
     opened.store.close().await;
     assert_eq!(integrity(&sqlite), "ok");
@@ -315,7 +315,7 @@ async fn many_that_open_it_at_once_do_it_once() {
         LawSamples.whole(&opened.store, run, Quality::High).await;
         opened.store.close().await;
     }
-    assert_eq!((store_form(&sqlite).await, integrity(&sqlite).as_str()), (13, "ok"));
+    assert_eq!((store_form(&sqlite).await, integrity(&sqlite).as_str()), (14, "ok"));
     assert_eq!(sqlite.number("SELECT count(*) FROM calls WHERE prompt = 'change'").await, 11);
 }
 
@@ -342,7 +342,7 @@ async fn who_writes_the_older_form_is_not_disturbed() {
     assert_eq!((store_form(&sqlite).await, all_rows(&sqlite) == before), (1, true));
     drop(lock);
     sqlite.open().await.close().await;
-    assert_eq!(store_form(&sqlite).await, 13);
+    assert_eq!(store_form(&sqlite).await, 14);
     assert_eq!(sqlite.number("SELECT count(*) FROM epochs WHERE how = 'dead'").await, 1);
 }
 
@@ -359,7 +359,7 @@ async fn a_process_upgrades() {
         }
     };
     sqlite.open().await.close().await;
-    assert_eq!(store_form(&sqlite).await, 13);
+    assert_eq!(store_form(&sqlite).await, 14);
 }
 
 #[tokio::test]
@@ -377,7 +377,7 @@ async fn a_crash_amid_an_upgrade_leaves_the_older_form() {
     assert_eq!((store_form(&sqlite).await, integrity(&sqlite).as_str()), (1, "ok"));
     assert!(all_rows(&sqlite) == before, "nothing is lost");
     let store = sqlite.open().await;
-    assert_eq!(store_form(&sqlite).await, 13);
+    assert_eq!(store_form(&sqlite).await, 14);
     LawSamples.whole(&store, 9, Quality::High).await;
     store.close().await;
     assert_eq!(integrity(&sqlite), "ok");
