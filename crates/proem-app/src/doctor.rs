@@ -181,7 +181,7 @@ pub fn examine_installation(folder: &Path, places: &Places) -> Result<Checkup, E
     lines.push(installation::records_line(&project)?);
     lines.extend(installation::index_line(&project));
     lines.push(installation::trust(folder, &project));
-    lines.extend(sources::source_lines(&project));
+    lines.extend(sources::live_source_lines(&project));
     lines.push(book_line(folder, places));
     lines.extend(installation::rules_lines(&project));
     lines.extend(installation::webhook_line(places, &project.config));

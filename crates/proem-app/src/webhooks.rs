@@ -148,7 +148,7 @@ pub fn keep_webhook_secret(places: &Places, name: &str, chosen: &str) -> Result<
     Ok(secret)
 }
 
-/// What became of deliveries that were taken in together.
+/// The outcome of deliveries that were taken in together.
 #[derive(Debug)]
 pub struct DeliveryIntake {
     /// For each delivery, in their order, whether its signals are stored.

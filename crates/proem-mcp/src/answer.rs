@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 /// The name under which an answer says which of its texts come from outside.
 const OUTSIDE: &str = "proem/outside";
 
-/// What a tool answers.
+/// The answer of a tool.
 #[derive(Debug)]
 pub(crate) struct ToolAnswer {
     /// The answer in a sentence, in our words.
@@ -28,7 +28,7 @@ pub(crate) struct ToolAnswer {
 ///
 /// If the document can't be written without a credential.
 pub(crate) fn tool_result(answer: ToolAnswer, outside: &[&str]) -> Result<CallToolResult, Error> {
-    let document = without_credentials(answer.document)?;
+    let document = redact_credentials(answer.document)?;
     let text = show::report_json(&json::compact(&document)).into_owned();
     let warning = if outside.is_empty() {
         ""
@@ -58,7 +58,7 @@ pub(crate) fn text_without_credentials(text: &str) -> String {
 }
 
 /// A document without credentials, which is still an object.
-fn without_credentials(document: Json) -> Result<Json, Error> {
+fn redact_credentials(document: Json) -> Result<Json, Error> {
     let loaded = secrets::loaded_secrets();
     let known = SecretFinder::new(&loaded).redact_json(&document).unwrap_or(document);
     let clean = match credential::redact_document(&json::compact(&known)) {

@@ -17,7 +17,10 @@ const MAX_NAME: usize = 80;
 /// # Errors
 ///
 /// If they don't meet it: each problem with the argument's place, and the arguments that there are.
-pub(crate) fn parse_arguments<T: DeserializeOwned>(mut given: JsonObject, schema: &JsonObject) -> Result<T, Error> {
+pub(crate) fn parse_tool_arguments<T: DeserializeOwned>(
+    mut given: JsonObject,
+    schema: &JsonObject,
+) -> Result<T, Error> {
     // Some clients write null for what they leave out.
     given.retain(|_, value| !value.is_null());
     let given = Json::Object(given);
@@ -65,7 +68,7 @@ mod tests {
 
     fn parse(given: &Json) -> String {
         let given = given.as_object().unwrap().clone();
-        match parse_arguments::<Given>(given, &inline_schema::<Given>()) {
+        match parse_tool_arguments::<Given>(given, &inline_schema::<Given>()) {
             Ok(Given { text, limit }) => format!("{text} {limit}"),
             Err(error) => error.to_string(),
         }

@@ -76,7 +76,8 @@ pub fn serve_http(server: McpServer, options: HttpOptions, listening: fn(&str)) 
             .with_cancellation_token(stop.clone());
         let service: McpService =
             StreamableHttpService::new(move || Ok(server.clone()), Arc::new(LocalSessionManager::default()), config);
-        let endpoint = Endpoint { service, token: token.map(|token| Arc::from(digest(token.expose().as_bytes()))) };
+        let endpoint =
+            Endpoint { service, token: token.map(|token| Arc::from(token_digest(token.expose().as_bytes()))) };
         endpoint.accept_connections(&listener, &stop).await
     })
 }
@@ -141,11 +142,11 @@ impl Endpoint {
     fn is_authorised(&self, request: &Request<Incoming>) -> bool {
         let Some(token) = &self.token else { return true };
         let given = request.headers().get(AUTHORIZATION).and_then(|value| value.as_bytes().strip_prefix(b"Bearer "));
-        given.is_some_and(|given| digest(given).as_slice() == token.as_ref())
+        given.is_some_and(|given| token_digest(given).as_slice() == token.as_ref())
     }
 }
 
-fn digest(token: &[u8]) -> Vec<u8> {
+fn token_digest(token: &[u8]) -> Vec<u8> {
     Sha256::digest(token).to_vec()
 }
 

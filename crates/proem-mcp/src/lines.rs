@@ -4,6 +4,7 @@
 //! by one that is JSON and no message, which the transport answers with an error. Invariant: no more than the bound and
 //! one block is held, whatever arrives.
 
+use std::io::{BufRead as _, Cursor};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -25,16 +26,15 @@ pub(crate) struct BoundedLines<R> {
     /// The line that is being read.
     line: Vec<u8>,
     is_skipping: bool,
-    /// Whole lines to hand on, from `handed` on.
-    whole: Vec<u8>,
-    handed: usize,
+    /// Whole lines to hand on, from its position on.
+    whole: Cursor<Vec<u8>>,
 }
 
 impl<R> BoundedLines<R> {
     /// Reads lines of at most `most` bytes.
     pub(crate) fn new(from: R, most: usize, refused: fn(&str)) -> Self {
         let block = vec![0; BLOCK].into_boxed_slice();
-        Self { from, most, refused, block, line: Vec::new(), is_skipping: false, whole: Vec::new(), handed: 0 }
+        Self { from, most, refused, block, line: Vec::new(), is_skipping: false, whole: Cursor::default() }
     }
 
     /// Takes in what was read.
@@ -44,37 +44,39 @@ impl<R> BoundedLines<R> {
             if !self.is_skipping && self.line.len().saturating_add(piece.len()) > self.most {
                 self.is_skipping = true;
                 self.line = Vec::new();
-                self.whole.extend_from_slice(REFUSED);
+                self.whole.get_mut().extend_from_slice(REFUSED);
                 (self.refused)(&format!("a message with more than {} bytes was refused", self.most));
             }
             if !self.is_skipping {
                 self.line.extend_from_slice(piece);
             }
             if is_end {
-                self.whole.append(&mut self.line);
+                self.whole.get_mut().append(&mut self.line);
                 self.is_skipping = false;
             }
         }
     }
 
     /// Hands on what is whole, as far as there is room.
-    fn hand_on(&mut self, room: &mut ReadBuf<'_>) {
-        let rest = self.whole.get(self.handed..).unwrap_or_default();
-        let (now, _) = rest.split_at(rest.len().min(room.remaining()));
+    fn hand_on(&mut self, room: &mut ReadBuf<'_>) -> std::io::Result<()> {
+        let rest = self.whole.fill_buf()?;
+        let (now, behind) = rest.split_at(rest.len().min(room.remaining()));
         room.put_slice(now);
-        self.handed = self.handed.saturating_add(now.len());
-        if self.handed >= self.whole.len() {
+        if behind.is_empty() {
             // A long line's room is given back.
-            self.whole = Vec::new();
-            self.handed = 0;
+            self.whole = Cursor::default();
+        } else {
+            let handed = now.len();
+            self.whole.consume(handed);
         }
+        Ok(())
     }
 }
 
 impl<R: AsyncRead + Unpin> AsyncRead for BoundedLines<R> {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, room: &mut ReadBuf<'_>) -> Poll<std::io::Result<()>> {
         let lines = self.get_mut();
-        while lines.whole.is_empty() {
+        while lines.whole.get_ref().is_empty() {
             let mut block = std::mem::take(&mut lines.block);
             let mut read = ReadBuf::new(&mut block);
             let polled = Pin::new(&mut lines.from).poll_read(cx, &mut read);
@@ -87,8 +89,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for BoundedLines<R> {
                 return Poll::Ready(Ok(()));
             }
         }
-        lines.hand_on(room);
-        Poll::Ready(Ok(()))
+        Poll::Ready(lines.hand_on(room))
     }
 }
 

@@ -58,7 +58,7 @@ pub(crate) fn cut_page(document: &mut Json, lists: &[&str], start: usize) -> Res
     }
     let Some(list) = pointer.and_then(|pointer| document.pointer_mut(pointer)?.as_array_mut().map(std::mem::take))
     else {
-        return Err(too_long(document));
+        return Err(page_overflow(document));
     };
     let frame = json::compact(document).len();
     let all = list.len();
@@ -72,7 +72,7 @@ pub(crate) fn cut_page(document: &mut Json, lists: &[&str], start: usize) -> Res
     }
     let end = start.saturating_add(kept.len());
     if kept.is_empty() && start < all {
-        return Err(too_long(document));
+        return Err(page_overflow(document));
     }
     if let Some(place) = pointer.and_then(|pointer| document.pointer_mut(pointer)) {
         *place = Json::Array(kept);
@@ -92,7 +92,7 @@ fn longest_list<'p>(document: &Json, lists: &[&'p str]) -> Option<&'p str> {
     longest.or(found.last()).map(|(pointer, _)| *pointer)
 }
 
-fn too_long(document: &Json) -> Error {
+fn page_overflow(document: &Json) -> Error {
     let verdict = document.get("verdict").and_then(Json::as_str);
     let verdict = verdict.map_or_else(String::new, |verdict| format!(" (its verdict is `{verdict}`)"));
     Error::invalid(format!(

@@ -22,12 +22,8 @@ use crate::McpSetting;
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RenderedPrompt {
-    /// The prompt, as `agent/name`.
-    prompt: String,
-    /// Three numbers; the version in use if none is given.
-    version: String,
-    /// The hash of everything that it was made of.
-    closure: String,
+    #[serde(flatten)]
+    identity: RenderedIdentity,
     /// The model whose window and tokeniser counted.
     model: String,
     /// The text of the system message.
@@ -38,8 +34,19 @@ pub(crate) struct RenderedPrompt {
     sections: Vec<RenderedSection>,
     /// The tokens of all sections, by the model's counter.
     tokens: usize,
-    /// What limits cut, and what the guard did, a sentence each.
+    /// The cuts of limits and the guard's effects, a sentence each.
     notes: Vec<String>,
+}
+
+/// The prompt that was rendered.
+#[derive(Debug, Serialize, JsonSchema)]
+struct RenderedIdentity {
+    /// The prompt, as `agent/name`.
+    prompt: String,
+    /// Three numbers; the version in use if none is given.
+    version: String,
+    /// The hash of everything that it was made of.
+    closure: String,
 }
 
 /// One part of the prompt, in the order of the request.
@@ -108,9 +115,11 @@ pub(crate) fn render_prompt(
     let assembly = &prepared.request.assembly;
     let not_system = |section: &&PlacedSection| section.role != Role::System;
     Ok(RenderedPrompt {
-        prompt: format!("{}/{}", assembly.prompt.agent, assembly.prompt.name),
-        version: assembly.prompt.version.clone(),
-        closure: assembly.prompt.closure.clone(),
+        identity: RenderedIdentity {
+            prompt: format!("{}/{}", assembly.prompt.agent, assembly.prompt.name),
+            version: assembly.prompt.version.clone(),
+            closure: assembly.prompt.closure.clone(),
+        },
         model,
         system: assembly.system(),
         user: assembly.sections.iter().filter(not_system).map(|section| section.text.as_str()).collect(),
@@ -120,7 +129,7 @@ pub(crate) fn render_prompt(
     })
 }
 
-/// What limits cut, and what the guard did.
+/// The cuts of limits, and the guard's effects.
 pub(crate) fn request_notes(prepared: &PreparedRequest) -> Vec<String> {
     let guard = prepared.noted.iter().map(|noted| format!("guard: {}", noted.in_words()));
     guard.chain(prepared.report.cuts()).collect()
@@ -129,7 +138,7 @@ pub(crate) fn request_notes(prepared: &PreparedRequest) -> Vec<String> {
 impl RenderedPrompt {
     /// The prompt in a sentence.
     pub(crate) fn summary(&self) -> String {
-        let Self { prompt, version, tokens, notes, .. } = self;
+        let Self { identity: RenderedIdentity { prompt, version, .. }, tokens, notes, .. } = self;
         let notes = if notes.is_empty() { String::new() } else { format!(" Notes: {}.", notes.join("; ")) };
         format!("{prompt}@{version}, {tokens} tokens.{notes}")
     }

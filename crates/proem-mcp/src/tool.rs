@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
 use crate::answer::ToolAnswer;
-use crate::arguments::parse_arguments;
+use crate::arguments::parse_tool_arguments;
 use crate::call::{ToolCall, ToolPace};
 use crate::page::{cut_page, parse_cursor};
 use crate::schema::inline_schema;
@@ -73,7 +73,7 @@ impl ToolEntry {
 
 /// Reads the arguments, answers, and cuts the answer into a page.
 fn perform_call<T: McpTool>(call: &ToolCall, given: JsonObject, schema: &JsonObject) -> Result<ToolAnswer, Error> {
-    let arguments: T::Arguments = parse_arguments(given, schema)?;
+    let arguments: T::Arguments = parse_tool_arguments(given, schema)?;
     let start = parse_cursor(T::cursor(&arguments))?;
     let (summary, answer) = T::answer(call, arguments)?;
     let mut document: Json =

@@ -107,7 +107,7 @@ pub async fn fetch_json(
     loop {
         let tried = tokio::select! {
             biased;
-            () = stop.cancelled() => return Err(given_up()),
+            () = stop.cancelled() => return Err(exhausted_retries()),
             tried = try_once(request, &limits.host) => tried,
         };
         let broken = match tried {
@@ -137,12 +137,12 @@ pub async fn fetch_json(
 async fn wait_for(wait: Duration, stop: &CancellationToken) -> Result<(), FetchFailure> {
     tokio::select! {
         biased;
-        () = stop.cancelled() => Err(given_up()),
+        () = stop.cancelled() => Err(exhausted_retries()),
         () = tokio::time::sleep(wait) => Ok(()),
     }
 }
 
-fn given_up() -> FetchFailure {
+fn exhausted_retries() -> FetchFailure {
     FetchFailure::new("the reading was stopped")
 }
 

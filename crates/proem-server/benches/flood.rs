@@ -28,7 +28,7 @@ use proem_app::triage::charter::CHARTER;
 use proem_app::trust::TrustStore;
 use proem_app::webhooks::load_webhooks;
 use proem_app::{records, when};
-use proem_server::{ReceiverOptions, ServeAddresses, ServeEvent, ServeListener, serve};
+use proem_server::{ReceiverOptions, ServeAddresses, ServeEvent, ServeListener, serve_webhooks};
 use rusqlite::Connection;
 use serde_json::json;
 use sha2::Sha256;
@@ -63,7 +63,7 @@ fn main() {
     let (statuses, mut times) = flood(address, count, seconds);
     let took = begun.elapsed();
     let memory = peak_memory(taking.id());
-    // What was acknowledged has to outlast a kill.
+    // An acknowledged delivery has to outlast a kill.
     taking.kill().unwrap();
     taking.wait().unwrap();
     let records = places(&base).records();
@@ -133,7 +133,7 @@ fn take_deliveries(base: &Path) {
         _ = std::io::stdin().read_to_end(&mut Vec::new());
         ending.cancel();
     });
-    records::blocking(serve(addresses, options, &stop, tell)).unwrap();
+    records::blocking(serve_webhooks(addresses, options, &stop, tell)).unwrap();
 }
 
 /// Delivers from several connections at a steady pace; how often each status came, and how long acknowledgements took.

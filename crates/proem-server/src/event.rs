@@ -1,4 +1,4 @@
-//! What the caller hears while deliveries are taken. No event has content or secrets of a delivery.
+//! Events for the caller while deliveries are taken. None has content or secrets of a delivery.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -31,14 +31,14 @@ pub enum ServeEvent {
     Subscription {
         /// The webhook's name.
         webhook: String,
-        /// What happened, as the terminal words it.
+        /// The kind of event.
         news: SubscriptionNews,
     },
     /// A delivery was refused. One event of a webhook and an outcome in ten seconds, with the number before it.
     Refused {
         /// The webhook's name.
         webhook: String,
-        /// What became of it.
+        /// Its outcome.
         outcome: WebhookOutcome,
         /// Why, in words of ours.
         reason: &'static str,

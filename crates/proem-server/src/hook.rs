@@ -32,7 +32,7 @@ pub(crate) struct Hook {
     guard: Mutex<HookGuard>,
 }
 
-/// What changes with every delivery.
+/// The parts that change with every delivery.
 #[derive(Debug)]
 struct HookGuard {
     bucket: TokenBucket,

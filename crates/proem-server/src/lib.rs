@@ -18,7 +18,7 @@ mod writer;
 
 pub use self::{
     event::{ServeEvent, ServeListener},
-    listen::{ServeAddresses, serve},
+    listen::{ServeAddresses, serve_webhooks},
     outcome::WebhookOutcome,
     rate::TokenBucket,
     receiver::{Receiver, ReceiverOptions},

@@ -43,14 +43,14 @@ pub struct ServeAddresses {
 /// # Errors
 ///
 /// As [`Receiver::start`] has them, and if an address can't be listened at.
-pub async fn serve(
+pub async fn serve_webhooks(
     addresses: ServeAddresses,
     options: ReceiverOptions,
     stop: &CancellationToken,
     tell: ServeListener,
 ) -> Result<(), Error> {
-    let deliveries = bind(addresses.deliveries).await?;
-    let monitoring = bind(addresses.monitoring).await?;
+    let deliveries = bind_listener(addresses.deliveries).await?;
+    let monitoring = bind_listener(addresses.monitoring).await?;
     let local = |listener: &TcpListener| listener.local_addr().map_err(|error| Error::outside(error.to_string()));
     let (at, monitoring_at) = (local(&deliveries)?, local(&monitoring)?);
     let receiver = Receiver::start(options, Arc::clone(&tell)).await?;
@@ -65,7 +65,7 @@ pub async fn serve(
     Ok(())
 }
 
-async fn bind(address: SocketAddr) -> Result<TcpListener, Error> {
+async fn bind_listener(address: SocketAddr) -> Result<TcpListener, Error> {
     TcpListener::bind(address).await.map_err(|error| {
         Error::outside(format!("can't listen at {address}: {error}; end the process that does, or choose another port"))
     })

@@ -14,7 +14,7 @@ use axum::routing::get;
 
 use crate::body::MAX_IN_FLIGHT;
 use crate::hook::Hook;
-use crate::receiver::{Receiver, ReceiverState, response};
+use crate::receiver::{Receiver, ReceiverState, delivery_response};
 use crate::writer::{WriterAnswer, WriterWork};
 
 /// How long the records count as they were found.
@@ -27,7 +27,7 @@ const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
 impl Receiver {
     /// The routes for operators: `/healthz`, `/readyz` and `/metrics`.
     pub fn monitoring_routes(&self) -> Router {
-        let health = || async { response(StatusCode::OK, Body::from("ok\n")) };
+        let health = || async { delivery_response(StatusCode::OK, Body::from("ok\n")) };
         let routes = Router::new().route("/healthz", get(health));
         let routes = routes.route("/readyz", get(answer_readiness)).route("/metrics", get(answer_metrics));
         routes.with_state(Arc::clone(&self.shared))
@@ -36,17 +36,17 @@ impl Receiver {
 
 async fn answer_readiness(State(shared): State<Arc<ReceiverState>>) -> Response {
     if shared.is_ending.load(Ordering::Acquire) {
-        return response(StatusCode::SERVICE_UNAVAILABLE, Body::from("ending\n"));
+        return delivery_response(StatusCode::SERVICE_UNAVAILABLE, Body::from("ending\n"));
     }
     if shared.can_store().await {
-        response(StatusCode::OK, Body::from("ready\n"))
+        delivery_response(StatusCode::OK, Body::from("ready\n"))
     } else {
-        response(StatusCode::SERVICE_UNAVAILABLE, Body::from("the records can't be written\n"))
+        delivery_response(StatusCode::SERVICE_UNAVAILABLE, Body::from("the records can't be written\n"))
     }
 }
 
 async fn answer_metrics(State(shared): State<Arc<ReceiverState>>) -> Response {
-    let mut answer = response(StatusCode::OK, Body::from(shared.metrics_text()));
+    let mut answer = delivery_response(StatusCode::OK, Body::from(shared.metrics_text()));
     answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(TEXT_FORMAT));
     answer
 }

@@ -1,6 +1,6 @@
-//! What becomes of a delivery.
+//! Outcomes of deliveries.
 
-/// What became of a delivery.
+/// The outcome of a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WebhookOutcome {
     /// Its signals are stored, or were stored before.

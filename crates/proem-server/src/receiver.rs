@@ -57,7 +57,7 @@ pub struct Receiver {
     writers: Vec<ProjectWriter>,
 }
 
-/// What all deliveries share.
+/// The state that all deliveries share.
 pub(crate) struct ReceiverState {
     pub(crate) hooks: BTreeMap<String, Arc<Hook>>,
     /// Deliveries for no webhook that there is.
@@ -84,7 +84,7 @@ struct DeliveryReply {
     echo: HandshakeEcho,
 }
 
-/// What a handshake is answered with.
+/// The answer to a handshake.
 enum HandshakeEcho {
     Nothing,
     /// Asana's secret, in its header.
@@ -169,7 +169,7 @@ async fn answer_delivery(State(shared): State<Arc<ReceiverState>>, request: Requ
     let hook = shared.hooks.get(name).filter(|_| request.method() == Method::POST);
     let Some(hook) = hook.cloned() else {
         shared.unknown.fetch_add(1, Ordering::Relaxed);
-        return response(StatusCode::NOT_FOUND, Body::empty());
+        return delivery_response(StatusCode::NOT_FOUND, Body::empty());
     };
     let reply = shared.take_delivery(&hook, request).await;
     hook.settle(reply.outcome, reply.reason, &shared.tell);
@@ -183,14 +183,14 @@ impl DeliveryReply {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.outcome.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut answer = match self.echo {
-            HandshakeEcho::Nothing => response(status, Body::empty()),
+            HandshakeEcho::Nothing => delivery_response(status, Body::empty()),
             HandshakeEcho::Secret(secret) => {
-                let mut answer = response(status, Body::empty());
+                let mut answer = delivery_response(status, Body::empty());
                 answer.headers_mut().insert(ASANA_SECRET, secret);
                 answer
             }
             HandshakeEcho::Token(token) => {
-                let mut answer = response(status, Body::from(token));
+                let mut answer = delivery_response(status, Body::from(token));
                 let plain = HeaderValue::from_static("text/plain; charset=utf-8");
                 answer.headers_mut().insert(header::CONTENT_TYPE, plain);
                 answer
@@ -204,7 +204,7 @@ impl DeliveryReply {
 }
 
 /// No browser reads more into an answer than its type.
-pub(crate) fn response(status: StatusCode, body: Body) -> Response {
+pub(crate) fn delivery_response(status: StatusCode, body: Body) -> Response {
     let mut answer = Response::new(body);
     *answer.status_mut() = status;
     answer.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

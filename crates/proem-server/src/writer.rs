@@ -111,7 +111,7 @@ impl ProjectWriter {
             runtime.block_on(async {
                 let found = desk.open_once().await;
                 let is_usable = found.is_ok();
-                // Whoever starts it waits for this.
+                // The starter waits for this.
                 _ = opened.send(found);
                 if is_usable {
                     desk.write_all(queue).await;

@@ -11,6 +11,8 @@ mod fault;
 mod order;
 #[cfg(feature = "postgres")]
 mod postgres_connection;
+#[cfg(feature = "postgres")]
+mod postgres_row;
 mod queue;
 mod row;
 mod sqlite_connection;
@@ -20,11 +22,10 @@ mod transaction;
 mod value;
 
 pub(crate) use self::apart::run_on_file_thread;
-pub(crate) use self::fault::{SqlFault, SqlResult};
+pub(crate) use self::fault::{SqlFault, SqlResult, sqlite_unusable};
 pub(crate) use self::order::{Company, Write};
 pub(crate) use self::queue::Queue;
 pub(crate) use self::row::Row;
-pub(crate) use self::sqlite_connection::sqlite_unusable;
 pub(crate) use self::statement::{StatementValues, params};
 pub(crate) use self::tables::{DatabaseKind, Tables};
 pub(crate) use self::transaction::{Scribe, Transaction};

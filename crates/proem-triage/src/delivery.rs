@@ -174,13 +174,14 @@ impl DeliveryEnvelope {
             }
             WebhookSource::Asana => {
                 let body: AsanaBody = read_form(text)?;
-                let times = body.events.iter().filter_map(|event| timestamp(event.created_at.as_ref()?.as_str()?));
+                let times = body.events.iter().filter_map(|event| delivery_time(event.created_at.as_ref()?.as_str()?));
                 Self { items: body.events.len(), latest: times.max(), ..Self::empty(source) }
             }
             WebhookSource::Graph => {
                 let body: GraphBody = read_form(text)?;
                 let ends = body.value.iter();
-                let latest = ends.filter_map(|notice| timestamp(notice.subscription_expiration_date_time.as_deref()?));
+                let latest =
+                    ends.filter_map(|notice| delivery_time(notice.subscription_expiration_date_time.as_deref()?));
                 let news = body.value.iter().filter_map(|notice| notice.lifecycle_event.as_deref());
                 let lifecycle = news.filter_map(SubscriptionNews::parse).collect();
                 let (items, latest) = (body.value.len(), latest.max());
@@ -270,7 +271,7 @@ fn read_form<'t, T: Deserialize<'t>>(text: &'t str) -> Result<T, DeliveryFault> 
     })
 }
 
-fn timestamp(text: &str) -> Option<Time> {
+fn delivery_time(text: &str) -> Option<Time> {
     parse_timestamp(text).ok().map(Time)
 }
 

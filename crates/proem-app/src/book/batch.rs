@@ -101,7 +101,7 @@ pub enum BatchBook {
     Nearest,
 }
 
-/// What the batch proposes, as it is printed.
+/// A proposal of a batch, as the command prints it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BatchProposal {
@@ -197,7 +197,7 @@ async fn weigh_outcomes(scene: &BatchScene, store: &Store) -> Result<(Vec<BatchS
     Ok((subjects, findings))
 }
 
-/// What people did with texts that the guard set aside. No setting follows from it, and a reader should know that.
+/// People's decisions about texts that the guard set aside. No setting follows from them, and a reader should know that.
 async fn quarantine_subject(scene: &BatchScene, store: &Store) -> Result<Option<BatchSubject>, Error> {
     let senders = store.quarantined_senders(&records::records_owner(scene.nearest.project())).await?;
     let sum =
@@ -212,7 +212,7 @@ async fn quarantine_subject(scene: &BatchScene, store: &Store) -> Result<Option<
 }
 
 /// The book in which a change is proposed. `None` for a change that batches don't propose.
-const fn book_of(change: &ProposedChange) -> Option<BatchBook> {
+const fn changed_book(change: &ProposedChange) -> Option<BatchBook> {
     match change {
         ProposedChange::Threshold { .. } => Some(BatchBook::User),
         ProposedChange::Revision { .. } => Some(BatchBook::Nearest),
@@ -235,14 +235,14 @@ fn settle_proposals(
             else {
                 continue;
             };
-            if *project == scene.mark && book_of(&stored.proposal.change) == Some(which) {
+            if *project == scene.mark && changed_book(&stored.proposal.change) == Some(which) {
                 open.insert(stored.id, which);
             }
         }
     }
     let mut proposals = Vec::new();
     for finding in findings {
-        let Some(which) = book_of(&finding.change) else { continue };
+        let Some(which) = changed_book(&finding.change) else { continue };
         let draft = ProposalDraft {
             by: options.by,
             made: finding.newest,

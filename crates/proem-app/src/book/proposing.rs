@@ -369,7 +369,7 @@ pub fn check_proposal(book: &DecidedBook, stored: StoredProposal) -> Result<Chec
 
 /// Why a threshold can't be set by a proposal as it is.
 fn threshold_problem(book: &DecidedBook, change: &ThresholdChange, project: &str) -> Result<Option<String>, Error> {
-    // Whoever writes a project's files must not move what its changes are judged by.
+    // The authors of a project's files must not move the thresholds for their own changes.
     if book.origin() != Origin::User {
         return Ok(Some("a threshold is yours alone, and only a proposal in your own book can change it".to_owned()));
     }

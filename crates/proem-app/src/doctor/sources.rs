@@ -13,7 +13,7 @@ use crate::when;
 
 /// Looks at the sources that the user's configuration declares. Nothing where it declares none, or the folder has no
 /// project that is triaged. No server is asked.
-pub(super) fn source_lines(project: &OpenProject) -> Vec<CheckupLine> {
+pub(super) fn live_source_lines(project: &OpenProject) -> Vec<CheckupLine> {
     let subject = CheckupSubject::Source;
     if project.config.sources.is_empty() {
         return Vec::new();

@@ -23,6 +23,16 @@ pub struct QueueLineOutput {
     state: &'static str,
     /// How many transitions it has been through.
     version: u64,
+    #[serde(flatten)]
+    times: QueueLineTimes,
+    /// The policy's last decision, with its reasons.
+    #[schemars(with = "Option<std::collections::BTreeMap<String, Json>>")]
+    decision: Option<Json>,
+}
+
+/// The times of an action.
+#[derive(Debug, Serialize, JsonSchema)]
+struct QueueLineTimes {
     /// When it was proposed.
     created: String,
     /// When its hold is over.
@@ -31,9 +41,6 @@ pub struct QueueLineOutput {
     deadline: String,
     /// When it ended.
     ended: Option<String>,
-    /// The policy's last decision, with its reasons.
-    #[schemars(with = "Option<std::collections::BTreeMap<String, Json>>")]
-    decision: Option<Json>,
 }
 
 impl QueueLineOutput {
@@ -46,10 +53,12 @@ impl QueueLineOutput {
             target: desk.target(line).as_ref().map(show::exact_json),
             state: line.state.as_str(),
             version: line.version.0,
-            created: when::rfc3339(line.created),
-            due: line.due.map(when::rfc3339),
-            deadline: when::rfc3339(line.deadline),
-            ended: line.ended.map(when::rfc3339),
+            times: QueueLineTimes {
+                created: when::rfc3339(line.created),
+                due: line.due.map(when::rfc3339),
+                deadline: when::rfc3339(line.deadline),
+                ended: line.ended.map(when::rfc3339),
+            },
             decision: line.decision.clone(),
         }
     }

@@ -22,7 +22,7 @@ use crate::project::OpenProject;
 #[derive(Debug, Default)]
 pub(super) struct ChangeVersions {
     running: RunningExperiments,
-    /// What asks with other versions than those in use, by the versions that experiments chose.
+    /// The run settings of versions that experiments chose, by version. Runs with the versions in use are not in it.
     others: BTreeMap<Vec<String>, OtherInvestigator>,
 }
 

@@ -129,7 +129,7 @@ pub async fn count_feedback(project: &OpenProject, since: &str) -> Result<WithNo
     Ok(WithNotes { value: FeedbackSummary { since, tally, levels, suggestions, thresholds, versions }, notes })
 }
 
-/// What the verdicts on a project's assessments show about its thresholds, with a chance of `error` at most that anything
+/// Judges a project's thresholds by the verdicts on its assessments, with a chance of `error` at most that anything
 /// shown is wrong. Verdicts on a meter count after the time that `since` gives.
 ///
 /// # Errors

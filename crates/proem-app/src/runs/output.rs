@@ -2,6 +2,7 @@
 //!
 //! Ids are given in full, times as RFC 3339, and an unknown figure is null.
 
+use proem_engine::run::Time;
 use proem_store::query::{AttemptRow, CallRow, RunDetail, RunRow, RunState};
 use proem_store::record::{CallState, Replayable, SectionRow};
 use proem_text::json;
@@ -10,28 +11,56 @@ use serde::Serialize;
 use serde_json::{Value as Json, json as document};
 
 use super::TextsByHash;
+use super::diff::run_call::call_prompt_name;
 use crate::when;
 
 /// A run in a list.
 #[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 pub struct RunSummary {
+    #[serde(flatten)]
+    identity: RunIdentity,
+    #[serde(flatten)]
+    prompt: RunPrompt,
+    #[serde(flatten)]
+    asked: RunEndpoint,
+    #[serde(flatten)]
+    course: RunCourse,
+    #[serde(flatten)]
+    usage: RunUsage,
+    /// Sums and counts, by name.
+    #[schemars(with = "std::collections::BTreeMap<String, Json>")]
+    numbers: Json,
+}
+
+/// A run among the others.
+#[derive(Debug, Serialize, JsonSchema)]
+struct RunIdentity {
     /// Its id, by which commands name it.
     id: String,
     /// The project whose records it is in.
     project: String,
-    /// Who started it.
+    /// The actor that started it.
     actor: String,
     /// `prompt`, `assemble` or an agent's name.
     kind: String,
     /// The run that it is a fork of.
     parent: Option<String>,
+}
+
+/// The prompt of a run.
+#[derive(Debug, Serialize, JsonSchema)]
+struct RunPrompt {
     /// The prompt, as `agent/name`.
     prompt: String,
     /// The prompt's version.
     version: String,
     /// The hash of everything that the prompt was made of.
     closure: String,
+}
+
+/// The model that a run asks.
+#[derive(Debug, Serialize, JsonSchema)]
+struct RunEndpoint {
     /// The role that was asked for.
     role: String,
     /// The model behind the role.
@@ -40,6 +69,11 @@ pub struct RunSummary {
     endpoint: String,
     /// The line of a batch.
     line: Option<u32>,
+}
+
+/// The state of a run, and its times.
+#[derive(Debug, Serialize, JsonSchema)]
+struct RunCourse {
     /// When it started.
     started: String,
     /// When it ended.
@@ -48,17 +82,20 @@ pub struct RunSummary {
     state: &'static str,
     /// How it ended: `answered`, `fell-back`, `failed`, `refused` or `assembled`.
     outcome: Option<&'static str>,
+}
+
+/// The tokens and the cost of a run.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct RunUsage {
     /// The tokens of its prompts, cached ones included.
     input_tokens: Option<u64>,
     /// Those of them that were read from the cache.
     cache_read_tokens: Option<u64>,
     /// The tokens of its answers.
     output_tokens: Option<u64>,
-    /// What all its attempts cost, in thousand-millionths of a dollar.
+    /// The cost of all its attempts, in thousand-millionths of a dollar.
     cost_nano_dollars: Option<u64>,
-    /// Sums and counts, by name.
-    #[schemars(with = "std::collections::BTreeMap<String, Json>")]
-    numbers: Json,
 }
 
 impl RunSummary {
@@ -72,26 +109,36 @@ impl RunSummary {
             RunState::Ended(outcome) => ("ended", Some(outcome.as_str())),
         };
         Self {
-            id: row.id.0.clone(),
-            project: row.project.0.clone(),
-            actor: row.actor.clone(),
-            kind: row.kind.clone(),
-            parent: row.parent.as_ref().map(|parent| parent.0.clone()),
-            prompt: format!("{}/{}", row.prompt.agent, row.prompt.name),
-            version: row.prompt.version.clone(),
-            closure: row.prompt.closure.clone(),
-            role: row.role.clone(),
-            model: row.model.clone(),
-            endpoint: row.endpoint.clone(),
-            line: row.line,
-            started: when::rfc3339(row.started),
-            ended: row.ended.map(when::rfc3339),
-            state,
-            outcome,
-            input_tokens: row.input_tokens,
-            cache_read_tokens: row.cache_read_tokens,
-            output_tokens: row.output_tokens,
-            cost_nano_dollars: row.cost.map(|cost| cost.0),
+            identity: RunIdentity {
+                id: row.id.0.clone(),
+                project: row.project.0.clone(),
+                actor: row.actor.clone(),
+                kind: row.kind.clone(),
+                parent: row.parent.as_ref().map(|parent| parent.0.clone()),
+            },
+            prompt: RunPrompt {
+                prompt: format!("{}/{}", row.prompt.agent, row.prompt.name),
+                version: row.prompt.version.clone(),
+                closure: row.prompt.closure.clone(),
+            },
+            asked: RunEndpoint {
+                role: row.role.clone(),
+                model: row.model.clone(),
+                endpoint: row.endpoint.clone(),
+                line: row.line,
+            },
+            course: RunCourse {
+                started: when::rfc3339(row.started),
+                ended: row.ended.map(when::rfc3339),
+                state,
+                outcome,
+            },
+            usage: RunUsage {
+                input_tokens: row.input_tokens,
+                cache_read_tokens: row.cache_read_tokens,
+                output_tokens: row.output_tokens,
+                cost_nano_dollars: row.cost.map(|cost| cost.0),
+            },
             numbers: document!(row.numbers),
         }
     }
@@ -113,10 +160,9 @@ pub struct RunOverview {
     calls: Vec<CallOverview>,
 }
 
-/// A call to a model.
+/// A call to a model: its prompt, and who was asked.
 #[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct CallOverview {
+pub(crate) struct CallIdentity {
     /// Its place among the run's calls, from 0.
     call: usize,
     /// When it was made.
@@ -129,6 +175,14 @@ struct CallOverview {
     model: String,
     /// The endpoint that was asked.
     endpoint: String,
+}
+
+/// A call to a model.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct CallOverview {
+    #[serde(flatten)]
+    identity: CallIdentity,
     /// How far it is. Null for a call that was never sent.
     #[schemars(with = "Option<String>")]
     state: Option<CallState>,
@@ -179,7 +233,7 @@ struct AttemptOverview {
     failed: Option<String>,
     /// How long it took, in milliseconds.
     took_ms: u64,
-    /// What was booked for it, in thousand-millionths of a dollar.
+    /// The amount booked for it, in thousand-millionths of a dollar.
     booked_nano_dollars: Option<u64>,
 }
 
@@ -213,15 +267,24 @@ impl RunOverview {
     }
 }
 
-impl CallOverview {
-    fn new(number: usize, call: &CallRow) -> Self {
+impl CallIdentity {
+    /// The identity of the call of that number, made at `at`.
+    pub(crate) fn new(number: usize, call: &CallRow, at: Time) -> Self {
         Self {
             call: number,
-            at: when::rfc3339(call.at),
-            prompt: format!("{}/{}", call.prompt.agent, call.prompt.name),
+            at: when::rfc3339(at),
+            prompt: call_prompt_name(call),
             version: call.prompt.version.clone(),
             model: call.model.clone(),
             endpoint: call.endpoint.clone(),
+        }
+    }
+}
+
+impl CallOverview {
+    fn new(number: usize, call: &CallRow) -> Self {
+        Self {
+            identity: CallIdentity::new(number, call, call.at),
             state: (!call.body.is_empty()).then_some(call.state),
             finish: call.finish.clone(),
             tokens: call.tokens,

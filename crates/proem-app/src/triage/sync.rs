@@ -69,14 +69,14 @@ pub struct FeedReport {
     pub pages: u64,
     /// The signals in them.
     pub read: u64,
-    /// What became of them.
+    /// Their outcome.
     #[serde(flatten)]
     pub counts: FeedCounts,
     /// Why the reading broke off. The next one goes on there. Null if it did not.
     pub failure: Option<String>,
 }
 
-/// What became of the signals of a feed.
+/// The signals of a feed, counted by outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FeedCounts {
@@ -253,7 +253,7 @@ struct FeedReading<'r, 'p> {
     report: FeedReport,
 }
 
-/// What a reading does to the cursor.
+/// The effect of a reading on the cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CursorMotion {
     /// It follows what was read.

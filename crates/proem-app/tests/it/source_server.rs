@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 
 use crate::source_worlds::{SourceWorld, split_address};
 
-/// What a server does instead of answering.
+/// A server's behaviour instead of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SourceFault {
     /// A status, with one header.

@@ -368,7 +368,7 @@ fn since_reads_again_from_a_time() {
     assert_eq!((report.read, report.counts.unchanged), (5, 5), "{report:?} {}", minutes_ago(11));
 }
 
-/// What a broken reading did not reach is not skipped by a reading of what is newer.
+/// A reading of newer objects does not skip those that a broken reading did not reach.
 #[test]
 fn a_reading_since_a_time_leaves_the_place_of_the_next_one() {
     let office = Office::open(SyncSystem::Jira);

@@ -49,7 +49,7 @@ pub(super) fn run_mcp(args: &McpArgs) -> Result<ExitCode, CommandFailure> {
     // Every call opens the project anew. What there is to say about its files is said once, here.
     let project = OpenProject::without_book(&args.root, &places)?;
     ui::print_notes(&project.all_notes());
-    let server = McpServer::new(McpSetting { root: args.root.clone(), places, error_words });
+    let server = McpServer::new(McpSetting { root: args.root.clone(), places, error_words: serving_error_words });
     match args.http {
         None => serve_stdio(server, print_refusal)?,
         Some(address) => {
@@ -67,6 +67,6 @@ fn print_refusal(words: &str) {
 }
 
 /// A failure with its remedy, as any other command words it.
-fn error_words(error: &Error) -> String {
+fn serving_error_words(error: &Error) -> String {
     format!("{error}{}", error.hint().map(hints::remedy_tail).unwrap_or_default())
 }

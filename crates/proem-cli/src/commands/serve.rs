@@ -8,7 +8,7 @@ use std::sync::Arc;
 use clap::Parser;
 use proem_app::records;
 use proem_app::webhooks::load_webhooks;
-use proem_server::{ReceiverOptions, ServeAddresses, ServeEvent, ServeListener, serve};
+use proem_server::{ReceiverOptions, ServeAddresses, ServeEvent, ServeListener, serve_webhooks};
 use proem_triage::SubscriptionNews;
 use tokio_util::sync::CancellationToken;
 
@@ -65,7 +65,7 @@ pub(super) fn run_serve(args: &Serve) -> Result<ExitCode, CommandFailure> {
     records::blocking(async {
         let stop = CancellationToken::new();
         let listening = tokio::spawn(interrupt::stop_on_interrupt(stop.clone(), STOPPING));
-        let served = serve(addresses, options, &stop, tell).await;
+        let served = serve_webhooks(addresses, options, &stop, tell).await;
         listening.abort();
         served.map_err(CommandFailure::from)
     })?;

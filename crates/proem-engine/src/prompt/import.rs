@@ -186,7 +186,7 @@ pub struct ImportedJudgement {
 /// Something of the source that the prompt file does not have.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, schemars::JsonSchema)]
 pub struct LeftOut {
-    /// Where it stands, as the caller named it.
+    /// Its path, as the caller named it.
     pub file: String,
     /// The line, from 1.
     pub line: usize,

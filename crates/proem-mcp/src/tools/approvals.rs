@@ -120,7 +120,7 @@ const fn longest_wait() -> u64 {
     LONGEST_WAIT
 }
 
-/// What became of an action.
+/// The state of an action, and the decision about it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct ApprovalWaitAnswer {
     /// The action's id.
@@ -187,7 +187,7 @@ async fn decided_action(
 /// The answer while nobody has decided.
 const PENDING: &str = "pending";
 
-/// What an action does now, and what was decided about what the client knows of it.
+/// The state of an action now, and the decision about the content that the client knows.
 fn action_decision(item: &QueuedAction, known: &str) -> (String, &'static str) {
     let content = encode_hex(item.detail.row.content.0);
     let decision = if content.eq_ignore_ascii_case(known) { state_decision(item.detail.row.state) } else { "changed" };

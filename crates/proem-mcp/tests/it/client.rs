@@ -1,4 +1,4 @@
-//! What a client of `rmcp` sees, which checks answers by their types.
+//! The server as a client of `rmcp` sees it, which checks answers by their types.
 
 use proem_mcp::serve_streams;
 use rmcp::ServiceExt as _;

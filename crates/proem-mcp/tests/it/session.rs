@@ -86,7 +86,7 @@ impl Session {
     }
 }
 
-/// What each request says of itself where there is no handshake.
+/// The `_meta` of each request if there is no handshake.
 pub(crate) fn meta(version: &str) -> Json {
     json!({ "_meta": {
         "io.modelcontextprotocol/protocolVersion": version,

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use proem_server::{ServeAddresses, ServeEvent, ServeListener, serve};
+use proem_server::{ServeAddresses, ServeEvent, ServeListener, serve_webhooks};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
@@ -23,7 +23,7 @@ async fn a_delivery_under_way_at_the_end_is_stored() {
     let (sender, mut events) = mpsc::unbounded_channel();
     let tell: ServeListener = Arc::new(move |event: &ServeEvent| _ = sender.send(event.clone()));
     let stopped = stop.clone();
-    let served = tokio::spawn(async move { serve(ANY, options, &stopped, tell).await });
+    let served = tokio::spawn(async move { serve_webhooks(ANY, options, &stopped, tell).await });
     let Some(ServeEvent::NoSecret { .. }) = events.recv().await else { panic!("Asana has no secret yet") };
     let Some(ServeEvent::Began { deliveries, .. }) = events.recv().await else { panic!("it did not begin") };
     let body = jira_event(1).to_string();
@@ -58,7 +58,8 @@ async fn an_address_that_is_taken_is_named() {
     let scene = Scene::new("");
     let taken = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let addresses = ServeAddresses { deliveries: taken.local_addr().unwrap(), ..ANY };
-    let problem = serve(addresses, scene.options(&[]), &CancellationToken::new(), scene.listener()).await.unwrap_err();
+    let problem =
+        serve_webhooks(addresses, scene.options(&[]), &CancellationToken::new(), scene.listener()).await.unwrap_err();
     let expected = format!("can't listen at {}: ", addresses.deliveries);
     assert!(problem.to_string().starts_with(&expected), "{problem}");
     assert!(problem.to_string().ends_with("; end the process that does, or choose another port"), "{problem}");

@@ -1,4 +1,4 @@
-//! What is refused, and what nothing is kept of.
+//! Refused deliveries, of which nothing is kept.
 
 use std::fs;
 

@@ -18,7 +18,7 @@ async fn jira_signs_its_events_and_one_delivery_is_one_signal() {
     assert_eq!(post_jira(&routes, JIRA_SECRET, &event).await, 200);
     assert_eq!(scene.stored().len(), 1);
     assert_eq!(post_jira(&routes, JIRA_SECRET, &jira_event(8)).await, 200);
-    // What cannot be read is kept for a person.
+    // A person gets what cannot be read.
     assert_eq!(post_jira(&routes, JIRA_SECRET, &json!({ "hello": "there" })).await, 200);
     assert_eq!(scene.stored()[1..], ["jira ticket_updated open", "unknown malformed malformed"]);
     receiver.end().await;

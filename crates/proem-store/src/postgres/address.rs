@@ -14,7 +14,7 @@ pub struct DatabaseAddress {
     options: PgConnectOptions,
 }
 
-/// What every session is set to. An idle holder of the lock that writers share, such as a stopped process, loses it with
+/// The settings of every session. An idle holder of the lock that writers share, such as a stopped process, loses it with
 /// its session.
 const SESSION: [(&str, &str); 5] = [
     ("search_path", "proem,pg_catalog"),

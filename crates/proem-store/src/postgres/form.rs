@@ -31,7 +31,7 @@ enum Deletion {
 const UPGRADES: [(i64, &str); 0] = [];
 
 /// The form that the tables have. `None` if there are none.
-pub(super) fn stored_form(tables: &Tables) -> Result<Option<i64>, Error> {
+pub(super) fn stored_server_form(tables: &Tables) -> Result<Option<i64>, Error> {
     let there = "SELECT to_regclass('proem.store_form') IS NOT NULL";
     if !tables.row(there, [], |row| row.get(0))?.unwrap_or(false) {
         return Ok(None);
@@ -62,16 +62,16 @@ pub(super) fn unusable(tables: &Tables, why: String) -> Error {
 
 /// Brings the tables to the newest form, within a transaction. The form that was found; `None` if there was none.
 pub(super) fn prepare(tables: &Tables, key: &InstallationKey) -> Result<Option<i64>, Error> {
-    let found = stored_form(tables)?;
+    let found = stored_server_form(tables)?;
     match found {
-        None => make_tables(tables, key)?,
-        Some(found) => upgrade(tables, found, form::newest_form(), &UPGRADES)?,
+        None => make_server_tables(tables, key)?,
+        Some(found) => upgrade_server(tables, found, form::newest_form(), &UPGRADES)?,
     }
     Ok(found)
 }
 
 /// That a database has another form than this version reads.
-pub(super) fn check_form(tables: &Tables, found: i64, newest: i64) -> Result<(), Error> {
+pub(super) fn check_server_form(tables: &Tables, found: i64, newest: i64) -> Result<(), Error> {
     match found.cmp(&newest) {
         std::cmp::Ordering::Equal => Ok(()),
         std::cmp::Ordering::Greater => Err(unusable(
@@ -102,7 +102,7 @@ fn server_tables() -> String {
         .replace(") STRICT", ")")
 }
 
-fn make_tables(tables: &Tables, key: &InstallationKey) -> Result<(), Error> {
+fn make_server_tables(tables: &Tables, key: &InstallationKey) -> Result<(), Error> {
     tables.script("CREATE SCHEMA IF NOT EXISTS proem")?;
     tables.script(DIALECT)?;
     tables.script(&server_tables())?;
@@ -131,14 +131,14 @@ fn make_tables(tables: &Tables, key: &InstallationKey) -> Result<(), Error> {
     Ok(())
 }
 
-fn upgrade(tables: &Tables, found: i64, newest: i64, upgrades: &[(i64, &str)]) -> Result<(), Error> {
+fn upgrade_server(tables: &Tables, found: i64, newest: i64, upgrades: &[(i64, &str)]) -> Result<(), Error> {
     let mut form = found;
     for (to, statements) in upgrades.iter().filter(|(to, _)| *to > found && *to <= newest) {
         tables.script(statements)?;
         tables.execute("UPDATE store_form SET form = ?", [*to])?;
         form = *to;
     }
-    check_form(tables, form, newest)
+    check_server_form(tables, form, newest)
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub(crate) fn connect_for_writing(
 /// A connection that reads. `None` if there are no tables yet.
 pub(crate) fn connect_for_reading(address: &DatabaseAddress) -> Result<Option<Tables>, Error> {
     let tables = Tables::of_server(address.options(), address.to_string().into())?;
-    let Some(found) = form::stored_form(&tables)? else { return Ok(None) };
-    form::check_form(&tables, found, newest_form())?;
+    let Some(found) = form::stored_server_form(&tables)? else { return Ok(None) };
+    form::check_server_form(&tables, found, newest_form())?;
     Ok(Some(tables))
 }

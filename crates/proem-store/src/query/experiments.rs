@@ -65,7 +65,7 @@ pub struct VersionWanted {
     pub prompt: String,
     /// Three numbers, as its runs record it.
     pub version: String,
-    /// What is read of each run.
+    /// The figures that are read of each run.
     pub measures: Vec<RunMeasure>,
     /// How many runs are read at most.
     pub most: u32,

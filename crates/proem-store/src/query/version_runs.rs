@@ -40,10 +40,8 @@ pub struct VersionRunRow {
     pub met_contract: Option<bool>,
     /// The rules that its first answer broke.
     pub broken_rules: Vec<String>,
-    /// A person's last verdict on it.
-    pub verdict: Option<String>,
-    /// When the person gave it.
-    pub judged: Option<Time>,
+    /// A person's last verdict on it, and the time of it.
+    pub verdict: Option<(String, Time)>,
 }
 
 impl Store {
@@ -78,8 +76,8 @@ fn read_version_runs(reader: &Tables, wanted: &VersionRunsWanted) -> Result<Vec<
             at: Time(column_value(row, "at")?),
             met_contract: column_value::<Option<f64>>(row, "met")?.map(|met| met > 0.5),
             broken_rules: column_json::<Vec<Option<String>>>(row, "rules")?.into_iter().flatten().collect(),
-            verdict: column_value(row, "verdict")?,
-            judged: column_value::<Option<i64>>(row, "judged")?.map(Time),
+            verdict: column_value::<Option<String>>(row, "verdict")?
+                .zip(column_value::<Option<i64>>(row, "judged")?.map(Time)),
         })
     })
 }

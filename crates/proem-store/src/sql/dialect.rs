@@ -7,7 +7,7 @@
 use super::value::ValueKind;
 
 /// The statement for PostgreSQL, with values of these kinds in the order of its places.
-pub(super) fn translate(sql: &str, kinds: &[ValueKind]) -> String {
+pub(super) fn translate_statement(sql: &str, kinds: &[ValueKind]) -> String {
     let sql = without_hints(sql);
     let sql =
         with_plain_bytes(&sql).replace(" AS REAL)", " AS DOUBLE PRECISION)").replace(" AS INTEGER)", " AS BIGINT)");
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn statements_are_translated() {
-        let check = |sql: &str, expected: &str| assert_eq!(translate(sql, &[ValueKind::Text; 3]), expected);
+        let check = |sql: &str, expected: &str| assert_eq!(translate_statement(sql, &[ValueKind::Text; 3]), expected);
         check("SELECT a FROM t WHERE b = ? AND c = ?", "SELECT a FROM t WHERE b = $1 AND c = $2");
         check("SELECT ?2, ?1, ?2", "SELECT $2, $1, $2");
         check("SELECT '?', 'it''s ?' WHERE a = ?", "SELECT '?', 'it''s ?' WHERE a = $1");

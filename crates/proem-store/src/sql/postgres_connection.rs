@@ -6,20 +6,18 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sqlx::postgres::{PgArguments, PgConnectOptions, PgConnection, PgRow};
-use sqlx::{Arguments as _, AssertSqlSafe, Connection as _, Row as _, ValueRef as _};
+use sqlx::postgres::{PgArguments, PgConnectOptions, PgConnection};
+use sqlx::{Arguments as _, AssertSqlSafe, Connection as _};
 use tokio::runtime::{Builder, Runtime};
 
-use super::dialect::translate;
+use super::dialect::translate_statement;
 use super::fault::{SqlFault, SqlResult};
 use super::row::{Row, RowSource};
 use super::statement::{StatementValues, redacted_value};
-use super::value::{BoundValue, ColumnValue, ValueKind};
-use crate::error::{Error, Unusable};
+use super::value::{BoundValue, ValueKind};
 
 /// How long it is waited for a server to answer a new connection.
 const CONNECTING: Duration = Duration::from_secs(10);
@@ -142,7 +140,7 @@ impl PostgresConnection {
             }
             return Err(SqlFault::Mismatch(format!("a statement has values of other kinds than before: {sql}")));
         }
-        let translated: Arc<str> = translate(sql, &kinds).into();
+        let translated: Arc<str> = translate_statement(sql, &kinds).into();
         statements.insert(sql.to_owned(), Translation { sql: Arc::clone(&translated), kinds });
         Ok((translated, arguments))
     }
@@ -169,67 +167,4 @@ fn add_argument(arguments: &mut PgArguments, value: BoundValue<'_>) -> SqlResult
         BoundValue::Bytes(bytes) => arguments.add(&*bytes),
     };
     added.map_err(|error| SqlFault::Mismatch(error.to_string()))
-}
-
-/// The value of a column, by the number of its type in the server's catalogue (`pg_type.dat` of PostgreSQL).
-pub(super) fn column_value<'r>(row: &'r PgRow, place: usize) -> SqlResult<ColumnValue<'r>> {
-    let value = row.try_get_raw(place)?;
-    if value.is_null() {
-        return Ok(ColumnValue::Null);
-    }
-    let kind = value.type_info().oid().map_or(0, |oid| oid.0);
-    let bytes = value.as_bytes().map_err(|error| SqlFault::Mismatch(error.to_string()))?;
-    let read = match kind {
-        16 => bytes.first().map(|byte| ColumnValue::Integer(i64::from(*byte))),
-        20 => bytes.try_into().ok().map(i64::from_be_bytes).map(ColumnValue::Integer),
-        21 => bytes.try_into().ok().map(i16::from_be_bytes).map(|value| ColumnValue::Integer(value.into())),
-        23 => bytes.try_into().ok().map(i32::from_be_bytes).map(|value| ColumnValue::Integer(value.into())),
-        700 => bytes.try_into().ok().map(f32::from_be_bytes).map(|value| ColumnValue::Real(value.into())),
-        701 => bytes.try_into().ok().map(f64::from_be_bytes).map(ColumnValue::Real),
-        17 => Some(ColumnValue::Bytes(bytes)),
-        19 | 25 | 705 | 1043 => std::str::from_utf8(bytes).ok().map(ColumnValue::Text),
-        _ => None,
-    };
-    read.ok_or_else(|| SqlFault::Mismatch(format!("the column {place} has the type {kind}, which is not read here")))
-}
-
-/// The place of a column by its name.
-pub(super) fn column_place(row: &PgRow, name: &str) -> SqlResult<usize> {
-    use sqlx::Column as _;
-    Ok(row.try_column(name)?.ordinal())
-}
-
-/// The meaning of an error of PostgreSQL's for the store, by its class
-/// (<https://www.postgresql.org/docs/current/errcodes-appendix.html>).
-pub(crate) fn postgres_unusable(place: &Path, error: &sqlx::Error) -> Error {
-    let path = place.to_owned();
-    let unusable = |why: String| Unusable::Server { address: place.display().to_string(), why };
-    let Some(said) = error.as_database_error() else {
-        let why = match error {
-            sqlx::Error::Io(_) | sqlx::Error::WorkerCrashed => format!(
-                "the server is away, or ended the connection ({error}); check that it runs, and start again: what this \
-                 process had open counts as ended"
-            ),
-            sqlx::Error::Tls(error) => {
-                format!("no secure connection was made: {error}; check `sslmode` and `sslrootcert`")
-            }
-            error => error.to_string(),
-        };
-        return unusable(why).into();
-    };
-    let (code, why) = (said.code().unwrap_or_default().into_owned(), said.message().to_owned());
-    Error::Unusable(match (code.get(..2).unwrap_or_default(), &*code) {
-        (_, "55P03") => Unusable::Busy { path },
-        (_, "25006") => unusable(format!("{why}; the server is a standby or read-only, so connect to the primary")),
-        (_, "42501") => unusable(format!("{why}; let an administrator grant CREATE on the database to this role")),
-        ("53", _) => unusable(format!("{why}; the server lacks room or connections, so free some and try again")),
-        ("22" | "23", _) => Unusable::Refused { path, why },
-        ("28", _) => unusable(format!("{why}; check the role and its password")),
-        (_, "3D000") => unusable(format!("{why}; create it, with the encoding UTF8")),
-        ("57" | "08", _) => unusable(format!(
-            "{why}; the server ended the connection, so start again when it is back: what this process had open counts \
-             as ended"
-        )),
-        _ => unusable(format!("{why} ({code})")),
-    })
 }

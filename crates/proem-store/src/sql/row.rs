@@ -2,7 +2,7 @@
 
 use super::fault::{SqlFault, SqlResult};
 #[cfg(feature = "postgres")]
-use super::postgres_connection;
+use super::postgres_row;
 use super::value::{ColumnValue, FromColumn};
 
 /// A row, as long as it is the current one.
@@ -31,7 +31,7 @@ impl ColumnKey for usize {
         match &row.0 {
             RowSource::Sqlite(row) => from_sqlite(row.get_ref(self)?, self),
             #[cfg(feature = "postgres")]
-            RowSource::Postgres(row) => postgres_connection::column_value(row, self),
+            RowSource::Postgres(row) => postgres_row::decode_column(row, self),
         }
     }
 
@@ -45,9 +45,7 @@ impl ColumnKey for &str {
         match &row.0 {
             RowSource::Sqlite(row) => from_sqlite(row.get_ref(self)?, self),
             #[cfg(feature = "postgres")]
-            RowSource::Postgres(row) => {
-                postgres_connection::column_value(row, postgres_connection::column_place(row, self)?)
-            }
+            RowSource::Postgres(row) => postgres_row::decode_column(row, postgres_row::column_place(row, self)?),
         }
     }
 

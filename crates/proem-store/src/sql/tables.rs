@@ -64,7 +64,7 @@ impl Tables {
 
     /// Runs a statement that gives no rows. How many it changed.
     pub(crate) fn execute(&self, sql: &str, values: impl StatementValues) -> Result<usize, Error> {
-        self.told(match &self.database {
+        self.name_database(match &self.database {
             Database::Sqlite(connection) => connection.execute(sql, values),
             #[cfg(feature = "postgres")]
             Database::Postgres(connection) => connection.execute(sql, values),
@@ -76,11 +76,11 @@ impl Tables {
     pub(crate) fn insert(&self, sql: &str, values: impl StatementValues) -> Result<Option<i64>, Error> {
         match &self.database {
             Database::Sqlite(connection) => {
-                let added = self.told(connection.execute(sql, values))?;
+                let added = self.name_database(connection.execute(sql, values))?;
                 Ok((added > 0).then(|| connection.last_number()))
             }
             #[cfg(feature = "postgres")]
-            Database::Postgres(connection) => self.told(connection.insert(sql, values)),
+            Database::Postgres(connection) => self.name_database(connection.insert(sql, values)),
         }
     }
 
@@ -91,7 +91,7 @@ impl Tables {
         values: impl StatementValues,
         read: impl FnOnce(&Row<'_>) -> SqlResult<T>,
     ) -> Result<Option<T>, Error> {
-        self.told(self.first_row(sql, values, read))
+        self.name_database(self.first_row(sql, values, read))
     }
 
     /// All rows of a query.
@@ -101,7 +101,7 @@ impl Tables {
         values: impl StatementValues,
         read: impl FnMut(&Row<'_>) -> SqlResult<T>,
     ) -> Result<Vec<T>, Error> {
-        self.told(self.all_rows(sql, values, read))
+        self.name_database(self.all_rows(sql, values, read))
     }
 
     /// The first row of a query, if there is one, for callers with an error of their own.
@@ -135,7 +135,7 @@ impl Tables {
     /// Runs statements without values, each to its first row: what has to be stepped through is asked for with
     /// [`Self::rows`].
     pub(crate) fn script(&self, sql: &str) -> Result<(), Error> {
-        self.told(self.run_script(sql))
+        self.name_database(self.run_script(sql))
     }
 
     fn run_script(&self, sql: &str) -> SqlResult<()> {
@@ -151,7 +151,7 @@ impl Tables {
         let begun = match &self.database {
             Database::Sqlite(_) => self.execute("BEGIN IMMEDIATE", []).map(drop),
             #[cfg(feature = "postgres")]
-            Database::Postgres(connection) => self.told(connection.begin()),
+            Database::Postgres(connection) => self.name_database(connection.begin()),
         };
         let done = begun.and_then(|()| work()).and_then(|done| self.commit().map(|()| done));
         if done.is_err() {
@@ -165,7 +165,7 @@ impl Tables {
         match &self.database {
             Database::Sqlite(_) => self.execute("COMMIT", []).map(drop),
             #[cfg(feature = "postgres")]
-            Database::Postgres(connection) => self.told(connection.commit()),
+            Database::Postgres(connection) => self.name_database(connection.commit()),
         }
     }
 
@@ -196,7 +196,7 @@ impl Tables {
         closed.map_err(|fault| fault.into_error(&path))
     }
 
-    fn told<T>(&self, done: SqlResult<T>) -> Result<T, Error> {
+    fn name_database<T>(&self, done: SqlResult<T>) -> Result<T, Error> {
         done.map_err(|fault| fault.into_error(&self.path))
     }
 }

@@ -51,7 +51,7 @@ impl From<String> for BoundValue<'_> {
     }
 }
 
-/// Whatever a statement takes as a value.
+/// A type that a statement takes as a value.
 pub(crate) trait ToBound {
     /// The kind of its values.
     const KIND: ValueKind;
@@ -167,7 +167,7 @@ impl<T: ToBound> ToBound for Option<T> {
     }
 }
 
-/// What a row holds under a name or at a place.
+/// Reads the column of a row by its name or place.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum ColumnValue<'r> {
     Null,
@@ -190,7 +190,7 @@ impl ColumnValue<'_> {
     }
 }
 
-/// Whatever can be read from a column.
+/// A type that can be read from a column.
 pub(crate) trait FromColumn: Sized {
     /// It, from the value of a column. `None` if that is of another kind.
     fn from_column(value: ColumnValue<'_>) -> Option<Self>;

@@ -11,7 +11,9 @@ use std::collections::{BTreeSet, VecDeque};
 use serde_json::{Value as Json, json};
 
 use super::query::{address_with, percent_encoded};
-use super::{SyncAnswer, SyncFault, SyncPage, SyncPlan, SyncRequest, SyncWalk, accepts_json, check_status, take_list};
+use super::walk::{
+    SyncAnswer, SyncFault, SyncPage, SyncPlan, SyncRequest, SyncWalk, accepts_json, check_status, take_list,
+};
 use crate::date::{parse_timestamp, utc_timestamp};
 use crate::sources::text_at;
 use proem_engine::run::Time;
@@ -59,7 +61,7 @@ pub(super) struct AsanaWalk {
 /// The page that is read.
 #[derive(Debug)]
 struct AsanaPage {
-    /// What it still lacks.
+    /// The missing part.
     wanted: VecDeque<WantedPart>,
     values: Vec<Json>,
     missing: u64,
@@ -155,7 +157,7 @@ impl AsanaWalk {
         self.token = Some(token);
         let mut named = BTreeSet::new();
         for event in events {
-            let wanted = object_of(&event).filter(|wanted| named.insert(wanted.clone()));
+            let wanted = changed_object(&event).filter(|wanted| named.insert(wanted.clone()));
             self.page.wanted.extend(wanted);
             self.known = self.known.max(time_at(&event, "/created_at"));
             self.page.values.push(event);
@@ -223,7 +225,7 @@ impl AsanaWalk {
 }
 
 /// The object that an event names, if it is there still.
-fn object_of(event: &Json) -> Option<WantedPart> {
+fn changed_object(event: &Json) -> Option<WantedPart> {
     let action = text_at(event, "/action")?;
     let gid =
         text_at(event, "/resource/gid").filter(|_| matches!(action.as_str(), "added" | "changed" | "undeleted"))?;

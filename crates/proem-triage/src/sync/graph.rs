@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value as Json, json};
 
 use super::query::{address_with, percent_encoded};
-use super::{SyncAnswer, SyncFault, SyncPage, SyncPlan, SyncRequest, SyncWalk, check_status, take_list};
+use super::walk::{SyncAnswer, SyncFault, SyncPage, SyncPlan, SyncRequest, SyncWalk, check_status, take_list};
 use crate::date::utc_timestamp;
 
 /// The parts of a mail that are read. Whether somebody has opened it is none: that would make a new revision.
@@ -26,10 +26,10 @@ fn mailbox_path(plan: &SyncPlan) -> String {
 /// The address of one mail.
 pub(super) fn message_request(plan: &SyncPlan, id: &str) -> SyncRequest {
     let path = format!("{}/messages/{}", mailbox_path(plan), percent_encoded(id));
-    SyncRequest { url: address_with(&path, &[("$select", PARTS)]), headers: headers() }
+    SyncRequest { url: address_with(&path, &[("$select", PARTS)]), headers: graph_headers() }
 }
 
-fn headers() -> Vec<(String, String)> {
+fn graph_headers() -> Vec<(String, String)> {
     vec![("accept".to_owned(), "application/json".to_owned()), ("prefer".to_owned(), "odata.maxpagesize=50".to_owned())]
 }
 
@@ -67,7 +67,7 @@ fn is_of_server(plan: &SyncPlan, link: &str) -> bool {
 
 impl SyncWalk for GraphWalk {
     fn request(&self) -> Option<SyncRequest> {
-        self.link.clone().map(|url| SyncRequest { url, headers: headers() })
+        self.link.clone().map(|url| SyncRequest { url, headers: graph_headers() })
     }
 
     fn take(&mut self, answer: SyncAnswer) -> Result<SyncPage, SyncFault> {

@@ -16,7 +16,9 @@ use std::mem;
 use serde_json::{Value as Json, json};
 
 use super::query::{address_with, percent_encoded};
-use super::{SyncAnswer, SyncFault, SyncPage, SyncPlan, SyncRequest, SyncWalk, accepts_json, check_status, take_list};
+use super::walk::{
+    SyncAnswer, SyncFault, SyncPage, SyncPlan, SyncRequest, SyncWalk, accepts_json, check_status, take_list,
+};
 use crate::date::parse_timestamp;
 use crate::sources::text_at;
 

@@ -9,7 +9,7 @@ use super::{finding::TidyFinding, sizes::without_tests, tree::SourceTree};
 /// The modules that may: each a file, or the folder of its parts.
 const DOORS: &[&str] = &[
     "crates/proem-app/src/config/effects.rs",
-    // What authenticates signals and reads their sources. Both refuse a credential that also sends.
+    // Authenticating signals and reading their sources. Both refuse a credential that also sends.
     "crates/proem-app/src/config/sources.rs",
     "crates/proem-app/src/config/webhooks.rs",
     "crates/proem-app/src/secrets.rs",

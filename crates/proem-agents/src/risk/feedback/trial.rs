@@ -53,6 +53,12 @@ pub struct ThresholdTrial {
     values: Vec<(f64, AssessmentOpinion)>,
     candidate: Option<f64>,
     next_choice: usize,
+    tallies: TrialTallies,
+}
+
+/// The judged alarms that a candidate keeps, those that it silences, and both with their verdicts.
+#[derive(Debug, Clone, Default)]
+struct TrialTallies {
     kept: ArmTally,
     silenced: ArmTally,
     foresight: ForesightTally,
@@ -87,9 +93,7 @@ impl ThresholdTrial {
             values: Vec::new(),
             candidate: None,
             next_choice: FIRST_CHOICE,
-            kept: ArmTally::default(),
-            silenced: ArmTally::default(),
-            foresight: ForesightTally::default(),
+            tallies: TrialTallies::default(),
         })
     }
 
@@ -100,7 +104,7 @@ impl ThresholdTrial {
         }
         if let Some(second) = self.candidate {
             let is_kept = self.meter.is_high(value, second);
-            let tally = &mut self.foresight;
+            let tally = &mut self.tallies.foresight;
             let (count, false_alarm) = match (is_kept, said) {
                 (true, AssessmentOpinion::FalsePositive) => (&mut tally.kept_false, 1.0),
                 (true, AssessmentOpinion::Caught) => (&mut tally.kept_right, 0.0),
@@ -108,7 +112,8 @@ impl ThresholdTrial {
                 (false, AssessmentOpinion::Caught) => (&mut tally.silenced_right, 0.0),
             };
             *count = count.saturating_add(1);
-            let _counted = if is_kept { self.kept.add(false_alarm) } else { self.silenced.add(false_alarm) };
+            let _counted =
+                if is_kept { self.tallies.kept.add(false_alarm) } else { self.tallies.silenced.add(false_alarm) };
         }
         self.values.push((value, said));
         if self.values.len() >= self.next_choice {
@@ -120,10 +125,10 @@ impl ThresholdTrial {
     /// The change that all alarms together suggest, if the test on later alarms shows that such changes are better.
     #[must_use]
     pub fn proven(&self) -> Option<Suggestion> {
-        let ForesightTally { silenced_right, kept_right, .. } = self.foresight;
+        let ForesightTally { silenced_right, kept_right, .. } = self.tallies.foresight;
         let keeps = wilson(kept_right, kept_right.saturating_add(silenced_right), Z95)
             .is_some_and(|interval| interval.low >= KEPT_AT_LEAST);
-        let is_better = self.test.verdict(&self.kept, &self.silenced, 0.0) == DifferenceVerdict::Better;
+        let is_better = self.test.verdict(&self.tallies.kept, &self.tallies.silenced, 0.0) == DifferenceVerdict::Better;
         (keeps && is_better).then(|| suggestion(self.meter, &self.values, self.from)).flatten()
     }
 
@@ -138,9 +143,9 @@ impl ThresholdTrial {
         let missing = if judged < FEWEST {
             Some(FEWEST.saturating_sub(judged))
         } else {
-            self.test.outcomes_missing(&self.kept, &self.silenced, 0.0)
+            self.test.outcomes_missing(&self.tallies.kept, &self.tallies.silenced, 0.0)
         };
-        let (meter, foresight) = (self.meter, self.foresight);
+        let (meter, foresight) = (self.meter, self.tallies.foresight);
         ThresholdEvidence { meter, judged, newest, foresight, proven: self.proven(), missing }
     }
 }

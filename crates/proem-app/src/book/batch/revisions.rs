@@ -80,7 +80,7 @@ pub(super) async fn weigh_prompts(
             let finding = tally_finding(tally, bar, own, what);
             subjects.push(BatchSubject { name: name.clone(), n: tally.inputs, is_shown: tally.is_above, finding });
         }
-        findings.extend(finding(scene, one));
+        findings.extend(revision_finding(scene, one));
     }
     Ok((subjects, findings))
 }
@@ -128,7 +128,7 @@ fn contract_tally(rows: &[VersionRunRow]) -> (FailureTally, BTreeMap<String, u64
             continue;
         }
         tally.add(row, !met, row.at);
-        for rule in row.broken_rules.iter().filter(|rule| is_rule_name(rule)) {
+        for rule in row.broken_rules.iter().filter(|rule| is_schema_keyword(rule)) {
             let known = rules.entry(rule.clone()).or_default();
             *known = known.saturating_add(1);
         }
@@ -142,21 +142,25 @@ fn verdict_tally(rows: &[VersionRunRow]) -> FailureTally {
     let mut last: BTreeMap<&str, &VersionRunRow> = BTreeMap::new();
     for row in rows.iter().filter(|row| is_bad(row).is_some()) {
         let known = last.entry(&row.inputs).or_insert(row);
-        if row.judged >= known.judged {
+        if judged_at(row) >= judged_at(known) {
             *known = row;
         }
     }
     let mut judged: Vec<&VersionRunRow> = last.into_values().collect();
-    judged.sort_by(|a, b| a.judged.cmp(&b.judged).then_with(|| a.run.cmp(&b.run)));
+    judged.sort_by(|a, b| judged_at(a).cmp(&judged_at(b)).then_with(|| a.run.cmp(&b.run)));
     let mut tally = FailureTally::default();
     for row in judged {
-        tally.add(row, is_bad(row) == Some(true), row.judged.unwrap_or(row.at));
+        tally.add(row, is_bad(row) == Some(true), judged_at(row).unwrap_or(row.at));
     }
     tally
 }
 
+fn judged_at(row: &VersionRunRow) -> Option<Time> {
+    row.verdict.as_ref().map(|(_, at)| *at)
+}
+
 fn is_bad(row: &VersionRunRow) -> Option<bool> {
-    match row.verdict.as_deref() {
+    match row.verdict.as_ref().map(|(word, _)| word.as_str()) {
         Some("bad") => Some(true),
         Some("good") => Some(false),
         _ => None,
@@ -164,7 +168,7 @@ fn is_bad(row: &VersionRunRow) -> Option<bool> {
 }
 
 /// A keyword of a schema. Anything else that a record holds there is not shown.
-fn is_rule_name(rule: &str) -> bool {
+fn is_schema_keyword(rule: &str) -> bool {
     (1..=32).contains(&rule.len()) && rule.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
@@ -189,7 +193,7 @@ fn revision_of(scene: &BatchScene, prompt: &str, version: &str) -> ProposedChang
 fn tally_finding(tally: &FailureTally, bar: f64, error: f64, what: &str) -> String {
     let FailureTally { failed, inputs, .. } = tally;
     let counted = format!("{failed} of {inputs} different inputs {what}");
-    let percent = percent_words(bar);
+    let percent = share_in_percent(bar);
     if tally.is_above {
         return format!("{counted}, which is shown to be above {percent}");
     }
@@ -199,7 +203,7 @@ fn tally_finding(tally: &FailureTally, bar: f64, error: f64, what: &str) -> Stri
 }
 
 /// The proposal of another wording. `None` if no kind of outcome shows that one is needed.
-fn finding(scene: &BatchScene, outcomes: &PromptOutcomes) -> Option<Finding> {
+fn revision_finding(scene: &BatchScene, outcomes: &PromptOutcomes) -> Option<Finding> {
     let mut evidence = Vec::new();
     let mut reasons = Vec::new();
     let mut newest = None;
@@ -207,7 +211,7 @@ fn finding(scene: &BatchScene, outcomes: &PromptOutcomes) -> Option<Finding> {
         let FailureTally { failed, inputs, .. } = &outcomes.contract;
         evidence.push(format!(
             "expected effect: with a wording at the bar of {}, {} of {inputs} first answers break the contract instead of {failed}",
-            percent_words(CONTRACT_BAR),
+            share_in_percent(CONTRACT_BAR),
             rounded_share(CONTRACT_BAR, *inputs),
         ));
         evidence.push(tally_line(&outcomes.contract, BROKE_CONTRACT));
@@ -242,7 +246,7 @@ fn finding(scene: &BatchScene, outcomes: &PromptOutcomes) -> Option<Finding> {
 fn tally_line(tally: &FailureTally, what: &str) -> String {
     let FailureTally { failed, inputs, runs, .. } = tally;
     let interval = wilson(*failed, *inputs, Z95).map_or(String::new(), |interval| {
-        format!(" (95 % interval {} to {})", percent_words(interval.low), percent_words(interval.high))
+        format!(" (95 % interval {} to {})", share_in_percent(interval.low), share_in_percent(interval.high))
     });
     let newest: Vec<&str> = runs.iter().rev().take(NAMED).map(String::as_str).collect();
     format!("{failed} of {inputs} different inputs {what}{interval}; newest runs: {}", newest.join(", "))
@@ -256,7 +260,7 @@ fn rules_line(rules: &BTreeMap<String, u64>) -> Option<String> {
     (!named.is_empty()).then(|| format!("rules of the schema that were broken: {}", named.join(", ")))
 }
 
-fn percent_words(share: f64) -> String {
+fn share_in_percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 

@@ -20,8 +20,8 @@ pub(super) async fn weigh_risk_thresholds(
     let about = |meter: Meter| change_of(scene, meter, 0.0, 0.0).about();
     let since = |meter: Meter| last.get(&about(meter)).copied().unwrap_or(Time(i64::MIN));
     let evidence = weigh_feedback(store, scene.user.project(), error, since).await?;
-    let subjects = evidence.iter().filter(|one| one.judged > 0).map(subject).collect();
-    let findings = evidence.iter().filter_map(|one| finding(scene, one)).collect();
+    let subjects = evidence.iter().filter(|one| one.judged > 0).map(threshold_subject).collect();
+    let findings = evidence.iter().filter_map(|one| threshold_finding(scene, one)).collect();
     Ok((subjects, findings))
 }
 
@@ -35,7 +35,7 @@ fn change_of(scene: &BatchScene, meter: Meter, from: f64, to: f64) -> ProposedCh
     }
 }
 
-fn subject(evidence: &ThresholdEvidence) -> BatchSubject {
+fn threshold_subject(evidence: &ThresholdEvidence) -> BatchSubject {
     let finding = match (&evidence.proven, evidence.missing) {
         (Some(suggestion), _) => {
             format!("{} instead of {} is shown to be better", suggestion.to.second, suggestion.from.second)
@@ -53,7 +53,7 @@ fn subject(evidence: &ThresholdEvidence) -> BatchSubject {
     }
 }
 
-fn finding(scene: &BatchScene, evidence: &ThresholdEvidence) -> Option<Finding> {
+fn threshold_finding(scene: &BatchScene, evidence: &ThresholdEvidence) -> Option<Finding> {
     let (suggestion, newest) = (evidence.proven.as_ref()?, evidence.newest?);
     let tally = &evidence.foresight;
     let all = tally.all();

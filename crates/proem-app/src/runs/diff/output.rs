@@ -7,9 +7,9 @@ use serde::Serialize;
 use serde_json::{Value as Json, json};
 
 use super::Pair;
-use super::run_call::{RunCall, call_prompt_name};
+use super::run_call::RunCall;
 use super::sections::{SectionPair, section_pairs, tools_state};
-use crate::when;
+use crate::runs::output::CallIdentity;
 
 /// The requests of one run, each with the one that its cache could have been written by, or two requests.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -33,16 +33,30 @@ pub struct RequestPairOutput {
     first: ComparedCallOut,
     /// The later one.
     second: ComparedCallOut,
-    /// The cache's behaviour, in a sentence.
-    words: String,
-    /// What the provider itself says of its cache.
-    #[schemars(with = "Option<std::collections::BTreeMap<String, Json>>")]
-    provider: Json,
+    #[serde(flatten)]
+    cache: CacheAccount,
     /// The change of the tools: `same`, `changed`, `only-first` or `only-second`. Null if it is unknown or there are
     /// none.
     tools: Option<&'static str>,
     /// The sections of both.
     sections: Vec<SectionPairOut>,
+    #[serde(flatten)]
+    kept: KeptTexts,
+}
+
+/// The cache's behaviour.
+#[derive(Debug, Serialize, JsonSchema)]
+struct CacheAccount {
+    /// The cache's behaviour, in a sentence.
+    words: String,
+    /// The provider's own account of its cache.
+    #[schemars(with = "Option<std::collections::BTreeMap<String, Json>>")]
+    provider: Json,
+}
+
+/// The texts that differ, as far as the records keep them.
+#[derive(Debug, Serialize, JsonSchema)]
+struct KeptTexts {
     /// The texts of what changed first, as far as they are kept.
     texts: Option<ChangedTextsOut>,
     /// The answers of two runs.
@@ -55,18 +69,8 @@ pub struct RequestPairOutput {
 struct ComparedCallOut {
     /// The id in the records.
     run: String,
-    /// Its place among the run's calls, from 0.
-    call: usize,
-    /// When it was made.
-    at: String,
-    /// Its prompt, as `agent/name`.
-    prompt: String,
-    /// The prompt's version.
-    version: String,
-    /// The model that was asked.
-    model: String,
-    /// The endpoint that was asked.
-    endpoint: String,
+    #[serde(flatten)]
+    identity: CallIdentity,
     /// Whether a provider may have seen it.
     sent: bool,
     /// The tokens in front of the last boundary of the cache, by our count.
@@ -142,19 +146,17 @@ impl RequestPairOutput {
             compared: pair.compared.clone(),
             first: ComparedCallOut::new(&pair.first),
             second: ComparedCallOut::new(&pair.second),
-            words: pair.words(),
-            provider: json!(pair.diagnosis()),
+            cache: CacheAccount { words: pair.words(), provider: json!(pair.diagnosis()) },
             tools: tools_state(pair).map(|state| state.as_str()),
             sections: section_pairs(pair).iter().map(SectionPairOut::new).collect(),
-            texts,
-            answers,
+            kept: KeptTexts { texts, answers },
         }
     }
 
     /// Shortens each text to that many bytes, with a mark that says how many are missing.
     pub fn shorten_texts(&mut self, most: usize) {
-        let texts = self.texts.iter_mut().flat_map(|texts| [&mut texts.before, &mut texts.after]);
-        let answers = self.answers.iter_mut().flat_map(|answers| [&mut answers.before, &mut answers.after]);
+        let texts = self.kept.texts.iter_mut().flat_map(|texts| [&mut texts.before, &mut texts.after]);
+        let answers = self.kept.answers.iter_mut().flat_map(|answers| [&mut answers.before, &mut answers.after]);
         for text in texts.chain(answers).flatten().filter(|text| text.len() > most) {
             let bytes = text.len();
             text.truncate(text.floor_char_boundary(most));
@@ -168,12 +170,7 @@ impl ComparedCallOut {
         let row = call.row;
         Self {
             run: call.run.row.id.0.clone(),
-            call: call.number,
-            at: when::rfc3339(call.at()),
-            prompt: call_prompt_name(row),
-            version: row.prompt.version.clone(),
-            model: row.model.clone(),
-            endpoint: row.endpoint.clone(),
+            identity: CallIdentity::new(call.number, row, call.at()),
             sent: call.is_sent(),
             stable_tokens: row.stable_tokens,
             tokens_before_sections: call.tokens_before(),

@@ -85,7 +85,7 @@ impl<'f> SourceAccount<'f> {
         };
         let fetch = FetchRequest {
             url: &request.url,
-            scope: self.feed.scope(),
+            scope: self.feed.source_hosts(),
             headers: &request.headers,
             credential: Some(credential),
             form: None,
@@ -105,7 +105,7 @@ impl<'f> SourceAccount<'f> {
         };
         let request = TokenRequest {
             url: &login.url,
-            scope: self.feed.scope(),
+            scope: self.feed.source_hosts(),
             client: &login.client,
             permissions: &login.permissions,
             grant,

@@ -21,7 +21,7 @@ const ASANA: &str = "https://app.asana.com";
 pub struct SyncFeed {
     /// The source, by its name in the configuration.
     pub source: String,
-    /// What is read, and where.
+    /// The part of the source, and its address.
     pub plan: SyncPlan,
     /// The source as the configuration has it.
     pub(super) file: SignalSourceFile,
@@ -35,12 +35,12 @@ impl SyncFeed {
     }
 
     /// The addresses that its servers may have.
-    pub(super) const fn scope(&self) -> HostScope {
-        scope(&self.file)
+    pub(super) const fn source_hosts(&self) -> HostScope {
+        source_hosts(&self.file)
     }
 }
 
-const fn scope(file: &SignalSourceFile) -> HostScope {
+const fn source_hosts(file: &SignalSourceFile) -> HostScope {
     if file.private { HostScope::Private } else { HostScope::Public }
 }
 
@@ -65,7 +65,7 @@ pub fn project_feeds(project: &OpenProject, charter: &ProjectCharter) -> Result<
             (SignalSystem::Graph, url) => (SyncSystem::Graph, url.unwrap_or(GRAPH)),
             (SignalSystem::Asana, url) => (SyncSystem::Asana, url.unwrap_or(ASANA)),
         };
-        for part in parts(system, file, charter) {
+        for part in source_parts(system, file, charter) {
             let plan = SyncPlan { system, base: base.trim_end_matches('/').to_owned(), part, since: None };
             feeds.push(SyncFeed { source: source.clone(), plan, file: file.clone() });
         }
@@ -74,7 +74,7 @@ pub fn project_feeds(project: &OpenProject, charter: &ProjectCharter) -> Result<
 }
 
 /// The parts of a source that are this project's.
-fn parts(system: SyncSystem, file: &SignalSourceFile, charter: &ProjectCharter) -> BTreeSet<String> {
+fn source_parts(system: SyncSystem, file: &SignalSourceFile, charter: &ProjectCharter) -> BTreeSet<String> {
     let tracked = |word: &str| {
         let trackers = charter.trackers.iter().filter(|tracker| tracker.source == word);
         trackers.map(|tracker| tracker.project.trim().to_owned()).collect::<BTreeSet<String>>()
@@ -94,7 +94,7 @@ fn check_source(source: &str, file: &SignalSourceFile, effects: &EffectsFile) ->
     let invalid = |key: &str, problem: &str| Err(Error::invalid(format!("`sources.{source}.{key}` {problem}")));
     for (key, url) in [("url", file.url.as_deref()), ("login.url", file.login.as_ref().map(|login| login.url.as_str()))]
     {
-        if let Some(Err(refusal)) = url.map(|url| check_url(url, scope(file))) {
+        if let Some(Err(refusal)) = url.map(|url| check_url(url, source_hosts(file))) {
             return invalid(key, &format!("can't be used: {refusal}"));
         }
     }

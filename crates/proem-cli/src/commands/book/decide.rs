@@ -127,7 +127,8 @@ pub(super) fn run_propose(args: &ProposeArgs) -> Result<ExitCode, CommandFailure
         because: &args.because,
     };
     let prepared = prepare_proposal(&book, &wish)?;
-    let measured = if args.live || args.replay.is_some() { try_prepared(args, &prepared)? } else { Vec::new() };
+    let measured =
+        if args.trial.live || args.trial.replay.is_some() { try_prepared(args, &prepared)? } else { Vec::new() };
     let stored = prepared.write(&book, &wish, measured)?;
     let id = stored.id.clone();
     let checked = check_proposal(&book, stored)?;
@@ -141,13 +142,13 @@ fn try_prepared(args: &ProposeArgs, prepared: &PreparedProposal) -> Result<Vec<S
     let places = crate::user_places()?;
     let live = LiveOptions {
         root: args.place.root.clone(),
-        times: args.times,
+        times: args.trial.times,
         model: None,
         provider: None,
-        carriage: Carriage::taped(None, args.replay.clone()),
+        carriage: Carriage::taped(None, args.trial.replay.clone()),
         adapting: Adapting::default(),
         record: RecordChoice::AsConfigured,
-        most: args.max_cost,
+        most: args.trial.max_cost,
         earlier: Vec::new(),
     };
     calling(async |stop| {

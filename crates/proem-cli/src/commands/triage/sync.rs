@@ -55,7 +55,7 @@ pub(super) fn run_triage_sync(args: &Sync) -> Result<ExitCode, CommandFailure> {
     let project = OpenProject::without_book(&args.root, &crate::user_places()?)?;
     let report = calling(async |stop| {
         let desk = ui::print_notes_of(TriageDesk::open(&project, StoreAccess::Write).await?);
-        let report = read_sources(args, &desk, &stop).await;
+        let report = sync_sources(args, &desk, &stop).await;
         desk.close().await;
         report
     })?;
@@ -67,7 +67,7 @@ pub(super) fn run_triage_sync(args: &Sync) -> Result<ExitCode, CommandFailure> {
     Ok(if report.has_failed() { ExitCode::from(3) } else { ExitCode::SUCCESS })
 }
 
-async fn read_sources(
+async fn sync_sources(
     args: &Sync,
     desk: &TriageDesk<'_>,
     stop: &CancellationToken,

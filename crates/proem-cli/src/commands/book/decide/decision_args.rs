@@ -54,6 +54,15 @@ pub(crate) struct ProposeArgs {
     /// The prompt, `agent/name`, if the file's folder does not say it
     #[arg(long, value_name = "PROMPT")]
     pub(super) prompt: Option<String>,
+    #[command(flatten)]
+    pub(super) trial: TrialArgs,
+    #[command(flatten)]
+    pub(super) place: DecidedPlace,
+}
+
+/// How a proposed version is tried.
+#[derive(Debug, Parser)]
+pub(crate) struct TrialArgs {
     /// Also ask a model for the prompt's test cases, with the proposed version and with the one in use
     #[arg(long, requires = "max_cost", conflicts_with = "replay")]
     pub(super) live: bool,
@@ -67,8 +76,6 @@ pub(crate) struct ProposeArgs {
     /// How many times each test case is sent to the model, or was when it was recorded
     #[arg(long, value_name = "N", default_value = "3")]
     pub(super) times: NonZeroU32,
-    #[command(flatten)]
-    pub(super) place: DecidedPlace,
 }
 
 #[derive(Debug, Parser)]
