@@ -140,7 +140,13 @@ pub enum Pricing {
 #[must_use]
 pub fn bound_of_attempt(body_bytes: usize, request: &Request, model: &Model, priced: Pricing) -> Option<Bound> {
     let input = input_bound(body_bytes, request);
-    let output = output_cap(request.assembly.output_tokens, model)?;
+    bound_of_tokens(input, output_cap(request.assembly.output_tokens, model)?, model, priced)
+}
+
+/// The most that a call can take whose prompt and answer have at most that many tokens. `None` where they are more than
+/// 64 bits hold.
+#[must_use]
+pub fn bound_of_tokens(input: u64, output: u64, model: &Model, priced: Pricing) -> Option<Bound> {
     let tokens = input.checked_add(output)?;
     let nanos = match priced {
         Pricing::Free => Some(NanoDollars(0)),

@@ -34,7 +34,7 @@ impl Error {
         Self { kind, problems: vec![problem.into()], source: None }
     }
 
-    #[cfg(feature = "select")]
+    #[cfg(any(feature = "guard", feature = "select"))]
     pub(crate) const fn all(kind: ErrorKind, problems: Vec<String>) -> Self {
         Self { kind, problems, source: None }
     }

@@ -25,7 +25,8 @@
 //! | you want to | start with | feature |
 //! |---|---|---|
 //! | render a prompt under a budget | [`Prompt`], [`RenderOptions`] | `assemble` (default) |
-//! | look for attacks in a text | [`Guard`] | `guard` (default) |
+//! | look for attacks in a text, and contain it | [`Guard`] | `guard` (default) |
+//! | read the value of a model's answer | [`decode()`] | `guard` (default) |
 //! | count tokens | [`tokens::count`] | `tokens` (default) |
 //! | ask a model for a checked value | `Client` | `llm` |
 //! | assess a commit | `risk::assess` | `risk` |
@@ -39,7 +40,11 @@ mod error;
 #[cfg(feature = "llm")]
 pub mod client;
 #[cfg(feature = "guard")]
+mod decode;
+#[cfg(feature = "guard")]
 pub mod guard;
+#[cfg(feature = "guard")]
+mod key;
 #[cfg(feature = "assemble")]
 pub mod prompt;
 #[cfg(feature = "risk")]
@@ -51,9 +56,11 @@ pub mod tokens;
 
 #[cfg(feature = "llm")]
 pub use client::{Answer, Budget, Client, Records};
+#[cfg(feature = "guard")]
+pub use decode::{Decoded, decode};
 pub use error::{Error, ErrorKind};
 #[cfg(feature = "guard")]
-pub use guard::{Guard, ScanReport};
+pub use guard::{Containment, Guard, ScanReport};
 #[cfg(feature = "assemble")]
 pub use prompt::{Prompt, RenderOptions, Rendered};
 #[cfg(feature = "select")]

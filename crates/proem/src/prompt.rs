@@ -4,11 +4,10 @@ pub use proem_engine::cache::{CachePlan, CachePrediction};
 pub use proem_engine::message::Role;
 pub use proem_engine::report::Report;
 
-use std::sync::OnceLock;
-
 use proem_agents::prompt_call::{InputAuthor, PreparedRequest, PromptCall, prepare_prompt_call};
 use proem_agents::screen::Screening;
 use proem_engine::call::Arrival;
+use proem_engine::input::InputTrust;
 use proem_engine::ordered_json::OrderedJson;
 #[cfg(feature = "llm")]
 use proem_engine::prompt::book::Book;
@@ -16,9 +15,9 @@ use proem_engine::prompt::book::{LoosePrompt, loose_prompt};
 use proem_engine::prompt::compiled_prompt::Prompt as Loaded;
 use proem_engine::run::AnswerRequirement;
 use proem_engine::tokens::CachingCounter;
-use proem_guard::InstallationKey;
 use serde::Serialize;
 
+use crate::key::derivation_key;
 use crate::tokens::model_named;
 use crate::{Error, ErrorKind, Guard};
 
@@ -50,6 +49,13 @@ impl Prompt {
             #[cfg(feature = "llm")]
             name: (name, version),
         })
+    }
+
+    /// The names of the inputs that the prompt declares trusted: the caller vouches for their texts. Texts of all others
+    /// are contained.
+    pub fn trusted_inputs(&self) -> impl Iterator<Item = &str> {
+        let declared = self.loaded.file.strict.inputs.iter();
+        declared.filter(|(_, trust)| *trust == InputTrust::Trusted).map(|(name, _)| name.as_str())
     }
 
     /// The same prompt once more, for a run that keeps it.
@@ -97,7 +103,7 @@ impl RenderOptions {
     }
 
     /// With delimiters derived from this secret of 32 random bytes, so that several processes write the same bytes.
-    /// Otherwise each process makes a secret of its own.
+    /// Otherwise with the guard's, or with one that each process makes of its own.
     #[must_use]
     pub const fn key(mut self, key: [u8; 32]) -> Self {
         self.key = Some(key);
@@ -129,10 +135,7 @@ impl RenderOptions {
         let model = model_named(self.model.as_deref().unwrap_or("small"))?;
         let guard = self.guard.clone().unwrap_or_default();
         let (scanners, policy) = guard.loaded()?;
-        let key = match self.key {
-            Some(key) => InstallationKey::new(key),
-            None => InstallationKey::new(process_key()?),
-        };
+        let key = derivation_key(self.key.or(guard.key))?;
         let call = PromptCall {
             prompt: &prompt.loaded,
             owed: AnswerRequirement::Text,
@@ -216,17 +219,4 @@ pub(crate) fn in_declared_order(inputs: &impl Serialize) -> Result<OrderedJson, 
     // By way of text, since a map of `serde_json` would sort the names.
     let text = serde_json::to_string(inputs).map_err(|error| Error::of(ErrorKind::Invalid, error))?;
     serde_json::from_str(&text).map_err(|error| Error::of(ErrorKind::Invalid, error))
-}
-
-/// The secret of this process.
-fn process_key() -> Result<[u8; 32], Error> {
-    static KEY: OnceLock<[u8; 32]> = OnceLock::new();
-    if let Some(key) = KEY.get() {
-        return Ok(*key);
-    }
-    let mut key = [0; 32];
-    getrandom::fill(&mut key).map_err(|error| {
-        Error::new(ErrorKind::Outside, format!("the system gave no random bytes: {error}; set `RenderOptions::key`"))
-    })?;
-    Ok(*KEY.get_or_init(|| key))
 }

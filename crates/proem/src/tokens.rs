@@ -2,6 +2,8 @@
 
 pub use proem_engine::tokens::Exactness;
 
+use std::sync::OnceLock;
+
 use proem_engine::providers::{Model, Provider, Providers};
 
 use crate::Error;
@@ -37,6 +39,16 @@ pub fn count(model: &str, text: &str) -> Result<TokenCount, Error> {
 
 /// The model of that name. One that is not listed speaks OpenAI's protocol, and its limits and prices are unknown.
 pub(crate) fn model_named(name: &str) -> Result<Model, Error> {
-    let providers = Providers::load()?;
+    let providers = listed_models()?;
     Ok(providers.model(name).cloned().unwrap_or_else(|_| providers.unlisted(name, Provider::OpenAi)))
+}
+
+/// The table of models inside the program, read once in a process.
+fn listed_models() -> Result<&'static Providers, Error> {
+    static LISTED: OnceLock<Providers> = OnceLock::new();
+    if let Some(providers) = LISTED.get() {
+        return Ok(providers);
+    }
+    let providers = Providers::load()?;
+    Ok(LISTED.get_or_init(|| providers))
 }

@@ -1,10 +1,13 @@
-//! Every example prints what its first comment says.
+//! The facade from outside. Every example prints what its first comment says.
 
 #![expect(
     clippy::panic,
     clippy::unwrap_used,
     reason = "helpers of tests may stop the test; clippy's exceptions cover test functions only"
 )]
+
+mod containment;
+mod decoding;
 
 use std::fs;
 use std::path::{Path, PathBuf};
