@@ -21,6 +21,7 @@ const TESTS: &str = "tests";
 /// The command that shows the same as the steps that are more than one run of cargo.
 const REPEAT_LINTS: &str = "cargo clippy --workspace --all-targets --locked -- -D warnings";
 const REPEAT_TESTS: &str = "cargo test --workspace --locked --tests";
+const REPEAT_PYTHON: &str = "cargo test --manifest-path crates/proem-python/Cargo.toml --target-dir target/python";
 
 /// One run of cargo.
 struct CargoStep {
@@ -29,6 +30,12 @@ struct CargoStep {
 }
 
 const FORMAT: CargoStep = CargoStep { name: "format", arguments: &["fmt", "--all", "--check"] };
+
+/// The Python module is a workspace of its own.
+const PYTHON_FORMAT: CargoStep = CargoStep {
+    name: "format (python)",
+    arguments: &["fmt", "--manifest-path", "crates/proem-python/Cargo.toml", "--check"],
+};
 
 /// The examples in the documentation of what is exported, which cargo builds and runs by itself.
 const EXAMPLES: CargoStep = CargoStep { name: "doc tests", arguments: &["test", "--workspace", "--doc", "--locked"] };
@@ -76,6 +83,11 @@ pub(crate) fn check_project(root: &Path, strictness: Strictness) -> Result<(), T
     // By the same compiler, or all of it would be built once more.
     let driver = driver()?;
     run_step(root, &EXAMPLES, &[(WRAPPER, &driver.to_string_lossy())])?;
+    run_step(root, &PYTHON_FORMAT, &[])?;
+    time_step("python", REPEAT_PYTHON, || {
+        skipped.extend(suite::run_tests(suite::build_tests(root, suite::PYTHON)?)?);
+        Ok(())
+    })?;
     time_step("tidy", "cargo xtask tidy", || tidy::run_tidy(root))?;
     skips::report_skips(root, &skipped, strictness)?;
     print_to_stdout(&format!("check: all steps passed in {}\n", seconds_text(start.elapsed())));
@@ -103,7 +115,7 @@ pub(crate) fn check_fast(root: &Path) -> Result<(), TaskFailure> {
 fn build_and_lint(root: &Path) -> Result<Vec<TestBinary>, TaskFailure> {
     let mut binaries = Vec::new();
     time_step("lints and build", REPEAT_LINTS, || {
-        binaries = suite::build_tests(root)?;
+        binaries = suite::build_tests(root, suite::WORKSPACE)?;
         Ok(())
     })?;
     Ok(binaries)

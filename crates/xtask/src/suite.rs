@@ -40,11 +40,20 @@ pub(crate) struct TestBinary {
     folder: PathBuf,
 }
 
-/// Builds and lints the whole workspace, benches as well. Its tests. A warning is a finding.
-pub(crate) fn build_tests(root: &Path) -> Result<Vec<TestBinary>, TaskFailure> {
+/// Cargo's words for the workspace of all crates but one.
+pub(crate) const WORKSPACE: &[&str] = &["--workspace"];
+
+/// Those for the Python module, which is a workspace of its own.
+pub(crate) const PYTHON: &[&str] =
+    &["--manifest-path", "crates/proem-python/Cargo.toml", "--target-dir", "target/python"];
+
+/// Builds and lints everything of a workspace, benches as well. Its tests. A warning is a finding.
+pub(crate) fn build_tests(root: &Path, workspace: &[&str]) -> Result<Vec<TestBinary>, TaskFailure> {
     let could_not = |error: io::Error| TaskFailure::Outside(format!("could not run cargo: {error}"));
     let mut build = Command::new(cargo_program())
-        .args(["test", "--workspace", "--all-targets", "--locked", "--no-run", "--message-format=json"])
+        .arg("test")
+        .args(workspace)
+        .args(["--all-targets", "--locked", "--no-run", "--message-format=json"])
         .env(WRAPPER, driver()?)
         .current_dir(root)
         .stdout(Stdio::piped())

@@ -1,4 +1,4 @@
-//! The workspace and everything it resolves to, as `cargo metadata` prints it.
+//! The workspaces and everything they resolve to, as `cargo metadata` prints it.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ pub(crate) struct Dependency {
     pub(crate) kind: DependencyKind,
 }
 
-/// A crate of this workspace.
+/// A crate of these workspaces.
 #[derive(Debug, Clone)]
 pub(crate) struct WorkspaceMember {
     pub(crate) name: String,
@@ -64,7 +64,20 @@ impl CrateGraph {
         Ok(graph)
     }
 
-    /// Whether a name is one of the workspace's crates.
+    /// Adds another workspace, to whose crates those here are packages from outside.
+    pub(crate) fn add(&mut self, other: Self) {
+        let known = |package: &ExternalCrate| {
+            self.is_member(&package.name)
+                || self.packages.iter().any(|own| (&own.name, &own.version) == (&package.name, &package.version))
+        };
+        let new: Vec<ExternalCrate> = other.packages.into_iter().filter(|package| !known(package)).collect();
+        self.packages.extend(new);
+        self.packages.sort_by(|a, b| (&a.name, &a.version).cmp(&(&b.name, &b.version)));
+        self.members.extend(other.members);
+        self.members.sort_by(|a, b| a.name.cmp(&b.name));
+    }
+
+    /// Whether a name is one of the workspaces' crates.
     pub(crate) fn is_member(&self, name: &str) -> bool {
         self.members.iter().any(|member| member.name == name)
     }
@@ -134,6 +147,15 @@ mod tests {
         let kinds: Vec<DependencyKind> =
             graph.members.iter().flat_map(|member| &member.dependencies).map(|dependency| dependency.kind).collect();
         assert_eq!(kinds, [DependencyKind::Normal, DependencyKind::Dev]);
+    }
+
+    #[test]
+    fn a_second_workspace_adds_what_is_new() {
+        let mut graph = sketch(&["a"], &[("b", "1.0.0", "MIT")]);
+        graph.add(sketch(&["p: a"], &[("a", "0.1.0", "MIT"), ("b", "1.0.0", "MIT"), ("b", "2.0.0", "MIT")]));
+        let packages: Vec<String> = graph.packages.iter().map(|b| format!("{} {}", b.name, b.version)).collect();
+        assert_eq!(packages, ["b 1.0.0", "b 2.0.0"]);
+        assert!(graph.is_member("a") && graph.is_member("p"));
     }
 
     #[test]

@@ -81,14 +81,18 @@ fn check_rules(tree: &SourceTree, graph: &CrateGraph) -> Vec<TidyFinding> {
     findings
 }
 
-/// The workspace as cargo sees it.
+/// The workspaces as cargo sees them.
 pub(crate) fn crate_graph(root: &Path) -> Result<CrateGraph, TaskFailure> {
-    CrateGraph::parse(&cargo_metadata(root)?).map_err(TaskFailure::Outside)
+    let mut graph = CrateGraph::default();
+    for manifest in ["Cargo.toml", "crates/proem-python/Cargo.toml"] {
+        graph.add(CrateGraph::parse(&cargo_metadata(root, manifest)?).map_err(TaskFailure::Outside)?);
+    }
+    Ok(graph)
 }
 
-fn cargo_metadata(root: &Path) -> Result<String, TaskFailure> {
+fn cargo_metadata(root: &Path, manifest: &str) -> Result<String, TaskFailure> {
     let output = Command::new(cargo_program())
-        .args(["metadata", "--format-version", "1", "--locked", "--quiet"])
+        .args(["metadata", "--format-version", "1", "--locked", "--quiet", "--manifest-path", manifest])
         .current_dir(root)
         .output()
         .map_err(|error| TaskFailure::Outside(format!("could not run cargo metadata: {error}")))?;

@@ -1,0 +1,121 @@
+"""Caps on what the calls of a process take."""
+
+from __future__ import annotations
+
+import json
+from types import TracebackType
+from typing import Any
+
+from . import _native
+from ._checks import check_text, whole_number
+from ._errors import InvalidError
+from ._values import plain_value
+
+_MEDIA = ("image", "audio", "video", "file", "document")
+"""Words in the types of parts whose tokens are not in their bytes."""
+
+
+class Booking:
+    """What one call has booked.
+
+    As a context manager it settles itself: a call that was not settled inside takes what was booked.
+    """
+
+    def __init__(self, native: _native.Booking) -> None:
+        """Takes what `Budget.book` has booked."""
+        self._native = native
+
+    def settle(
+        self,
+        input_tokens: int | None = None,
+        output_tokens: int | None = None,
+        *,
+        cache_read_tokens: int = 0,
+        cache_write_tokens: int = 0,
+    ) -> None:
+        """Settles the call by the usage that its provider reported.
+
+        `input_tokens` counts all tokens of the prompt, cached ones included. If a figure is missing, or nothing was
+        read, the call takes what was booked.
+        """
+        if input_tokens is None or output_tokens is None:
+            return self._native.settle(None)
+        self._native.settle(
+            {
+                "input_tokens": whole_number(input_tokens, "`input_tokens`"),
+                "output_tokens": whole_number(output_tokens, "`output_tokens`"),
+                "cache_read_tokens": whole_number(cache_read_tokens, "`cache_read_tokens`"),
+                "cache_write_tokens": whole_number(cache_write_tokens, "`cache_write_tokens`"),
+            }
+        )
+
+    def release(self) -> None:
+        """Gives the booking back: the call was not made."""
+        self._native.release()
+
+    def __enter__(self) -> Booking:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._native.is_open:
+            self._native.settle(None)
+
+
+class Budget:
+    """Caps on what the calls of a process take. Book before each call, and settle it by its usage.
+
+    A call whose price is unknown needs a cap on tokens. Dollars follow the providers' list prices.
+    """
+
+    def __init__(self, *, tokens: int | None = None, dollars: float | None = None) -> None:
+        """Caps tokens of prompts and answers, dollars, or both."""
+        self._native = _native.Budget(None if tokens is None else whole_number(tokens, "`tokens`"), dollars)
+
+    def book(self, prompt: Any, *, model: str, output_tokens: int, input_tokens: int | None = None) -> Booking:
+        """Books the most that a call can take. Raises `BudgetExceeded` if a cap has no room for it.
+
+        `prompt` is everything that goes over the wire: a text, or a list of messages, with the tools. No tokeniser
+        makes more tokens of a text than it has bytes. For pictures and files give the most `input_tokens` that the
+        call can have. `output_tokens` is the cap on the answer that you send along.
+        """
+        most = _bytes_of(prompt) if input_tokens is None else whole_number(input_tokens, "`input_tokens`")
+        return Booking(self._native.book(model, most, whole_number(output_tokens, "`output_tokens`")))
+
+    @property
+    def spent_tokens(self) -> int | None:
+        """The settled tokens. `None` without a cap on tokens."""
+        return self._native.spent[0]
+
+    @property
+    def spent_dollars(self) -> float | None:
+        """The settled dollars of all calls with a known price. `None` without a cap on dollars."""
+        return self._native.spent[1]
+
+    @property
+    def unpriced_calls(self) -> int:
+        """How many settled calls have no known price."""
+        return self._native.spent[2]
+
+
+def _bytes_of(prompt: Any) -> int:
+    if isinstance(prompt, str):
+        check_text(prompt, "the prompt")
+        return len(prompt.encode("utf-8"))
+    plain, _ = plain_value(prompt, "prompt")
+    _check_media(plain)
+    return len(json.dumps(plain, ensure_ascii=False).encode("utf-8"))
+
+
+def _check_media(value: Any) -> None:
+    """Refuses parts that a provider turns into more tokens than they have bytes."""
+    if isinstance(value, list):
+        for item in value:
+            _check_media(item)
+    elif isinstance(value, dict):
+        kind = value.get("type")
+        if isinstance(kind, str) and any(word in kind for word in _MEDIA):
+            raise InvalidError(f"the tokens of a part of type `{kind}` are not in its bytes; give `input_tokens`")
+        for item in value.values():
+            _check_media(item)
