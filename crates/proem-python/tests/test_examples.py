@@ -17,5 +17,13 @@ def test_an_example_prints_what_it_says(example: Path, capsys: pytest.CaptureFix
     assert capsys.readouterr().out.strip() == expected.strip()
 
 
+def test_the_readme_runs() -> None:
+    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    _, code = readme.split("```python\n", 1)
+    names: dict[str, object] = {}
+    exec(code.split("```", 1)[0], names)
+    assert "The kettle leaks." in str(names["messages"])
+
+
 def test_there_are_examples() -> None:
     assert len(EXAMPLES) == 5
