@@ -1,8 +1,8 @@
 //! The server over streamable HTTP, on a loopback address.
 //!
-//! Invariants: only names of this machine are accepted as `Host`, and no `Origin` but those that the user permitted, so
-//! that no page in a browser reaches the server by a name that it made point here. Bodies, headers and connections are
-//! bounded.
+//! Invariants: only names of this machine are accepted as `Host`, and no `Origin` but the server's own address and those
+//! that the user permitted, so that no page in a browser reaches the server by a name that it made point here. Bodies,
+//! headers and connections are bounded.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -16,7 +16,7 @@ use hyper::body::Incoming;
 use hyper::header::{AUTHORIZATION, HeaderValue, WWW_AUTHENTICATE};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response, StatusCode};
+use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use proem_app::Error;
 use proem_llm::secret::Secret;
@@ -59,7 +59,7 @@ type BoxedResponse = Response<BoxBody<Bytes, Infallible>>;
 ///
 /// If the address is none of this machine alone, or can't be listened on.
 pub fn serve_http(server: McpServer, options: HttpOptions, listening: fn(&str)) -> Result<(), Error> {
-    let HttpOptions { address, token, origins } = options;
+    let HttpOptions { address, token, mut origins } = options;
     if !address.ip().is_loopback() {
         return Err(Error::invalid(format!(
             "{address} can be reached from other machines; listen on 127.0.0.1 or [::1], and put a proxy in front of it"
@@ -68,7 +68,10 @@ pub fn serve_http(server: McpServer, options: HttpOptions, listening: fn(&str)) 
     run_until_stopped(async |stop| {
         let unheard = |error: std::io::Error| Error::outside(format!("could not listen on {address}: {error}"));
         let listener = TcpListener::bind(address).await.map_err(unheard)?;
-        listening(&format!("http://{}{PATH}", listener.local_addr().map_err(unheard)?));
+        let origin = format!("http://{}", listener.local_addr().map_err(unheard)?);
+        listening(&format!("{origin}{PATH}"));
+        // Clients send the address that they connect to. No page comes from there, as the server has none.
+        origins.push(origin);
         let config = StreamableHttpServerConfig::default()
             .with_allowed_origins(origins)
             .enforce_origin_validation()
@@ -136,7 +139,13 @@ impl Endpoint {
             refused.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             return refused;
         }
-        self.service.handle(request).await
+        let is_end = request.method() == Method::DELETE;
+        let mut response = self.service.handle(request).await;
+        // The official Python client takes only 200 and 204 for the end of a session, and warns of anything else.
+        if is_end && response.status() == StatusCode::ACCEPTED {
+            *response.status_mut() = StatusCode::NO_CONTENT;
+        }
+        response
     }
 
     fn is_authorised(&self, request: &Request<Incoming>) -> bool {

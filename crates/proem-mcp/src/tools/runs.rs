@@ -122,9 +122,10 @@ pub(super) struct RunShowArguments {
     #[serde(default)]
     #[schemars(with = "String", length(max = 200))]
     section: Option<String>,
-    /// The call that has the section, from 0
+    /// The call that has the section, from 0, which is the first
     #[serde(default)]
-    call: u16,
+    #[schemars(with = "u16")]
+    call: Option<u16>,
     /// `nextCursor` of the page before
     #[serde(default)]
     #[schemars(with = "String", length(max = 40))]
@@ -155,6 +156,9 @@ impl McpTool for RunShow {
     }
 
     fn answer(call: &ToolCall, arguments: RunShowArguments) -> Result<(String, Self::Answer), Error> {
+        if arguments.call.is_some() && arguments.section.is_none() {
+            return Err(Error::invalid("`call` names the call whose section is wanted; name the `section` as well"));
+        }
         let project = call.project()?;
         records::blocking(async {
             let store = records::look_at_records(&project).await?.value;
@@ -191,7 +195,7 @@ fn section_hash(run: &RunDetail, arguments: &RunShowArguments) -> Result<Option<
     let calls = run.calls.len();
     let call = run
         .calls
-        .get(usize::from(arguments.call))
+        .get(usize::from(arguments.call.unwrap_or_default()))
         .ok_or_else(|| Error::invalid(format!("`call`: the run has {calls} calls; count from 0")))?;
     let section = call.sections.iter().find(|section| section.name == *name).ok_or_else(|| {
         Error::invalid("`section`: the call has no section of that name; leave it out to see their names")

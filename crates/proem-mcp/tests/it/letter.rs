@@ -81,6 +81,9 @@ fn wrong_calls_say_what_is_wrong_and_the_session_goes_on() {
         assert_eq!(file["result"]["content"][0]["text"], words);
         let cursor = session.call(4, "scan_text", json!({ "text": "a", "cursor": "x" })).await;
         assert_eq!(cursor["result"]["isError"], true, "{cursor}");
+        let call = session.call(6, "run_show", json!({ "run": "last", "call": 0 })).await;
+        let words = "`call` names the call whose section is wanted; name the `section` as well";
+        assert_eq!(call["result"]["content"][0]["text"], words);
         let unknown = session.ask(5, "tools/approve", json!({})).await;
         assert_eq!(unknown["error"]["code"], -32601);
     });
