@@ -11,6 +11,7 @@
 
 pub mod body;
 mod clock;
+mod copy;
 mod epoch;
 mod error;
 pub mod failpoint;
@@ -29,6 +30,7 @@ mod store;
 mod witness;
 mod write;
 
+pub use copy::{CopiedEffects, CopyProgress, CopySummary, StoreCopy, StorePlace};
 pub use error::{Absence, AbsenceRemedy, Error, Unusable};
 pub use open::OpenedStore;
 pub use opening::{StoreAccess, StoreCreator, StoreOptions};

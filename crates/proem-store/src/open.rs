@@ -1,10 +1,13 @@
 //! Opening a store and closing it: whose it is, of which form, whether it can be used, and who died with it.
 
+use std::fs::File;
+use std::path::Path;
 use std::sync::Arc;
 
 use proem_engine::run::Time;
 
 use crate::clock;
+use crate::copy::check_finished;
 use crate::epoch;
 use crate::error::Error;
 use crate::opening::{StoreAccess, StoreCreator, StoreOptions};
@@ -33,6 +36,8 @@ pub struct OpenedStore {
     /// Notes for the user, in our words: a clock behind the store's, attempts of dead processes that were settled in
     /// full.
     pub notes: Vec<String>,
+    /// Whether there were no records to read, so that the store is an empty one in memory.
+    pub is_blank: bool,
 }
 
 /// The findings of opening a store for writing.
@@ -57,11 +62,10 @@ impl Store {
                 let (queue, found) = Queue::start(&path.clone(), move || open_writer(opening)).await?;
                 let Found { origin, notes } = found;
                 let site = Arc::new(Site::written(path, zone, key));
-                Ok(OpenedStore { store: Self { site, queue: Some(queue) }, origin, notes })
+                Ok(OpenedStore { store: Self { site, queue: Some(queue) }, origin, notes, is_blank: false })
             }
             StoreAccess::Read => {
-                let (site, origin) = run_on_file_thread(&path.clone(), move || open_reader(path, zone, key)).await?;
-                Ok(OpenedStore { store: Self { site: Arc::new(site), queue: None }, origin, notes: Vec::new() })
+                run_on_file_thread(&path.clone(), move || look_at_store(Site::read(path, zone, key)?)).await
             }
         }
     }
@@ -85,12 +89,10 @@ impl Store {
             StoreAccess::Write => {
                 let (queue, found) = Queue::start(&path, move || open_server_writer(opening, &address)).await?;
                 let Found { origin, notes } = found;
-                Ok(OpenedStore { store: Self { site: Arc::new(site), queue: Some(queue) }, origin, notes })
+                let store = Self { site: Arc::new(site), queue: Some(queue) };
+                Ok(OpenedStore { store, origin, notes, is_blank: false })
             }
-            StoreAccess::Read => {
-                let (site, origin) = run_on_file_thread(&path, move || look_at_creator(site)).await?;
-                Ok(OpenedStore { store: Self { site: Arc::new(site), queue: None }, origin, notes: Vec::new() })
-            }
+            StoreAccess::Read => run_on_file_thread(&path, move || look_at_store(site)).await,
         }
     }
 
@@ -112,22 +114,14 @@ impl Store {
     }
 }
 
-/// Opens a store that is only read.
-fn open_reader(
-    path: std::path::PathBuf,
-    zone: jiff::tz::TimeZone,
-    key: proem_guard::InstallationKey,
-) -> Result<(Site, StoreCreator), Error> {
-    look_at_creator(Site::read(path, zone, key)?)
-}
-
-/// The creator of the store in a place.
-fn look_at_creator(site: Site) -> Result<(Site, StoreCreator), Error> {
+/// Opens the store in a place that is only read.
+fn look_at_store(site: Site) -> Result<OpenedStore, Error> {
     let connection = site.connect()?;
     let is_blank = connection.is_blank;
+    check_finished(&connection.tables)?;
     let origin = if is_blank { StoreCreator::Own } else { origin::creator_of_store(&connection.tables, &site.key)? };
     connection.tables.close()?;
-    Ok((site, origin))
+    Ok(OpenedStore { store: Store { site: Arc::new(site), queue: None }, origin, notes: Vec::new(), is_blank })
 }
 
 /// Opens a store in a server's database for writing, on the thread that writes.
@@ -135,6 +129,7 @@ fn look_at_creator(site: Site) -> Result<(Site, StoreCreator), Error> {
 fn open_server_writer(opening: StoreOptions, address: &crate::DatabaseAddress) -> Result<(Scribe, Found), Error> {
     place::make_private_folder(&opening.path)?;
     let (tables, older) = crate::postgres::connect_for_writing(address, &opening.key)?;
+    check_finished(&tables)?;
     let origin = origin::creator_of_store(&tables, &opening.key)?;
     let mut notes: Vec<String> = older.map(upgrade_note).into_iter().collect();
     let mut scribe = Scribe { tables, opening, epoch: None };
@@ -146,7 +141,27 @@ fn open_server_writer(opening: StoreOptions, address: &crate::DatabaseAddress) -
 
 /// Opens a store for writing, on the thread that writes.
 fn open_writer(opening: StoreOptions) -> Result<(Scribe, Found), Error> {
-    let path = &opening.path;
+    let OpenedFile { tables, origin, mut notes, turn } = open_file(&opening.path, &opening.key)?;
+    check_finished(&tables)?;
+    let mut scribe = Scribe { tables, opening, epoch: None };
+    if origin == StoreCreator::Own {
+        notes.extend(enter(&mut scribe)?);
+    }
+    drop(turn);
+    Ok((scribe, Found { origin, notes }))
+}
+
+/// A file that is open for writing.
+pub(crate) struct OpenedFile {
+    pub(crate) tables: Tables,
+    origin: StoreCreator,
+    notes: Vec<String>,
+    /// Keeps others from opening the store.
+    turn: File,
+}
+
+/// Opens a file for writing, and sees that there are tables.
+pub(crate) fn open_file(path: &Path, key: &proem_guard::InstallationKey) -> Result<OpenedFile, Error> {
     place::make_private_folder(path)?;
     let there = place::look_at_place(path)?;
     // Processes that open the store at the same time do so one after the other: who finds no tables makes them, and
@@ -154,13 +169,8 @@ fn open_writer(opening: StoreOptions) -> Result<(Scribe, Found), Error> {
     let turn = epoch::wait_to_open(path).map_err(|error| place::unwritable_path(path, &error))?;
     place::make_file(path)?;
     let tables = writing(path, there)?;
-    let (origin, mut notes) = prepare_tables(&tables, there, &opening.key)?;
-    let mut scribe = Scribe { tables, opening, epoch: None };
-    if origin == StoreCreator::Own {
-        notes.extend(enter(&mut scribe)?);
-    }
-    drop(turn);
-    Ok((scribe, Found { origin, notes }))
+    let (origin, notes) = prepare_tables(&tables, there, key)?;
+    Ok(OpenedFile { tables, origin, notes, turn })
 }
 
 /// Sees that there are tables of the newest form, as far as the store is this installation's. Says whose it is.

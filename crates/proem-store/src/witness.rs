@@ -6,6 +6,9 @@
 //! damaged, another's or a copy, are *parked*: they are read and written as ever, nothing is approved or taken up, and a
 //! person has to look at the list and adopt them (`crate::write`).
 //!
+//! On a server each machine has a witness of its own, of what it performed itself, and the database has a seal of where it
+//! is: one that was restored, copied or promoted is parked for every machine.
+//!
 //! Invariants: no [`WitnessedIntent`] without a saved line, and without one of those the runtime performs nothing. No
 //! key has two intents unless a person asked for the second or nothing left with the first. Lines are only added, and
 //! only a line whose writing broke off is taken away. There are ids, hashes, outcomes and times in them and no texts.
@@ -13,6 +16,7 @@
 mod account;
 mod comparison;
 mod file;
+mod home;
 mod line;
 #[cfg(test)]
 mod tests;
@@ -31,8 +35,9 @@ pub(crate) use self::account::WitnessedEffect;
 use self::account::{WitnessAccount, WitnessEnd};
 use self::comparison::FoundWitness;
 pub(crate) use self::comparison::{RecordedEffects, TakenUp, WitnessTrouble};
-pub(crate) use self::file::witness_path;
 use self::file::{Lock, is_in_place, lock_witness, open_witness, place_seal, put_in_place, unusable_witness};
+pub(crate) use self::file::{mark_name, witness_path};
+pub(crate) use self::home::{HOME, RecordsHome, home_seal, records_home};
 pub use self::line::EffectOutcome;
 pub(crate) use self::line::WitnessOwner;
 use self::line::{EffectPlace, LineKind, SealedLine, WitnessLine};

@@ -53,7 +53,7 @@ pub use self::cycle::{ArtefactAnswer, CycleAnswer};
 pub use self::escalation::{DecisionAnswer, EscalationAnswer};
 pub use self::intent::BookingOutcome;
 pub use self::judgement::JudgementAnswer;
-pub(crate) use self::parking::WitnessFinding;
+pub(crate) use self::parking::{WitnessFinding, set_meta};
 pub use self::pause::Pause;
 pub use self::proposal::ProposalAnswer;
 pub use self::purge::{Purge, PurgeCounts};

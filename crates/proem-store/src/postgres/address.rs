@@ -11,7 +11,7 @@ use sqlx::postgres::{PgConnectOptions, PgSslMode};
 /// Neither [`fmt::Debug`] nor [`fmt::Display`] shows the password.
 #[derive(Clone)]
 pub struct DatabaseAddress {
-    options: PgConnectOptions,
+    options: Box<PgConnectOptions>,
 }
 
 /// The settings of every session. An idle holder of the lock that writers share, such as a stopped process, loses it with
@@ -46,27 +46,32 @@ impl DatabaseAddress {
         let options =
             if text.contains("sslmode") || is_near { options } else { options.ssl_mode(PgSslMode::VerifyFull) };
         let options = options.application_name("proem").statement_cache_capacity(200).options(SESSION);
-        Ok(Self { options: options.disable_statement_logging() })
+        Ok(Self { options: Box::new(options.disable_statement_logging()) })
     }
 
     /// Sets the password, so that the address itself needs none.
     #[must_use]
     pub fn with_password(self, password: &str) -> Self {
-        Self { options: self.options.password(password) }
+        Self { options: Box::new(self.options.password(password)) }
     }
 
-    pub(crate) const fn options(&self) -> &PgConnectOptions {
+    /// The database with its server, whoever connects and however.
+    #[must_use]
+    pub fn database_name(&self) -> String {
+        let options = &self.options;
+        let host =
+            options.get_socket().map_or_else(|| options.get_host().to_owned(), |path| path.display().to_string());
+        format!("{host}:{}/{}", options.get_port(), options.get_database().unwrap_or_default())
+    }
+
+    pub(crate) fn options(&self) -> &PgConnectOptions {
         &self.options
     }
 }
 
 impl fmt::Display for DatabaseAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let options = &self.options;
-        let host =
-            options.get_socket().map_or_else(|| options.get_host().to_owned(), |path| path.display().to_string());
-        write!(f, "postgres://{}@{host}:{}/", options.get_username(), options.get_port())?;
-        f.write_str(options.get_database().unwrap_or_default())
+        write!(f, "postgres://{}@{}", self.options.get_username(), self.database_name())
     }
 }
 

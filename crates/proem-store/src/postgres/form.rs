@@ -12,6 +12,7 @@ use crate::epoch;
 use crate::error::{Error, Unusable};
 use crate::sql::Tables;
 use crate::sqlite::{form, origin};
+use crate::witness::{HOME, home_seal};
 
 /// The functions that the statements use.
 const DIALECT: &str = include_str!("../../migrations/dialect.postgres.sql");
@@ -128,7 +129,9 @@ fn make_server_tables(tables: &Tables, key: &InstallationKey) -> Result<(), Erro
         "INSERT INTO meta (key, value) VALUES ('store_id', ?), ('seal', ?), ('created', ?), ('last_seen', '0')",
         [id, seal, clock::system_now().0.to_string()],
     )?;
-    Ok(())
+    let home = home_seal(tables, key).map_err(|fault| fault.into_error(tables.path()))?;
+    let home = home.ok_or_else(|| unusable(tables, "it is a standby; connect to the primary".to_owned()))?;
+    tables.execute("INSERT INTO meta (key, value) VALUES (?, ?)", [HOME.to_owned(), home]).map(drop)
 }
 
 fn upgrade_server(tables: &Tables, found: i64, newest: i64, upgrades: &[(i64, &str)]) -> Result<(), Error> {

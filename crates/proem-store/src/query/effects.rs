@@ -1,6 +1,7 @@
 //! The state of a project's effects: the switch, the performer, counts, credit and precedents.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use proem_engine::effect::{ActionState, PerformerEpoch};
 use proem_engine::run::Time;
@@ -10,7 +11,7 @@ use crate::Store;
 use crate::error::Error;
 use crate::opening::StoreCreator;
 use crate::record::{EffectsPower, Project};
-use crate::sql::Tables;
+use crate::sql::{DatabaseKind, Tables};
 use crate::sqlite::place::{self, FileSystemKind};
 use crate::sqlite::{Site, origin};
 
@@ -119,6 +120,14 @@ impl Store {
     }
 }
 
+/// The path whose file system has this machine's files about a store. A server's are made with the first line written.
+fn nearest_path<'p>(reader: &Tables, path: &'p Path) -> &'p Path {
+    match reader.kind() {
+        DatabaseKind::File => path,
+        DatabaseKind::Server => path.ancestors().find(|above| above.exists()).unwrap_or(path),
+    }
+}
+
 fn read_effects_status(reader: &Tables, site: &Site, project: &Project) -> Result<EffectsStatus, ReadFault> {
     let meta = all_rows(reader, "SELECT key, value FROM meta", [], |row| {
         Ok((column_value(row, "key")?, column_value(row, "value")?))
@@ -138,7 +147,7 @@ fn read_effects_status(reader: &Tables, site: &Site, project: &Project) -> Resul
     };
     Ok(EffectsStatus {
         creator: if is_own { StoreCreator::Own } else { StoreCreator::Foreign },
-        file_system: place::file_system(&site.path),
+        file_system: place::file_system(nearest_path(reader, &site.path)),
         switch: switch(reader, project)?,
         parked: meta.get("parked").cloned(),
         performer: performer(reader, project)?,

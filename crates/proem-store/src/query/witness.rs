@@ -12,7 +12,9 @@ use crate::error::Error;
 use crate::opening::StoreCreator;
 use crate::sql::{Tables, run_on_file_thread};
 use crate::sqlite::origin;
-use crate::witness::{EffectOutcome, RecordedEffects, WitnessSighting, WitnessTrouble, ends_at};
+use crate::witness::{
+    EffectOutcome, RecordedEffects, RecordsHome, WitnessSighting, WitnessTrouble, ends_at, mark_name, records_home,
+};
 use crate::write::WitnessFinding;
 
 /// Everything that a person should see before adopting records.
@@ -65,6 +67,7 @@ struct WitnessNotes {
     mark: Option<String>,
     store: String,
     creator: StoreCreator,
+    home: RecordsHome,
 }
 
 impl Store {
@@ -81,7 +84,7 @@ impl Store {
         if notes.parked.is_some() {
             return Ok(notes.parked);
         }
-        if let Some(mark) = notes.mark.clone() {
+        if let Some(mark) = notes.mark.clone().filter(|_| notes.home != RecordsHome::Moved) {
             let (path, key, store) = (self.site.path.clone(), self.site.key.clone(), notes.store.clone());
             let work = move || Ok(ends_at(&path, &key, &store, &mark));
             if run_on_file_thread(&self.site.path, work).await? {
@@ -120,7 +123,7 @@ impl Store {
             })
             .collect();
         lines.sort_by_key(|line| (std::cmp::Reverse(line.at), line.key));
-        let is_whole = WitnessTrouble::leaves_whole_account(trouble.as_ref(), notes.parked.as_ref());
+        let is_whole = WitnessTrouble::leaves_whole_account(trouble.as_ref(), notes.parked.as_ref(), notes.home);
         let extent = if is_whole { WitnessExtent::Whole } else { WitnessExtent::Partial };
         Ok(WitnessList { parked: notes.parked.or_else(|| trouble.map(|trouble| trouble.to_string())), extent, lines })
     }
@@ -143,7 +146,7 @@ impl Store {
             let (path, key) = (self.site.path.clone(), self.site.key.clone());
             run_on_file_thread(&self.site.path, move || WitnessSighting::of(&path, &key))
         };
-        let read = || self.read(|reader, _site| Ok(RecordedEffects::read(reader)?));
+        let read = || self.read(|reader, site| Ok(RecordedEffects::read(reader, &site.key, &site.path)?));
         let mut sighting = look().await?;
         let mut recorded = read().await?;
         let mut trouble = sighting.trouble(&recorded);
@@ -169,7 +172,9 @@ impl Store {
             let (store, seal) = (meta("store_id")?.unwrap_or_default(), meta("seal")?.unwrap_or_default());
             let is_own = !store.is_empty() && origin::creator_seal(&site.key, &store) == seal;
             let creator = if is_own { StoreCreator::Own } else { StoreCreator::Foreign };
-            Ok(WitnessNotes { parked: meta("parked")?, mark: meta("witness")?, store, creator })
+            let mark = meta(&mark_name(reader, &site.key, &site.path))?;
+            let home = records_home(reader, &site.key)?;
+            Ok(WitnessNotes { parked: meta("parked")?, mark, store, creator, home })
         })
         .await
     }

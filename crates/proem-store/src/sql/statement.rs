@@ -74,7 +74,7 @@ arrays!(1 2 3 4 5 6);
 tuples!((A B)(A B C)(A B C D)(A B C D E)(A B C D E F)(A B C D E F G)(A B C D E F G H)(A B C D E F G H I));
 
 /// The value without credentials.
-pub(super) fn redacted_value(value: BoundValue<'_>) -> BoundValue<'_> {
+pub(crate) fn redacted_value(value: BoundValue<'_>) -> BoundValue<'_> {
     match value {
         BoundValue::Text(text) => BoundValue::Text(redact_document(&text).map_or(text, Cow::Owned)),
         BoundValue::Bytes(bytes) => BoundValue::Bytes(clean_bytes(&bytes).map_or(bytes, Cow::Owned)),

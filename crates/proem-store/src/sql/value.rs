@@ -233,6 +233,18 @@ impl FromColumn for Vec<u8> {
     }
 }
 
+impl FromColumn for BoundValue<'static> {
+    fn from_column(value: ColumnValue<'_>) -> Option<Self> {
+        match value {
+            ColumnValue::Null => None,
+            ColumnValue::Integer(value) => Some(Self::Integer(value)),
+            ColumnValue::Real(value) => Some(Self::Real(value)),
+            ColumnValue::Text(text) => Some(Self::Text(Cow::Owned(text.to_owned()))),
+            ColumnValue::Bytes(bytes) => Some(Self::Bytes(Cow::Owned(bytes.to_owned()))),
+        }
+    }
+}
+
 impl<T: FromColumn> FromColumn for Option<T> {
     fn from_column(value: ColumnValue<'_>) -> Option<Self> {
         match value {

@@ -2,8 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::path::Path;
+
+use proem_guard::InstallationKey;
 
 use super::account::WitnessAccount;
+use super::file::mark_name;
+use super::home::{RecordsHome, records_home};
 use crate::sql::{SqlFault, SqlResult, Tables};
 
 /// The trouble between records and witness. Each kind parks effects.
@@ -19,6 +24,8 @@ pub(crate) enum WitnessTrouble {
     OtherRecords,
     /// It was made elsewhere: this is a copy.
     Copied,
+    /// The server's database is not where it was.
+    Moved,
     /// It knows of effects that the records don't.
     KnowsMore(usize),
     /// It lacks effects that the records know of.
@@ -28,8 +35,10 @@ pub(crate) enum WitnessTrouble {
 impl WitnessTrouble {
     /// Whether all effects that there were are in the witness or in the records, though something is wrong now, or was
     /// noted before.
-    pub(crate) const fn leaves_whole_account(trouble: Option<&Self>, noted: Option<&String>) -> bool {
+    pub(crate) fn leaves_whole_account(trouble: Option<&Self>, noted: Option<&String>, home: RecordsHome) -> bool {
         match trouble {
+            // Other machines may have sent what neither knows.
+            _ if home != RecordsHome::File => false,
             Some(trouble) => matches!(trouble, Self::KnowsMore(_)),
             // The trouble is gone, and with it the lines that would have told of it.
             None => noted.is_none(),
@@ -44,6 +53,9 @@ impl fmt::Display for WitnessTrouble {
             Self::Unfit(why) => write!(f, "the witness of effects can't be read: {why}"),
             Self::Damaged(line) => write!(f, "line {line} of the witness of effects is damaged"),
             Self::OtherRecords => f.write_str("the witness of effects belongs to other records"),
+            Self::Moved => {
+                f.write_str("the database was restored, copied or promoted since a person looked at its effects")
+            }
             Self::Copied => f.write_str("these records are a copy: the witness of effects was made in another place"),
             Self::KnowsMore(1) => f.write_str("the witness knows of an effect that these records lack"),
             Self::KnowsMore(count) => write!(f, "the witness knows of {count} effects that these records lack"),
@@ -71,14 +83,17 @@ pub(crate) struct RecordedEffects {
     pub(crate) purged: BTreeMap<String, u64>,
     /// Whether a witness was seen.
     has_mark: bool,
+    /// Where they are.
+    pub(crate) home: RecordsHome,
 }
 
 impl RecordedEffects {
     /// Reads them. The witness is read before: what is written meanwhile must not look as if it were missing here.
-    pub(crate) fn read(reader: &Tables) -> SqlResult<Self> {
+    pub(crate) fn read(reader: &Tables, key: &InstallationKey, database: &Path) -> SqlResult<Self> {
         let mut recorded = Self {
             store: meta_value(reader, "store_id")?.unwrap_or_default(),
-            has_mark: meta_value(reader, "witness")?.is_some(),
+            has_mark: meta_value(reader, &mark_name(reader, key, database))?.is_some(),
+            home: records_home(reader, key)?,
             ..Self::default()
         };
         let taken = reader.all_rows(
@@ -111,9 +126,10 @@ impl RecordedEffects {
         self.taken.contains(&(action.clone(), *version)) || self.purged.get(action).is_some_and(|last| version <= last)
     }
 
-    /// Whether anything was ever about to happen.
-    fn are_any(&self) -> bool {
-        self.has_mark || !self.taken.is_empty() || !self.purged.is_empty()
+    /// Whether this machine's witness must be there. On a server, effects may be those of other machines.
+    fn need_witness(&self) -> bool {
+        let are_any = !self.taken.is_empty() || !self.purged.is_empty();
+        self.has_mark || (self.home == RecordsHome::File && are_any)
     }
 }
 
@@ -135,8 +151,11 @@ pub(super) struct FoundWitness<'a> {
 
 /// The trouble between them. None if both know the same effects.
 pub(super) fn compare_effects(found: Option<&FoundWitness<'_>>, recorded: &RecordedEffects) -> Option<WitnessTrouble> {
+    if recorded.home == RecordsHome::Moved {
+        return Some(WitnessTrouble::Moved);
+    }
     let Some(FoundWitness { account, place }) = found else {
-        return recorded.are_any().then_some(WitnessTrouble::Missing);
+        return recorded.need_witness().then_some(WitnessTrouble::Missing);
     };
     if let Some(line) = account.damaged {
         return Some(WitnessTrouble::Damaged(line));
@@ -160,12 +179,13 @@ pub(super) fn compare_effects(found: Option<&FoundWitness<'_>>, recorded: &Recor
     (less > 0).then_some(WitnessTrouble::KnowsLess(less))
 }
 
-/// The performed effects that are not in the witness.
+/// The performed effects that are not in the witness. On a server, other machines may have performed them.
 pub(super) fn lacking_effects<'r>(
     account: &'r WitnessAccount,
     recorded: &'r RecordedEffects,
 ) -> impl Iterator<Item = &'r TakenUp> {
-    recorded.performed.keys().filter(|taken| !account.effects.contains_key(*taken))
+    let is_alone = recorded.home == RecordsHome::File;
+    recorded.performed.keys().filter(move |taken| is_alone && !account.effects.contains_key(*taken))
 }
 
 /// Whether a line that is cut off is one that broke off when its process died: the records are in doubt about an action

@@ -14,6 +14,7 @@ use rustix::fs::{Mode, OFlags};
 use crate::error::{Error, Unusable};
 use crate::failpoint;
 use crate::file::{OpenMode, open_plain_file};
+use crate::sql::{DatabaseKind, Tables};
 use crate::sqlite::PATIENCE;
 
 /// The name of the file, beside the database. It does not begin like the database's, so that whoever restores
@@ -74,6 +75,19 @@ fn machine_id() -> String {
         id.clear();
     }
     failpoint::machine(id.trim().to_owned())
+}
+
+/// The note with the end of a witness that agreed with the records. A database of a server's has one for each place in
+/// which a machine has its witness.
+pub(crate) fn mark_name(tables: &Tables, key: &InstallationKey, database: &Path) -> String {
+    match tables.kind() {
+        DatabaseKind::File => "witness".to_owned(),
+        DatabaseKind::Server => {
+            let machine = machine_id();
+            let holder = format!("{machine}\n{}", witness_path(database).display());
+            format!("witness:{}", hex::encode_hex(key.seal("proem witness holder", holder.as_bytes())))
+        }
+    }
 }
 
 /// How a lock is shared.

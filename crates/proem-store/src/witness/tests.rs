@@ -128,7 +128,7 @@ fn a_line_that_broke_off_counts_unless_the_records_are_in_doubt_about_it() {
                   CREATE TABLE transitions (action, version, event)";
     database.script(tables).unwrap();
     let check = |torn: &str, expected: Option<WitnessTrouble>| {
-        let recorded = RecordedEffects::read(&database).unwrap();
+        let recorded = RecordedEffects::read(&database, &InstallationKey::new([7; 32]), Path::new("memory")).unwrap();
         let mut account = WitnessAccount::default();
         account.store.push_str("00aa");
         account.torn = Some(torn.to_owned());

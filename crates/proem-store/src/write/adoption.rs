@@ -19,12 +19,12 @@ use crate::epoch;
 use crate::error::Error;
 use crate::opening::StoreCreator;
 use crate::record::{Actor, ActorKind, NewTransition, Project, TransitionLoad, digest_of};
-use crate::sql::{Company, DatabaseKind, Tables, Transaction, Write};
+use crate::sql::{Company, DatabaseKind, SqlFault, Tables, Transaction, Write};
 use crate::sqlite::{form, origin};
 use crate::store::Store;
 use crate::witness::{
-    RecordedEffects, TakenUp, WitnessOwner, WitnessSighting, WitnessTrouble, WitnessedEffect, recorded_effects,
-    renew_witness,
+    HOME, RecordedEffects, TakenUp, WitnessOwner, WitnessSighting, WitnessTrouble, WitnessedEffect, home_seal,
+    mark_name, recorded_effects, renew_witness,
 };
 
 /// That a store becomes this installation's own, with what its witness knows.
@@ -72,21 +72,23 @@ impl Write for Adoption {
         }
         let key = to.opening.key.clone();
         let is_foreign = origin::creator_of_store(to.tables, &key)? == StoreCreator::Foreign;
+        let failed = |fault: SqlFault| fault.into_error(to.tables.path());
         let sighting = WitnessSighting::of(&to.opening.path, &key)?;
-        let recorded = RecordedEffects::read(to.tables).map_err(|fault| fault.into_error(to.tables.path()))?;
+        let recorded = RecordedEffects::read(to.tables, &key, &to.opening.path).map_err(failed)?;
         let trouble = sighting.trouble(&recorded);
         let counts = self.take_over(to, &sighting, &recorded)?;
         let noted = parking_reason(to.tables)?;
-        let is_whole = WitnessTrouble::leaves_whole_account(trouble.as_ref(), noted.as_ref());
+        let is_whole = WitnessTrouble::leaves_whole_account(trouble.as_ref(), noted.as_ref(), recorded.home);
         let returned = if is_whole { 0 } else { self.return_to_people(to)? };
-        let id = if is_foreign || trouble == Some(WitnessTrouble::Copied) {
-            epoch::new_id(to.tables.path())?
-        } else {
-            origin::store_id(to.tables)?
-        };
+        let is_copy = matches!(trouble, Some(WitnessTrouble::Copied | WitnessTrouble::Moved));
+        let id = if is_foreign || is_copy { epoch::new_id(to.tables.path())? } else { origin::store_id(to.tables)? };
         set_meta(to.tables, "store_id", &id)?;
         set_meta(to.tables, "seal", &origin::creator_seal(&key, &id))?;
-        to.tables.execute("DELETE FROM meta WHERE key IN ('parked', 'witness')", [])?;
+        let mark_name = mark_name(to.tables, &key, &to.opening.path);
+        to.tables.execute("DELETE FROM meta WHERE key IN ('parked', ?)", [&mark_name])?;
+        if let Some(home) = home_seal(to.tables, &key).map_err(failed)? {
+            set_meta(to.tables, HOME, &home)?;
+        }
         let counts = AdoptionCounts { returned, ..counts };
         let details = json!({
             "store": id, "why": trouble.as_ref().map(ToString::to_string), "learned": counts.learned,
@@ -100,7 +102,7 @@ impl Write for Adoption {
         let effects = all_effects(to.tables, &sighting, &recorded, at)?;
         if !effects.is_empty() || !matches!(sighting, WitnessSighting::Absent) {
             let mark = renew_witness(&to.opening.path, &key, &WitnessOwner { store: &id, at }, effects.values())?;
-            set_meta(to.tables, "witness", &mark)?;
+            set_meta(to.tables, &mark_name, &mark)?;
         }
         Ok(counts)
     }

@@ -7,6 +7,7 @@ use crate::clock;
 use crate::error::Error;
 use crate::record::{Actor, ActorKind};
 use crate::sql::{Tables, Transaction, Write};
+use crate::witness::mark_name;
 
 /// The finding of a comparison of records and witness.
 #[derive(Debug)]
@@ -23,7 +24,7 @@ impl Write for WitnessFinding {
 
     fn write(&self, to: &mut Transaction<'_>) -> Result<(), Error> {
         if let Some(mark) = &self.mark {
-            set_meta(to.tables, "witness", mark)?;
+            set_meta(to.tables, &mark_name(to.tables, &to.opening.key, &to.opening.path), mark)?;
         }
         let Some(why) = &self.parked else { return Ok(()) };
         if parking_reason(to.tables)?.is_some() {
@@ -43,7 +44,7 @@ pub(super) fn parking_reason(tables: &Tables) -> Result<Option<String>, Error> {
 }
 
 /// Sets what the records say of themselves under a name.
-pub(super) fn set_meta(tables: &Tables, name: &str, value: &str) -> Result<(), Error> {
+pub(crate) fn set_meta(tables: &Tables, name: &str, value: &str) -> Result<(), Error> {
     let into = "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
     tables.execute(into, (name, value)).map(drop)
 }

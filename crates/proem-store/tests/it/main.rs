@@ -1,8 +1,10 @@
 //! The behaviour of `proem-store`, seen from outside: one binary, one module for each subject.
 
 mod backend;
+mod copies;
 mod crash;
 mod effects;
+mod homes;
 mod laws;
 mod open;
 mod postgres;
@@ -10,4 +12,5 @@ mod processes;
 mod server;
 #[path = "../../../xtask/skipped.rs"]
 mod skipped;
+mod test_server;
 mod upgrade;
