@@ -8,6 +8,7 @@ pub mod document;
 pub mod effects;
 pub mod lisp;
 pub mod sources;
+pub mod store;
 pub mod webhooks;
 
 use std::collections::BTreeMap;
@@ -28,6 +29,7 @@ pub use self::amount::{Dollars, parse_dollars};
 use self::effects::EffectsFile;
 use self::lisp::LispFile;
 use self::sources::SignalSourceFile;
+use self::store::StoreFile;
 use self::webhooks::WebhookFile;
 use crate::error::Error;
 
@@ -53,6 +55,8 @@ pub struct Config {
     pub budget: BudgetFile,
     /// The retention of runs: contents and time.
     pub records: RecordsFile,
+    /// The place of the records: a database instead of a file. Only your own configuration decides this.
+    pub store: StoreFile,
     /// The lessons that prompts take from failures, and their constant wishes.
     pub adapt: AdaptFile,
     /// How actions leave: mails, requests and the outbox.

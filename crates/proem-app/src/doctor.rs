@@ -148,7 +148,7 @@ pub struct Checkup {
     pub project: Option<OpenProject>,
 }
 
-/// Looks at everything that needs no connection.
+/// Looks at everything that needs no connection but that to the records.
 ///
 /// # Errors
 ///

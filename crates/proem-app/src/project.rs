@@ -24,6 +24,7 @@ use proem_runtime::{Environment, TrustedFile, delimiting_key};
 
 use self::restrictions::restrict;
 use crate::config::effects::EffectsFile;
+use crate::config::store::StoreFile;
 use crate::config::{CatalogueFiles, Config, RiskFile, TriageFile};
 use crate::error::Error;
 use crate::message::{Hint, Note, NoteKind};
@@ -357,6 +358,7 @@ impl OpenProject {
             ("effects", own.effects != EffectsFile::default()),
             ("triage", own.triage != TriageFile::default()),
             ("sources", !own.sources.is_empty()),
+            ("store", own.store != StoreFile::default()),
             ("webhooks", !own.webhooks.is_empty()),
             ("risk", own.risk != RiskFile::default()),
         ];
@@ -367,6 +369,7 @@ impl OpenProject {
         self.config.effects = users.effects;
         self.config.triage = users.triage;
         self.config.sources = users.sources;
+        self.config.store = users.store;
         self.config.webhooks = users.webhooks;
         self.config.risk = users.risk;
         Ok(own)

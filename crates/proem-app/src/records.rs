@@ -1,13 +1,15 @@
 //! The records as commands use them: where they are, who writes them, what configuration says.
 
 pub mod booking;
+pub mod copying;
 pub mod failures;
 pub mod file;
 pub mod learning;
+pub mod location;
 pub mod writing;
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use proem_engine::call::NanoDollars;
 use proem_engine::ledger::{Cap, CapPeriod, CapScope, CapUnit, LadderPlace, LadderStep, SpendLadder};
@@ -17,6 +19,7 @@ use proem_store::query::Spender;
 use proem_store::record::{Actor, ActorKind, Project as Owner};
 use proem_store::{OpenedStore, Store, StoreAccess, StoreCreator, StoreOptions};
 
+use self::location::RecordsLocation;
 use crate::config::{AgentBudget, BudgetFile, SpendLimits};
 use crate::error::Error;
 use crate::message::{Note, NoteKind, WithNotes};
@@ -64,9 +67,14 @@ impl Whose {
     }
 }
 
-/// The owner of a project's records.
+/// The owner of a project's records: the name that the user's configuration gives the project there, or else its
+/// repository.
 pub fn records_owner(project: &OpenProject) -> Owner {
-    Owner(project.key.clone())
+    let repository = Path::new(&project.key);
+    let named =
+        |(folder, _): &(&PathBuf, &String)| project.root.as_deref() == Some(folder.as_path()) || folder == &repository;
+    let name = project.config.store.projects.iter().find(named).map(|(_, name)| name);
+    Owner(name.unwrap_or(&project.key).clone())
 }
 
 /// The name of a project's folder. The key of a repository is the folder that git keeps in it.
@@ -183,17 +191,31 @@ pub(crate) const fn run_cap(most: NanoDollars) -> Cap {
 ///
 /// # Errors
 ///
-/// If they are unusable: locked, damaged, of another installation, or without a key.
-pub async fn open_records(project: &OpenProject, access: StoreAccess) -> Result<OpenedStore, proem_store::Error> {
-    let environment = Environment::inherited();
+/// If they are unusable: locked, damaged, of another installation, or without a key; or their place is not well
+/// configured.
+pub async fn open_records(project: &OpenProject, access: StoreAccess) -> Result<OpenedStore, Error> {
+    let location = records_location(project)?;
+    Ok(location.open(store_options(project, location.path(), access)?).await?)
+}
+
+/// The place of the records.
+///
+/// # Errors
+///
+/// If it is not well configured.
+pub fn records_location(project: &OpenProject) -> Result<RecordsLocation, Error> {
+    RecordsLocation::configured(&project.places, &project.config)
+}
+
+/// The options to open records with whose files are at a path.
+fn store_options(project: &OpenProject, path: PathBuf, access: StoreAccess) -> Result<StoreOptions, Error> {
     let unusable = |why: String| {
-        proem_store::Error::Unusable(proem_store::Unusable::Other { path: project.places.records(), why })
+        Error::from(proem_store::Error::Unusable(proem_store::Unusable::Other { path: path.clone(), why }))
     };
     let key = installation_key(&project.places.key()).map_err(|e| unusable(e.to_string()))?;
     let zone = booking_zone(&project.config.budget).map_err(|e| unusable(e.to_string()))?;
-    let path = project.places.records();
-    let actor = actor(&environment, project.places.channel);
-    Store::open(StoreOptions { path, key, access, project: records_owner(project), actor, zone }).await
+    let actor = actor(&Environment::inherited(), project.places.channel);
+    Ok(StoreOptions { path, key, access, project: records_owner(project), actor, zone })
 }
 
 /// Opens the records to look at them.

@@ -11,6 +11,7 @@ use proem_runtime::effects::credentials::{CredentialAccess, CredentialPlace, loa
 
 use crate::config::effects::CredentialFile;
 use crate::error::Error;
+use crate::places::Places;
 use crate::project::OpenProject;
 
 static LOADED: Mutex<Vec<Secret>> = Mutex::new(Vec::new());
@@ -45,14 +46,24 @@ pub(crate) fn load_configured(
     name: &str,
 ) -> Result<Option<Secret>, Error> {
     let Some(place) = project.config.effects.credentials.get(name) else { return Ok(None) };
+    load_from_place(&project.places, environment, name, place).map(Some)
+}
+
+/// Loads the credential that `name` calls from a place, and keeps it from print.
+pub(crate) fn load_from_place(
+    places: &Places,
+    environment: &Environment,
+    name: &str,
+    place: &CredentialFile,
+) -> Result<Secret, Error> {
     let place = match place {
         CredentialFile::Variable(variable) => CredentialPlace::Variable(variable.clone()),
-        CredentialFile::File(path) => CredentialPlace::File(project.places.config.join(path)),
+        CredentialFile::File(path) => CredentialPlace::File(places.config.join(path)),
     };
     let secret = load(name, &place, CredentialAccess::Own(environment))
         .map_err(|refusal| Error::invalid(refusal.to_string()))?;
     keep_from_print(&secret);
-    Ok(Some(secret))
+    Ok(secret)
 }
 
 /// All that were loaded.

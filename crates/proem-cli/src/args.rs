@@ -103,7 +103,7 @@ pub(crate) enum Command {
     /// Show statistics on prompts, tools and roles
     #[command(after_help = stats::STATS_EXAMPLES)]
     Stats(stats::Stats),
-    /// Manage the file that runs are recorded in
+    /// Manage the file or database that runs are recorded in
     #[command(subcommand, after_help = store::STORE_EXAMPLES)]
     Store(store::StoreCommand),
     /// Count the tokens of files

@@ -4,12 +4,12 @@ use proem_engine::prompt::book::experiment::ExperimentOutcome;
 use proem_score::interval::{Z95, wilson};
 use proem_store::Store;
 use proem_store::query::{RunMeasure, StatisticsWanted, VersionWanted};
-use proem_store::record::Project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::Error;
 use crate::project::OpenProject;
+use crate::records::records_owner;
 
 /// The most runs of a version that are read, the latest ones.
 const MOST: u32 = 10_000;
@@ -85,7 +85,7 @@ pub async fn version_figures(
     project: &OpenProject,
     prompt: Option<&str>,
 ) -> Result<Vec<VersionFigures>, Error> {
-    let owner = Project(project.key.clone());
+    let owner = records_owner(project);
     let wanted = StatisticsWanted { project: Some(owner.clone()), since: None, agent: None };
     let mut all = Vec::new();
     for group in store.statistics(&wanted).await?.prompts {

@@ -18,6 +18,7 @@ use crate::places::Places;
 use crate::project::OpenProject;
 use crate::records;
 use crate::records::file::RecordsFile;
+use crate::records::location::RecordsLocation;
 use crate::trust::{TrustPlace, TrustState, trust_entries};
 use crate::webhooks::{Webhook, load_webhooks};
 use crate::when;
@@ -119,15 +120,26 @@ pub(super) fn records_line(project: &OpenProject) -> Result<CheckupLine, Error> 
             None => None,
         })
     });
-    let path = installation_path(&project.places.records());
+    let place = match records::records_location(project) {
+        Ok(place) => place,
+        Err(failure) => return Ok(CheckupLine::failed(subject, failure)),
+    };
     Ok(match opened {
         Err(failure) => CheckupLine::failed(subject, failure),
         Ok(_) if project.config.records.keep == KeepRecords::Nothing => {
             CheckupLine::new(subject, CheckupState::Good, "`records.keep` says that nothing is recorded")
         }
-        Ok(None) => CheckupLine::new(subject, CheckupState::Good, format!("none yet; the first run makes `{path}`")),
+        Ok(None) => {
+            let text = match &place {
+                RecordsLocation::File(_) => format!("none yet; the first run makes `{place}`"),
+                RecordsLocation::Database(_) => {
+                    format!("none yet; `{place}` is reachable, and the first run makes tables")
+                }
+            };
+            CheckupLine::new(subject, CheckupState::Good, text)
+        }
         Ok(Some((StoreCreator::Foreign, ..))) => {
-            let text = format!("`{path}` was made by another installation, so it is read-only");
+            let text = format!("`{place}` was made by another installation, so it is read-only");
             CheckupLine::new(subject, CheckupState::Wrong, text).hinting(Hint::AdoptRecords)
         }
         Ok(Some((StoreCreator::Own, _, Some(why)))) => {
@@ -144,7 +156,11 @@ pub(super) fn records_line(project: &OpenProject) -> Result<CheckupLine, Error> 
             let runs = count_with_noun(status.runs.values().sum(), "run");
             let bytes = group_thousands(usize::try_from(status.bytes).unwrap_or(usize::MAX));
             let remarks: String = notes.iter().map(|note| format!("; {}", note_text(note))).collect();
-            CheckupLine::new(subject, CheckupState::Good, format!("{runs}, {bytes} bytes, `{path}`{remarks}"))
+            let at = match &place {
+                RecordsLocation::File(_) => format!("`{place}`"),
+                RecordsLocation::Database(_) => format!("form {}, reachable at `{place}`", status.form),
+            };
+            CheckupLine::new(subject, CheckupState::Good, format!("{runs}, {bytes} bytes, {at}{remarks}"))
         }
     })
 }

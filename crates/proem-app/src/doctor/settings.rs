@@ -129,7 +129,8 @@ impl<'l> SettingListing<'l> {
     fn setting(&self, path: &[String], value: Option<&toml::Value>) -> ConfigSetting {
         let ValueSources { user, whole, project, .. } = self.sources;
         // Settings that belong to the user's configuration were not taken from the project's.
-        let is_users = path.first().is_some_and(|first| first == "effects") || path == ["records", "days"];
+        let is_users = path.first().is_some_and(|first| ["effects", "store"].contains(&first.as_str()))
+            || path == ["records", "days"];
         let origin = if !is_users && value_at_path(project, path).is_some() {
             SettingOrigin::Project
         } else if value != value_at_path(whole, path) {

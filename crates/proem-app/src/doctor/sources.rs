@@ -30,7 +30,7 @@ pub(super) fn live_source_lines(project: &OpenProject) -> Vec<CheckupLine> {
 }
 
 fn read_rows(project: &OpenProject) -> Result<Vec<SyncSourceRow>, Error> {
-    if !project.places.records().exists() {
+    if !records::records_location(project)?.may_hold_records() {
         return Ok(Vec::new());
     }
     records::blocking(async {

@@ -4,7 +4,7 @@ use proem_engine::run::Time;
 use proem_store::query::{StatusRow, WitnessList};
 use proem_store::{AdoptionCounts, Store, StoreAccess, StoreCreator};
 
-use super::open_records;
+use super::{open_records, records_location};
 use crate::error::Error;
 use crate::message::{Note, NoteKind};
 use crate::operator::Operator;
@@ -34,10 +34,14 @@ impl RecordsFile {
         access: StoreAccess,
         notes: &mut Vec<Note>,
     ) -> Result<Option<Self>, Error> {
-        if !project.places.records().exists() {
+        if !records_location(project)?.may_hold_records() {
             return Ok(None);
         }
         let opened = open_records(project, access).await?;
+        if opened.is_blank {
+            opened.store.close().await;
+            return Ok(None);
+        }
         notes.extend(opened.notes.into_iter().map(|words| Note::new(NoteKind::Records, words)));
         let status = opened.store.status().await?;
         let witness = opened.store.witness_list().await?;

@@ -16,7 +16,7 @@ use proem_store::query::RunDetail;
 use proem_store::{Store, StoreAccess};
 use serde_json::Value as Json;
 
-use super::{booking_zone, open_records, records_owner};
+use super::{booking_zone, open_records, records_location, records_owner};
 use crate::config::AdaptFile;
 use crate::error::Error;
 use crate::message::{Hint, Note, NoteKind, WithNotes};
@@ -98,7 +98,11 @@ pub async fn taught_profile(
         _ if config.enabled != Some(true) => Vec::new(),
         FailureHistory::Fixed => Vec::new(),
         FailureHistory::Open(store) => prompt_results(store, project, &name, &mut notes).await,
-        FailureHistory::Closed | FailureHistory::Unusable if !project.places.records().exists() => Vec::new(),
+        FailureHistory::Closed | FailureHistory::Unusable
+            if records_location(project).is_ok_and(|place| !place.may_hold_records()) =>
+        {
+            Vec::new()
+        }
         FailureHistory::Closed | FailureHistory::Unusable => match open_records(project, StoreAccess::Read).await {
             Ok(opened) => prompt_results(&opened.store, project, &name, &mut notes).await,
             Err(error) => {

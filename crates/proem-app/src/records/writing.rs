@@ -16,7 +16,7 @@ use proem_store::record::{Actor, Project as Owner, RunId};
 use proem_store::{Purge, Store, StoreAccess as Wanted, StoreCreator};
 
 use super::learning::FailureHistory;
-use super::{actor, booking_zone, open_records, records_owner};
+use super::{actor, booking_zone, open_records, records_location, records_owner};
 use crate::config::KeepRecords;
 use crate::error::Error;
 use crate::message::{Hint, Message, Note, NoteKind, WithNotes};
@@ -112,14 +112,13 @@ impl OpenRecords {
             (RecordChoice::AsConfigured | RecordChoice::Needed, KeepRecords::Hashes) => RecordDepth::Hashes,
         };
         booking_zone(&project.config.budget)?;
+        let place = records_location(project)?;
         let made = async {
             let seal = SealKey::of(&project.places.key())?;
             let opened = open_records(project, Wanted::Write).await?;
             match opened.origin {
                 StoreCreator::Own => Ok((seal, opened)),
-                StoreCreator::Foreign => {
-                    Err(Error::from(proem_store::Error::Foreign { path: project.places.records() }))
-                }
+                StoreCreator::Foreign => Err(Error::from(proem_store::Error::Foreign { path: place.path() })),
             }
         };
         match made.await {

@@ -139,7 +139,7 @@ not set). A repository may have a `proem.toml` at its root, with the same keys. 
 with `proem trust`, its keys override yours, table by table. Until then it can only lower limits:
 its `max_context_tokens`, `code_share`, `context`, `max_tools`, `max_skills`, `max_memories`, `max_results`, the
 caps below `[budget]` and the limits below `[lisp]` apply if they are lower than yours, `records.keep` applies if it keeps less, and everything
-else in it is ignored. `[effects]`, `[webhooks]` and `records.days` are yours alone: a `proem.toml` changes nothing about
+else in it is ignored. `[effects]`, `[store]`, `[webhooks]` and `records.days` are yours alone: a `proem.toml` changes nothing about
 them, trusted or not.
 
 A key that isn't listed here is an error. A key without a default may be left out.

@@ -1,12 +1,13 @@
-//! `proem store`: the file that runs are recorded in.
+//! `proem store`: the file or database that runs are recorded in.
 
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
+use indicatif::{ProgressBar, ProgressStyle};
 use jiff::tz::TimeZone;
-use proem_store::AdoptionCounts;
 use proem_store::query::{RecordKnowledge, WitnessExtent, WitnessList, WitnessListLine};
+use proem_store::{AdoptionCounts, CopiedEffects};
 use proem_store::{StoreAccess, StoreCreator};
 use proem_text::json;
 use serde_json::json;
@@ -14,14 +15,16 @@ use serde_json::json;
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, YELLOW, count_with_noun, cut_to_width, style_text};
 use proem_app::operator::Consent;
-use proem_app::places::Places;
 use proem_app::project::{BookReading, OpenProject};
+use proem_app::records::copying::{CopyDirection, RecordsCopy};
 use proem_app::records::file::RecordsFile;
+use proem_app::records::location::RecordsLocation;
 use proem_app::{records, when};
 
 pub(crate) const STORE_EXAMPLES: &str = "\
 Examples:
   proem store status
+  proem store copy --to postgres://proem@db.example/records
   proem store adopt               # another installation's records, a copy, or a restored backup";
 
 #[derive(Debug, Subcommand)]
@@ -36,9 +39,29 @@ pub(crate) enum StoreCommand {
     /// Take over another installation's records, or a copy; asks for confirmation
     #[command(after_help = "Example:\n  proem store adopt")]
     Adopt,
+    /// Copy all records to a database, or from one into the file; repeat it if it breaks off
+    #[command(after_help = COPY_EXAMPLES)]
+    Copy(CopyPlaces),
     /// Reset the last recorded time after the clock ran ahead; asks for confirmation
     #[command(after_help = "Example:\n  proem store reset-clock")]
     ResetClock,
+}
+
+const COPY_EXAMPLES: &str = "\
+Examples:
+  proem store copy --to postgres://proem@db.example/records
+  proem store copy --from postgres://proem@db.example/records";
+
+/// The database of a copy. The other side is the file in the state folder.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct CopyPlaces {
+    /// The database that gets the file's records; its password is where `store.password` says
+    #[arg(long, value_name = "URL")]
+    to: Option<String>,
+    /// The database whose records go into the file
+    #[arg(long, value_name = "URL")]
+    from: Option<String>,
 }
 
 /// The exit code of a negative answer.
@@ -48,17 +71,64 @@ pub(super) fn run_store(args: &StoreCommand) -> Result<ExitCode, CommandFailure>
     let places = crate::user_places()?;
     let project = OpenProject::open(Path::new("."), &places, BookReading::Trusted)?;
     let zone = records::booking_zone(&project.config.budget)?;
-    let here = Here { places, project, zone };
+    let place = records::records_location(&project)?;
+    let here = Here { project, place, zone };
     match args {
         StoreCommand::Status { json } => records::blocking(here.status(*json)),
         StoreCommand::Adopt => records::blocking(here.adopt()),
         StoreCommand::ResetClock => records::blocking(here.reset_clock()),
+        StoreCommand::Copy(places) => copy_records(&here.project, places),
     }
 }
 
+/// Copies all records, with a bar, and prints how many lines each table has.
+fn copy_records(project: &OpenProject, places: &CopyPlaces) -> Result<ExitCode, CommandFailure> {
+    let copy = match (&places.to, &places.from) {
+        (Some(url), _) => RecordsCopy::prepare(project, CopyDirection::ToDatabase, url)?,
+        (None, url) => RecordsCopy::prepare(project, CopyDirection::FromDatabase, url.as_deref().unwrap_or_default())?,
+    };
+    let bar = ProgressBar::with_draw_target(None, ui::progress_target());
+    if let Ok(style) = ProgressStyle::with_template("{msg} {pos}/{len} {wide_bar}  {elapsed}") {
+        bar.set_style(style);
+    }
+    let summary = copy.run(&mut |progress| {
+        bar.set_message(progress.table.to_owned());
+        bar.set_length(progress.all);
+        bar.set_position(progress.written);
+    });
+    bar.finish_and_clear();
+    let summary = summary?;
+    let lines: u64 = summary.tables.iter().map(|(_, lines)| lines).sum();
+    let mut out = String::new();
+    for (table, lines) in &summary.tables {
+        out.push_str(&format!("{:>12}  {table}\n", group_thousands(*lines)));
+    }
+    out.push_str(&format!("{:>12}  in all, verified\n", group_thousands(lines)));
+    ui::print_listing(&out)?;
+    if summary.continued > 0 {
+        ui::print_note(&format!("{} of them were copied before", group_thousands(summary.continued)));
+    }
+    if places.to.is_some() {
+        let file = project.places.config_file().display().to_string();
+        ui::aside(&format!(
+            "The file is as it was. To use the database, name it in `{}`:\n\n  [store]\n  url = \"{}\"\n\n",
+            cut_to_width(&file, 84),
+            cut_to_width(places.to.as_deref().unwrap_or_default(), 120),
+        ));
+    }
+    if summary.effects == CopiedEffects::Parked {
+        ui::aside("Effects are parked in the copy; `proem store adopt` shows what was sent, and takes it over.\n");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn group_thousands(lines: u64) -> String {
+    ui::group_thousands(usize::try_from(lines).unwrap_or(usize::MAX))
+}
+
 struct Here {
-    places: Places,
     project: OpenProject,
+    place: RecordsLocation,
     zone: TimeZone,
 }
 
@@ -72,14 +142,17 @@ impl Here {
     }
 
     async fn status(&self, as_json: bool) -> Result<ExitCode, CommandFailure> {
-        let path = self.places.records();
+        let place = match &self.place {
+            RecordsLocation::File(path) => path.to_string_lossy().into_owned(),
+            RecordsLocation::Database(_) => self.place.to_string(),
+        };
         let Some(file) = self.file(StoreAccess::Read).await? else {
             if as_json {
-                ui::print_json_document(&json::pretty(&json!({ "path": path.to_string_lossy(), "exists": false })))?;
+                ui::print_json_document(&json::pretty(&json!({ "path": place, "exists": false })))?;
             } else {
                 ui::aside(&format!(
                     "no records yet in `{}`; `proem run` and `proem assemble` create them\n",
-                    cut_to_width(&path.to_string_lossy(), 80)
+                    cut_to_width(&place, 80)
                 ));
             }
             return Ok(ExitCode::SUCCESS);
@@ -91,7 +164,7 @@ impl Here {
                 StoreCreator::Foreign => "foreign",
             };
             let value = json!({
-                "path": path.to_string_lossy(),
+                "path": place,
                 "exists": true,
                 "origin": origin,
                 "id": status.id,
@@ -121,7 +194,7 @@ impl Here {
         };
         let all: u64 = status.runs.values().sum();
         let facts = [
-            ("file", cut_to_width(&self.places.records().to_string_lossy(), 84)),
+            (place_word(&self.place), cut_to_width(&self.place.to_string(), 84)),
             ("id", cut_to_width(&status.id, 64)),
             ("made by", origin),
             ("made on", when::date_and_clock(status.created, &self.zone)),
@@ -148,10 +221,7 @@ impl Here {
     /// The file to change, with what a person should know first.
     async fn shown(&self) -> Result<RecordsFile, CommandFailure> {
         let Some(file) = self.file(StoreAccess::Write).await? else {
-            return Err(CommandFailure::usage(format!(
-                "there are no records in `{}`",
-                self.places.records().display()
-            )));
+            return Err(CommandFailure::usage(format!("there are no records in `{}`", self.place)));
         };
         ui::aside(&self.page(&file));
         Ok(file)
@@ -236,6 +306,14 @@ impl Here {
         file.reset_clock(&operator, now).await?;
         ui::aside("set; costs recorded for later days stay with those days\n");
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// The word for the place of records.
+const fn place_word(place: &RecordsLocation) -> &'static str {
+    match place {
+        RecordsLocation::File(_) => "file",
+        RecordsLocation::Database(_) => "database",
     }
 }
 

@@ -33,6 +33,7 @@ mod ci_jobs;
 mod completion;
 mod conversation;
 mod credentials;
+mod database;
 mod diagnosed;
 mod doctor;
 mod effects;
@@ -94,6 +95,8 @@ mod special;
 mod stored;
 mod syncing;
 mod terminal;
+#[path = "../../../proem-store/tests/it/test_server.rs"]
+mod test_server;
 mod tokens;
 mod triage;
 #[path = "../../../proem-app/tests/it/triage_scene.rs"]

@@ -328,6 +328,7 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["stats", "--json"], Json),
         (&["store", "status"], Report),
         (&["store", "status", "--json"], Json),
+        (&["store", "copy", "--to", "postgres://a@127.0.0.1:1/%0A::error::xEVILx"], Report),
         (&["store", "adopt"], Report),
         (&["store", "reset-clock"], Report),
         (&["lisp", "run", "-e", "(count [1 2])"], Report),

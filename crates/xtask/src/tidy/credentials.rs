@@ -11,6 +11,8 @@ const DOORS: &[&str] = &[
     "crates/proem-app/src/config/effects.rs",
     // Authenticating signals and reading their sources. Both refuse a credential that also sends.
     "crates/proem-app/src/config/sources.rs",
+    // The password of the records' database, which must not be one that sends either.
+    "crates/proem-app/src/config/store.rs",
     "crates/proem-app/src/config/webhooks.rs",
     "crates/proem-app/src/secrets.rs",
     "crates/proem-app/src/triage/sync/",

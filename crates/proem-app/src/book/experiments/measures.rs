@@ -6,12 +6,12 @@ use proem_engine::prompt::book::experiment::{BetterDirection, Experiment, Experi
 use proem_score::sequential::ArmTally;
 use proem_store::Store;
 use proem_store::query::{ExperimentRow, ExperimentWanted, RunMeasure, VersionWanted};
-use proem_store::record::Project;
 use serde::{Deserialize, Serialize};
 
 use super::starts::ExperimentStart;
 use crate::error::Error;
 use crate::project::OpenProject;
+use crate::records::records_owner;
 
 /// The fewest earlier runs that give an amount its scale.
 const FEWEST: usize = 20;
@@ -87,7 +87,7 @@ pub async fn experiment_measures(
         )));
     }
     let wanted = ExperimentWanted {
-        project: Project(project.key.clone()),
+        project: records_owner(project),
         experiment: start.name.clone(),
         started: start.begun.at,
         outcomes: outcomes.clone(),
@@ -204,7 +204,7 @@ pub(super) async fn earlier_scale(
     outcome: &ExperimentOutcome,
 ) -> Result<AmountScale, Error> {
     let wanted = VersionWanted {
-        project: Project(project.key.clone()),
+        project: records_owner(project),
         prompt: experiment.declared.prompt.clone(),
         version: experiment.base.clone(),
         measures: vec![RunMeasure::Outcome(outcome.clone())],
