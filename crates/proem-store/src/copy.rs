@@ -29,7 +29,7 @@ const CHUNK: usize = 64;
 /// The place of one of the two stores.
 #[derive(Debug, Clone)]
 pub enum StorePlace {
-    /// A file.
+    /// A file on this machine.
     File(PathBuf),
     /// A server's database.
     #[cfg(feature = "postgres")]
@@ -50,7 +50,7 @@ pub struct StoreCopy {
 /// How far a copy is in one table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CopyProgress<'t> {
-    /// The table.
+    /// The name of the table.
     pub table: &'t str,
     /// The lines of it that are written, those of an earlier beginning included.
     pub written: u64,
@@ -99,7 +99,7 @@ impl StoreCopy {
         let forms = table_forms()?;
         let source_id = origin::store_id(&source)?;
         let mark = source_mark(&source)?;
-        target::begin(&target, &forms, &source_id)?;
+        target::begin_copy(&target, &forms, &source_id)?;
         let mut copying = Copying { source: &source, target: &target, forms: &forms, progress, continued: 0 };
         let hashes = copying.copy_and_verify()?;
         let continued = copying.continued;
@@ -109,7 +109,7 @@ impl StoreCopy {
                 .to_owned();
             return Err(Unusable::Other { path: source.path().to_owned(), why }.into());
         }
-        let effects = target::finish(&source, &target, &forms)?;
+        let effects = target::finish_copy(&source, &target, &forms)?;
         source.close()?;
         target.close()?;
         let tables = forms.iter().map(|form| form.name.clone()).zip(hashes.iter().map(|hash| hash.lines));
@@ -170,7 +170,7 @@ impl Copying<'_> {
                     format!("the table `{name}` has other lines than the one it was copied from; repeat the copy");
                 return Err(Unusable::Other { path: self.target.path().to_owned(), why }.into());
             }
-            target::clear(self.target, self.forms)?;
+            target::clear_copied_lines(self.target, self.forms)?;
             self.continued = 0;
         }
         Ok(Vec::new())
@@ -193,8 +193,8 @@ impl Copying<'_> {
     }
 
     fn copy_table(&mut self, form: &TableForm) -> Result<(), CopyFault> {
-        let all = rows::count(self.source, form)?;
-        let mut written = rows::count(self.target, form)?;
+        let all = rows::count_lines(self.source, form)?;
+        let mut written = rows::count_lines(self.target, form)?;
         self.continued = self.continued.saturating_add(written);
         let mut last = rows::last_key(self.target, form)?;
         loop {
@@ -202,7 +202,7 @@ impl Copying<'_> {
             let Some(end) = chunk.last() else { break };
             last = Some(form.key_of(end));
             let lines = u64::try_from(chunk.len()).unwrap_or(u64::MAX);
-            self.target.atomically(|| rows::insert(self.target, form, chunk))?;
+            self.target.atomically(|| rows::insert_lines(self.target, form, chunk))?;
             written = written.saturating_add(lines);
             (self.progress)(CopyProgress { table: &form.name, written, all });
         }

@@ -23,7 +23,7 @@ const FOLDER: &str = "databases";
 /// The place of a user's records.
 #[derive(Debug, Clone)]
 pub enum RecordsLocation {
-    /// A file.
+    /// A file on this machine.
     File(PathBuf),
     /// A database on a server.
     Database(RecordsDatabase),

@@ -101,12 +101,12 @@ fn copy_records(project: &OpenProject, places: &CopyPlaces) -> Result<ExitCode, 
     let lines: u64 = summary.tables.iter().map(|(_, lines)| lines).sum();
     let mut out = String::new();
     for (table, lines) in &summary.tables {
-        out.push_str(&format!("{:>12}  {table}\n", group_thousands(*lines)));
+        out.push_str(&format!("{:>12}  {table}\n", line_count_words(*lines)));
     }
-    out.push_str(&format!("{:>12}  in all, verified\n", group_thousands(lines)));
+    out.push_str(&format!("{:>12}  in all, verified\n", line_count_words(lines)));
     ui::print_listing(&out)?;
     if summary.continued > 0 {
-        ui::print_note(&format!("{} of them were copied before", group_thousands(summary.continued)));
+        ui::print_note(&format!("{} of them were copied before", line_count_words(summary.continued)));
     }
     if places.to.is_some() {
         let file = project.places.config_file().display().to_string();
@@ -122,7 +122,7 @@ fn copy_records(project: &OpenProject, places: &CopyPlaces) -> Result<ExitCode, 
     Ok(ExitCode::SUCCESS)
 }
 
-fn group_thousands(lines: u64) -> String {
+fn line_count_words(lines: u64) -> String {
     ui::group_thousands(usize::try_from(lines).unwrap_or(usize::MAX))
 }
 

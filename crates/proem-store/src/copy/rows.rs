@@ -26,7 +26,7 @@ pub(super) fn keep_session(tables: &Tables) -> Result<(), Error> {
 }
 
 /// The number of a table's lines.
-pub(super) fn count(tables: &Tables, form: &TableForm) -> Result<u64, Error> {
+pub(super) fn count_lines(tables: &Tables, form: &TableForm) -> Result<u64, Error> {
     let lines: Option<i64> =
         tables.row(&format!("SELECT count(*) FROM {}", quote(&form.name)), [], |row| row.get(0))?;
     Ok(lines.and_then(|lines| u64::try_from(lines).ok()).unwrap_or(0))
@@ -55,7 +55,7 @@ pub(super) fn read_chunk(
     let (columns, key, table) = (columns.join(", "), key.join(", "), quote(&form.name));
     let behind = if after.is_some() { format!(" WHERE ({key}) > ({places})") } else { String::new() };
     let sql = format!("SELECT {columns} FROM {table}{behind} ORDER BY {key} LIMIT {CHUNK}");
-    let lines = tables.all_rows(&sql, after.unwrap_or_default().to_vec(), |row| read_line(row, form))?;
+    let lines = tables.all_rows(&sql, after.unwrap_or_default().to_vec(), |row| read_copied_line(row, form))?;
     match lines.iter().find(|(_, key)| *key == KeyState::Changed) {
         None => Ok(lines.into_iter().map(|(line, _)| line).collect()),
         Some(_) => {
@@ -72,7 +72,7 @@ enum KeyState {
     Changed,
 }
 
-fn read_line(row: &crate::sql::Row<'_>, form: &TableForm) -> Result<(Line, KeyState), SqlFault> {
+fn read_copied_line(row: &crate::sql::Row<'_>, form: &TableForm) -> Result<(Line, KeyState), SqlFault> {
     let mut key = KeyState::Same;
     let value = |(place, column): (usize, &super::tables::ColumnForm)| {
         let found: Option<BoundValue<'static>> = row.get(place)?;
@@ -88,7 +88,7 @@ fn read_line(row: &crate::sql::Row<'_>, form: &TableForm) -> Result<(Line, KeySt
 }
 
 /// Writes lines.
-pub(super) fn insert(tables: &Tables, form: &TableForm, lines: Vec<Line>) -> Result<(), Error> {
+pub(super) fn insert_lines(tables: &Tables, form: &TableForm, lines: Vec<Line>) -> Result<(), Error> {
     if tables.kind() == DatabaseKind::Server {
         refuse_nul(tables, form, &lines)?;
     }

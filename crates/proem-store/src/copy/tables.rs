@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::sql::{BoundValue, Tables, ValueKind, sqlite_unusable};
 use crate::sqlite::form::NEWEST;
 
-/// A table.
+/// A table, as a copy needs it.
 #[derive(Debug)]
 pub(super) struct TableForm {
     pub(super) name: String,
@@ -58,7 +58,7 @@ fn table_form(tables: &Tables, name: String, is_numbered: bool) -> Result<TableF
     key.sort_unstable();
     let numbered =
         key.first().filter(|_| is_numbered).and_then(|(_, at)| found.get(*at)).map(|(name, ..)| name.clone());
-    let column = |(name, kind, _): (String, String, i64)| ColumnForm { name, kind: kind_of(&kind) };
+    let column = |(name, kind, _): (String, String, i64)| ColumnForm { name, kind: column_kind(&kind) };
     Ok(TableForm {
         name,
         columns: found.into_iter().map(column).collect(),
@@ -68,7 +68,7 @@ fn table_form(tables: &Tables, name: String, is_numbered: bool) -> Result<TableF
 }
 
 /// The kind of values that a column of a strict table takes.
-fn kind_of(declared: &str) -> ValueKind {
+fn column_kind(declared: &str) -> ValueKind {
     match declared {
         "INTEGER" => ValueKind::Integer,
         "REAL" => ValueKind::Real,

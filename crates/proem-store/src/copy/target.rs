@@ -1,6 +1,6 @@
 //! The target of a copy: what it may hold before, the mark that keeps everybody out of it meanwhile, and its end.
 
-use super::rows::{count, quote};
+use super::rows::{count_lines, quote};
 use super::tables::TableForm;
 use super::{CopiedEffects, refuse_in_use};
 use crate::error::{Error, Unusable};
@@ -27,7 +27,7 @@ pub(crate) fn check_finished(tables: &Tables) -> Result<(), Error> {
 }
 
 /// Marks the target as an unfinished copy of the records with this id.
-pub(super) fn begin(target: &Tables, forms: &[TableForm], source: &str) -> Result<(), Error> {
+pub(super) fn begin_copy(target: &Tables, forms: &[TableForm], source: &str) -> Result<(), Error> {
     target.atomically(|| {
         let place = target.path().display();
         match note(target, UNFINISHED)? {
@@ -41,7 +41,7 @@ pub(super) fn begin(target: &Tables, forms: &[TableForm], source: &str) -> Resul
         }
         refuse_in_use(target)?;
         for form in forms.iter().filter(|form| form.name != "epochs") {
-            let lines = count(target, form)?;
+            let lines = count_lines(target, form)?;
             if lines == 0 {
                 continue;
             }
@@ -59,7 +59,7 @@ pub(super) fn begin(target: &Tables, forms: &[TableForm], source: &str) -> Resul
 }
 
 /// Throws away what was copied.
-pub(super) fn clear(target: &Tables, forms: &[TableForm]) -> Result<(), Error> {
+pub(super) fn clear_copied_lines(target: &Tables, forms: &[TableForm]) -> Result<(), Error> {
     target.atomically(|| {
         set_meta(target, "purging", "yes")?;
         for form in forms.iter().rev() {
@@ -71,7 +71,7 @@ pub(super) fn clear(target: &Tables, forms: &[TableForm]) -> Result<(), Error> {
 
 /// Lets the copy be used: numbers go on where the source's do, times are the source's, and effects are parked if there
 /// was any action.
-pub(super) fn finish(source: &Tables, target: &Tables, forms: &[TableForm]) -> Result<CopiedEffects, Error> {
+pub(super) fn finish_copy(source: &Tables, target: &Tables, forms: &[TableForm]) -> Result<CopiedEffects, Error> {
     let mut numbers = Vec::new();
     for form in forms {
         if let Some(column) = &form.numbered {
