@@ -1,7 +1,8 @@
-//! Recorded runs: looked up, made anew, resumed, compared, judged and deleted.
+//! Recorded runs: looked up, made anew, resumed, compared, exported, judged and deleted.
 
 pub mod body;
 pub mod diff;
+pub mod export;
 pub mod feedback;
 pub mod output;
 pub mod purge;

@@ -11,8 +11,8 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     adapt, artefacts, ask, assemble, book, catalogue, cost, doctor, effects, escalations, failures, feedback, find,
-    hook, improve, index, init, lisp, mcp, policy, queue, reference, risk, run, runs, scan, select, serve, stats,
-    store, tokens, triage, trust,
+    hook, improve, index, init, lisp, mcp, policy, queue, risk, run, runs, scan, schema, select, serve, stats, store,
+    tokens, triage, trust,
 };
 
 /// Decides what a language model reads, and accounts for every token of it.
@@ -88,12 +88,15 @@ pub(crate) enum Command {
     /// Ask a model with a prompt of the book, and check its answer
     #[command(after_help = run::RUN_EXAMPLES)]
     Run(run::RunArgs),
-    /// List, show, compare, replay, resume, rate and delete runs
+    /// List, show, compare, export, replay, resume, rate and delete runs
     #[command(subcommand, after_help = runs::args::RUNS_EXAMPLES)]
     Runs(runs::args::RunsCommand),
     /// Look for prompt injections in files
     #[command(after_help = scan::args::SCAN_EXAMPLES)]
     Scan(scan::args::ScanArgs),
+    /// Print the JSON Schema of a command's JSON output, or list the schemas
+    #[command(after_help = schema::SCHEMA_EXAMPLES)]
+    Schema(schema::SchemaArgs),
     /// Rank tools and skills for one task, or for many
     #[command(after_help = select::SELECT_EXAMPLES)]
     Select(select::Select),
@@ -127,13 +130,9 @@ pub(crate) enum Command {
     /// Read the whole repository and keep what ranking needs of it
     #[command(hide = true)]
     Index(index::Index),
-    /// Print a generated reference document
+    /// Print the reference of the configuration
     #[command(hide = true)]
-    Reference {
-        /// The document to print
-        #[arg(value_enum)]
-        document: reference::ReferenceDocument,
-    },
+    Reference,
 }
 
 const COLOURS: &str =

@@ -109,6 +109,11 @@ pub(crate) fn print_json_document(json: &str) -> Result<(), CommandFailure> {
     write_to_stdout(Printed::Document, &format!("{json}\n")).map(|_| ())
 }
 
+/// Writes rows of comma-separated values to standard output: exact on a pipe, and no CI runner obeys a text in them.
+pub(crate) fn print_csv(rows: &str) -> Result<(), CommandFailure> {
+    write_to_stdout(Printed::Report, rows).map(|_| ())
+}
+
 /// A name as it is, or as a text of JSON where a terminal or a CI runner would take it for something else.
 pub(crate) fn quote_name(name: &Untrusted<String>) -> String {
     let exact = show::exact_json(name);

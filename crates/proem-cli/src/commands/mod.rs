@@ -24,11 +24,12 @@ pub(crate) mod lisp;
 pub(crate) mod mcp;
 pub(crate) mod policy;
 pub(crate) mod queue;
-pub(crate) mod reference;
+mod reference;
 pub(crate) mod risk;
 pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod scan;
+pub(crate) mod schema;
 pub(crate) mod select;
 pub(crate) mod serve;
 pub(crate) mod stats;
@@ -69,6 +70,7 @@ pub(crate) fn run_command(args: CommandLine) -> Result<ExitCode, CommandFailure>
         Command::Run(args) => run::run_prompt(&args),
         Command::Runs(command) => runs::run_runs(&command),
         Command::Scan(args) => scan::run_scan(&args),
+        Command::Schema(args) => schema::run_schema(&args),
         Command::Select(args) => select::run_select(&args),
         Command::Serve(args) => serve::run_serve(&args),
         Command::Stats(args) => stats::run_stats(&args),
@@ -78,6 +80,6 @@ pub(crate) fn run_command(args: CommandLine) -> Result<ExitCode, CommandFailure>
         Command::Trust(args) => trust::run_trust(&args),
         Command::Init(args) => init::run_init(&args),
         Command::Completions { shell } => completions::run_completions(shell),
-        Command::Reference { document } => reference::print_reference(document),
+        Command::Reference => reference::print_configuration_reference(),
     }
 }

@@ -1,134 +1,19 @@
-//! `proem reference`, hidden: the texts below `docs/reference/` that only the binary knows.
+//! `proem reference`, hidden: the configuration's page below `docs/reference/`, of which only the binary knows.
 
 use std::collections::VecDeque;
 use std::process::ExitCode;
 
-use clap::ValueEnum;
+use proem_app::config::Config;
 use proem_text::json;
-use schemars::{JsonSchema, schema_for};
-use serde_json::{Value as Json, json};
+use schemars::schema_for;
+use serde_json::Value as Json;
 
-use super::book::experiment::ListedExperiment;
-use super::{assemble, book, doctor, improve, lisp, run};
 use crate::failure::CommandFailure;
 use crate::ui;
-use proem_app::NoteKind;
-use proem_app::book::batch::FeedbackBatch;
-use proem_app::book::experiments::status::ExperimentStatus;
-use proem_app::book::version_figures::VersionFigures;
-use proem_app::config::Config;
-use proem_app::context::output::FindOutput;
-use proem_app::triage::output::{ArtefactsOutput, TriageOutput, TriageSignalsOutput, TriageStatusOutput};
-use proem_app::triage::sync::SyncReport;
 
-/// A reference document that only the binary can write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ReferenceDocument {
-    /// Every key of config.toml and proem.toml
-    Configuration,
-    /// The JSON Schema of an agent's file
-    AgentSchema,
-    /// The JSON Schema of `assemble --json`
-    AssembleSchema,
-    /// The JSON Schema of `book proposals --json`
-    BookProposalsSchema,
-    /// The JSON Schema of `book test --json`
-    BookTestSchema,
-    /// The JSON Schema of `book stats --json`
-    BookStatsSchema,
-    /// The JSON Schema of `doctor --json`
-    DoctorSchema,
-    /// The JSON Schema of `book experiment list --json`
-    ExperimentListSchema,
-    /// The JSON Schema of `book experiment status --json`
-    ExperimentStatusSchema,
-    /// The JSON Schema of `feedback batch --json`
-    FeedbackBatchSchema,
-    /// The JSON Schema of `find --json`
-    FindSchema,
-    /// The JSON Schema of `improve --json`
-    ImproveSchema,
-    /// The JSON Schema of `lisp agent --json`
-    LispAgentSchema,
-    /// The JSON Schema of `lisp check --json`
-    LispCheckSchema,
-    /// The JSON Schema of `lisp run --json`
-    LispRunSchema,
-    /// The JSON Schema of `risk --json`
-    RiskSchema,
-    /// The JSON Schema of `run --json`
-    RunSchema,
-    /// The JSON Schema of `scan --json`
-    ScanSchema,
-    /// The JSON Schema of `triage run --json`
-    TriageRunSchema,
-    /// The JSON Schema of `triage signals --json`
-    TriageSignalsSchema,
-    /// The JSON Schema of `triage status --json`
-    TriageStatusSchema,
-    /// The JSON Schema of `triage sync --json`
-    TriageSyncSchema,
-    /// The JSON Schema of `artefacts show --json`
-    ArtefactsSchema,
-}
-
-pub(super) fn print_reference(document: ReferenceDocument) -> Result<ExitCode, CommandFailure> {
-    ui::data(&match document {
-        ReferenceDocument::Configuration => configuration_reference(),
-        ReferenceDocument::AgentSchema => proem_agents::lisp::AGENT_SCHEMA.to_owned(),
-        ReferenceDocument::AssembleSchema => schema_text(&schema_for!(assemble::WithProfile).to_value()),
-        ReferenceDocument::BookProposalsSchema => {
-            published_schema_text::<book::decide::proposals_output::ProposalsOutput<'_>>()
-        }
-        ReferenceDocument::BookTestSchema => published_schema_text::<book::test::output::BookTestOutput<'_>>(),
-        ReferenceDocument::BookStatsSchema => schema_text(&schema_for!(Vec<VersionFigures>).to_value()),
-        ReferenceDocument::DoctorSchema => published_schema_text::<doctor::DoctorOutput>(),
-        ReferenceDocument::ExperimentListSchema => schema_text(&schema_for!(Vec<ListedExperiment>).to_value()),
-        ReferenceDocument::ExperimentStatusSchema => schema_text(&schema_for!(ExperimentStatus).to_value()),
-        ReferenceDocument::FeedbackBatchSchema => published_schema_text::<FeedbackBatch>(),
-        ReferenceDocument::FindSchema => published_schema_text::<FindOutput>(),
-        ReferenceDocument::ImproveSchema => published_schema_text::<improve::ImproveOutput<'_>>(),
-        ReferenceDocument::LispAgentSchema => published_schema_text::<lisp::step::LispAgentOutput>(),
-        ReferenceDocument::LispCheckSchema => published_schema_text::<lisp::output::LispCheckOutput>(),
-        ReferenceDocument::LispRunSchema => published_schema_text::<lisp::output::LispRunOutput>(),
-        ReferenceDocument::RiskSchema => schema_text(&schema_for!(proem_agents::risk::report::RiskReport).to_value()),
-        ReferenceDocument::RunSchema => published_schema_text::<run::output::RunOutput>(),
-        ReferenceDocument::ScanSchema => published_schema_text::<proem_app::scan::output::ScanOutput>(),
-        ReferenceDocument::TriageRunSchema => published_schema_text::<TriageOutput>(),
-        ReferenceDocument::TriageSignalsSchema => published_schema_text::<TriageSignalsOutput>(),
-        ReferenceDocument::TriageStatusSchema => published_schema_text::<TriageStatusOutput>(),
-        ReferenceDocument::TriageSyncSchema => published_schema_text::<SyncReport>(),
-        ReferenceDocument::ArtefactsSchema => published_schema_text::<ArtefactsOutput>(),
-    })?;
+pub(super) fn print_configuration_reference() -> Result<ExitCode, CommandFailure> {
+    ui::data(&configuration_reference())?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn schema_text(schema: &Json) -> String {
-    format!("{}\n", json::pretty(schema))
-}
-
-/// The schema of a document that [`ui::print_published_document`] prints: of its type, and of the notes beside it.
-fn published_schema_text<T: JsonSchema>() -> String {
-    let mut schema = schema_for!(T).to_value();
-    if let Some(properties) = schema.get_mut("properties").and_then(Json::as_object_mut) {
-        properties.insert(ui::NOTES.to_owned(), notes_schema());
-    }
-    schema_text(&schema)
-}
-
-fn notes_schema() -> Json {
-    json!({
-        "description": "The notes that standard error has, too, in the order in which they came. Absent if there are none.",
-        "items": {
-            "properties": {
-                "kind": { "description": "The subject.", "enum": NoteKind::ALL.map(NoteKind::as_str), "type": "string" },
-                "words": { "description": "The note, with its remedy, on one line.", "type": "string" },
-            },
-            "required": ["kind", "words"],
-            "type": "object",
-        },
-        "type": "array",
-    })
 }
 
 const INTRODUCTION: &str = "\

@@ -2,6 +2,7 @@
 
 pub(crate) mod args;
 mod diff;
+mod export;
 mod feedback;
 mod list;
 mod purge;
@@ -12,6 +13,7 @@ mod show;
 use std::process::ExitCode;
 
 use proem_app::runs::diff::DiffOptions;
+use proem_app::runs::export::ExportForm;
 use proem_store::query::RunScope;
 
 use self::args::{OutcomeArg, RunsCommand};
@@ -25,6 +27,7 @@ pub(super) fn run_runs(command: &RunsCommand) -> Result<ExitCode, CommandFailure
         RunsCommand::List { place, .. }
         | RunsCommand::Show { place, .. }
         | RunsCommand::Diff { place, .. }
+        | RunsCommand::Export { place, .. }
         | RunsCommand::Replay { place, .. }
         | RunsCommand::Resume { place, .. }
         | RunsCommand::Feedback { place, .. }
@@ -53,6 +56,11 @@ pub(super) fn run_runs(command: &RunsCommand) -> Result<ExitCode, CommandFailure
             let (second, whose) = (second.as_deref(), place.whose());
             let options = DiffOptions { first, second, whose, listed: run_scope(*any) };
             records::blocking(diff::run_runs_diff(&project, &options, place))
+        }
+        RunsCommand::Export { csv, jsonl: _, since, prompt, place } => {
+            let form = if *csv { ExportForm::Csv } else { ExportForm::JsonLines };
+            let request = export::ExportRequest { form, since: since.as_deref(), prompt: prompt.as_deref() };
+            records::blocking(export::run_runs_export(&project, &request, place))
         }
         RunsCommand::Replay { run, place } => replay::run_runs_replay(&mut project, run, place),
         RunsCommand::Resume { run, fork, place } => resume::run_runs_resume(&mut project, run, *fork, place),

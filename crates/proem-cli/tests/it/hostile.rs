@@ -304,7 +304,8 @@ fn no_command_runs_or_writes_anything() {
         &["trust", "list"],
         &["trust", "list", "--json"],
         &["completions", "bash"],
-        &["reference", "configuration"],
+        &["reference"],
+        &["schema", "scan"],
     ] {
         let before = hostile.files();
         let run = hostile.fixture.proem(args);

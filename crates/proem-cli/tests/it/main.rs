@@ -39,6 +39,7 @@ mod doctor;
 mod effects;
 mod embedding;
 mod experiment;
+mod exported;
 mod figures;
 mod find;
 mod first_hour;

@@ -2,13 +2,14 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value as Json, json};
 
 use crate::effects::scene::Office;
 use crate::fixture::Fixture;
 use crate::guide::{self, Tried};
+use crate::skipped::skip;
 
 /// The lines that a client writes which calls these tools, one after the other.
 fn session(calls: &[(&str, Json)]) -> String {
@@ -139,12 +140,16 @@ impl HttpServer {
         Self { child, host }
     }
 
-    /// The status of the answer to a request with these headers, and its text.
+    /// The status of the answer to the beginning of a session with these headers, and its text.
     fn post(&self, host: &str, headers: &str) -> (u16, String) {
-        let body = session(&[]).lines().next().unwrap().to_owned();
+        self.send("POST", &format!("Host: {host}\r\n{headers}"), session(&[]).lines().next().unwrap())
+    }
+
+    /// The status of the answer to a request with these headers, and its text.
+    fn send(&self, method: &str, headers: &str, body: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(&self.host).unwrap();
         let request = format!(
-            "POST /mcp HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
+            "{method} /mcp HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
              Accept: application/json, text/event-stream\r\nConnection: close\r\n{headers}\r\n{body}",
             body.len()
         );
@@ -169,9 +174,36 @@ fn over_http_only_this_machine_and_permitted_pages_are_heard() {
     let (status, answer) = server.post(&server.host, "");
     assert!(status == 200 && answer.contains("\"serverInfo\""), "{answer}");
     assert_eq!(server.post(&server.host, "Origin: http://localhost:6274\r\n").0, 200);
+    assert_eq!(server.post(&server.host, &format!("Origin: http://{}\r\n", server.host)).0, 200, "its own address");
+    assert_eq!(server.post(&server.host, "Origin: http://127.0.0.1:1\r\n").0, 403, "another server of this machine");
     assert_eq!(server.post(&server.host, "Origin: https://evil.example\r\n").0, 403);
     assert_eq!(server.post(&server.host, "Origin: null\r\n").0, 403);
     assert_eq!(server.post("evil.example", "").0, 403);
+}
+
+/// The official Python client warns of a session that ends with any other status than 200 and 204.
+#[test]
+fn over_http_a_session_ends_with_a_status_that_clients_know() {
+    let fixture = Fixture::folder();
+    let server = HttpServer::start(&fixture, &[]);
+    let (_, begun) = server.post(&server.host, "");
+    let named = |line: &str| line.to_ascii_lowercase().starts_with("mcp-session-id:");
+    let session = begun.lines().find(|line| named(line)).unwrap();
+    assert_eq!(server.send("DELETE", &format!("Host: {}\r\n{session}\r\n", server.host), "").0, 204);
+}
+
+/// Needs Python with the package `mcp`; `crates/proem-mcp/tests/clients/README.md` says more.
+#[test]
+fn the_official_python_client_finds_nothing_wrong() {
+    let fixture = Fixture::folder();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../proem-mcp/tests/clients/official_client.py");
+    let is_installed = Command::new("python3").args(["-c", "import mcp.client.client"]).output();
+    if !is_installed.is_ok_and(|tried| tried.status.success()) {
+        return skip("mcp-python-client", "python3 has no package `mcp` with the client of revision 2026-07-28");
+    }
+    let tried = Command::new("python3").arg(script).arg(&fixture.binary).output().unwrap();
+    let told = String::from_utf8_lossy(&tried.stdout);
+    assert!(tried.status.success(), "{told}\n{}", String::from_utf8_lossy(&tried.stderr));
 }
 
 #[test]

@@ -69,68 +69,35 @@ fn command_line() {
 
 #[test]
 fn configuration() {
-    check("configuration.md", &proem_output(&["reference", "configuration"]));
+    check("configuration.md", &proem_output(&["reference"]));
+}
+
+/// The names of the schemas, as the command lists them.
+fn schema_names() -> Vec<String> {
+    let listed = proem_output(&["schema"]);
+    listed.lines().map(|line| line.split_whitespace().next().unwrap().to_owned()).collect()
 }
 
 #[test]
-fn assemble_schema() {
-    check("assemble.schema.json", &proem_output(&["reference", "assemble-schema"]));
+fn schemas() {
+    for name in schema_names() {
+        check(&format!("{name}.schema.json"), &proem_output(&["schema", &name]));
+    }
 }
 
 #[test]
-fn book_schemas() {
-    check("book-proposals.schema.json", &proem_output(&["reference", "book-proposals-schema"]));
-    check("book-test.schema.json", &proem_output(&["reference", "book-test-schema"]));
-    check("improve.schema.json", &proem_output(&["reference", "improve-schema"]));
-    check("book-stats.schema.json", &proem_output(&["reference", "book-stats-schema"]));
-    check("experiment-list.schema.json", &proem_output(&["reference", "experiment-list-schema"]));
-    check("experiment-status.schema.json", &proem_output(&["reference", "experiment-status-schema"]));
-}
-
-#[test]
-fn feedback_batch_schema() {
-    check("feedback-batch.schema.json", &proem_output(&["reference", "feedback-batch-schema"]));
-}
-
-#[test]
-fn doctor_schema() {
-    check("doctor.schema.json", &proem_output(&["reference", "doctor-schema"]));
-}
-
-#[test]
-fn find_schema() {
-    check("find.schema.json", &proem_output(&["reference", "find-schema"]));
-}
-
-#[test]
-fn lisp_schemas() {
-    check("agent.schema.json", &proem_output(&["reference", "agent-schema"]));
-    check("lisp-agent.schema.json", &proem_output(&["reference", "lisp-agent-schema"]));
-    check("lisp-check.schema.json", &proem_output(&["reference", "lisp-check-schema"]));
-    check("lisp-run.schema.json", &proem_output(&["reference", "lisp-run-schema"]));
-}
-
-#[test]
-fn run_schema() {
-    check("run.schema.json", &proem_output(&["reference", "run-schema"]));
-}
-
-#[test]
-fn risk_schema() {
-    check("risk.schema.json", &proem_output(&["reference", "risk-schema"]));
-}
-
-#[test]
-fn scan_schema() {
-    check("scan.schema.json", &proem_output(&["reference", "scan-schema"]));
-}
-
-#[test]
-fn triage_schemas() {
-    check("triage-run.schema.json", &proem_output(&["reference", "triage-run-schema"]));
-    check("triage-signals.schema.json", &proem_output(&["reference", "triage-signals-schema"]));
-    check("triage-status.schema.json", &proem_output(&["reference", "triage-status-schema"]));
-    check("artefacts.schema.json", &proem_output(&["reference", "artefacts-schema"]));
+fn every_schema_file_can_be_printed_and_is_a_schema() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference");
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut files: Vec<String> =
+        files.filter_map(|file| file.strip_suffix(".schema.json").map(str::to_owned)).collect();
+    files.sort();
+    assert_eq!(files, schema_names(), "`proem schema` lists the names in order");
+    for name in files {
+        let schema = serde_json::from_str(&proem_output(&["schema", &name])).unwrap();
+        jsonschema::meta::validate(&schema).unwrap_or_else(|problem| panic!("{name}: {problem}"));
+        jsonschema::validator_for(&schema).unwrap();
+    }
 }
 
 #[test]

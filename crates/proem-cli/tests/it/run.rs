@@ -166,7 +166,7 @@ fn json_tells_everything_and_keeps_to_its_schema() {
     let server = start(vec![Reply::value(json!({ "severity": "worst" })), low()]);
     let fixture = fixture(&server, "");
     let output = fixture.proem(&["run", "reviews/triage", "--set", "title=x", "--json"]).json();
-    let schema: Json = serde_json::from_str(fixture.proem(&["reference", "run-schema"]).answer()).unwrap();
+    let schema: Json = serde_json::from_str(fixture.proem(&["schema", "run"]).answer()).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
     let problems: Vec<String> = validator.iter_errors(&output).map(|error| error.to_string()).collect();
     assert_eq!(problems, Vec::<String>::new());

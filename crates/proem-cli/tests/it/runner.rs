@@ -301,6 +301,10 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["runs", "show", "RISK", "--full"], Report),
         (&["runs", "diff", "ID", "RISK"], Report),
         (&["runs", "diff", "ID", "RISK", "--json"], Json),
+        (&["runs", "export"], Json),
+        (&["runs", "export", "--json"], Json),
+        (&["runs", "export", "--jsonl"], Json),
+        (&["runs", "export", "--csv"], Report),
         (&["runs", "replay", "ID"], Report),
         (&["runs", "replay", "ID", "--json"], Json),
         (&["runs", "resume", "ID"], Report),
@@ -324,6 +328,8 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["scan", "--calibrate", "rows.jsonl"], Report),
         (&["scan", "--jsonl", "rows.jsonl"], Report),
         (&["scan", "--jsonl", "rows.jsonl", "--json"], Json),
+        (&["schema"], Report),
+        (&["schema", "scan"], Json),
         (&["stats"], Report),
         (&["stats", "--json"], Json),
         (&["store", "status"], Report),
@@ -537,10 +543,11 @@ fn no_order_reaches_a_runner() {
 }
 
 /// The flags that give a command's output another form.
-const FORMS: [&str; 19] = [
+const FORMS: [&str; 20] = [
     "--body",
     "--calibrate",
     "--config",
+    "--csv",
     "--cut",
     "--dry-run",
     "--exit-code-only",

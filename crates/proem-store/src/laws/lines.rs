@@ -6,6 +6,7 @@ use proem_engine::profile::{Completeness, Issue, Quality};
 use proem_engine::run::Time;
 
 use super::samples::{Backend, LawSamples, query_number};
+use crate::query::{RunPosition, RunsWanted};
 use crate::record::{AttemptUsage, Evaluation, NewApproval, NewFeedback, RunFinish};
 use crate::{Clearing, ClearingWay, Correction, Purge, Store};
 
@@ -53,6 +54,40 @@ pub async fn an_answer_keeps_what_was_shown_and_said(backend: &impl Backend) {
     let kept = kept.unwrap_or_default().into_iter().map(|row| (row.answer, row.shown, row.words));
     let expected = [(answered.answer, answered.shown, answered.words), (None, None, None)];
     assert_eq!(kept.collect::<Vec<_>>(), expected);
+    store.close().await;
+}
+
+/// Pages of runs with their calls are the list of runs from its end, with each run once, whatever their size.
+///
+/// # Panics
+///
+/// If a run is missing, is there twice or has the calls of another.
+pub async fn pages_of_runs_miss_none(backend: &impl Backend) {
+    let store = backend.open().await;
+    for run in 1..=5 {
+        LawSamples.whole(&store, run, Quality::Low).await;
+    }
+    let project = Some(LawSamples.project());
+    for (limit, project) in [(Some(1), None), (Some(2), project.clone()), (Some(5), project), (None, None)] {
+        let wanted = RunsWanted { limit, project, ..RunsWanted::default() };
+        let (mut pages, mut behind) = (Vec::new(), Some(RunPosition::default()));
+        while let Some(place) = behind {
+            let page = store.run_calls(&wanted, place).await;
+            assert!(page.is_ok(), "{page:?}");
+            let Ok(page) = page else { break };
+            let most = limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
+            assert!(page.runs.len() <= most, "{limit:?}");
+            pages.extend(page.runs);
+            behind = page.next;
+        }
+        let all = RunsWanted { limit: None, ..wanted };
+        let mut listed = store.runs(&all).await.unwrap_or_default();
+        listed.reverse();
+        assert!(listed.len() >= 5 && pages.iter().map(|(row, _)| row).eq(&listed), "{limit:?}");
+        for (row, calls) in pages {
+            assert_eq!(store.run(&row.id).await.map(|run| run.calls).unwrap_or_default(), calls);
+        }
+    }
     store.close().await;
 }
 

@@ -228,7 +228,7 @@ pub(crate) fn read_run_detail(reader: &Tables, id: &RunId, alive: Alive<'_>) -> 
     found.ok_or_else(|| ReadFault::Missing(problem()))
 }
 
-fn read_calls(reader: &Tables, run: &RunRow) -> Result<Vec<CallRow>, ReadFault> {
+pub(super) fn read_calls(reader: &Tables, run: &RunRow) -> Result<Vec<CallRow>, ReadFault> {
     let mut attempts: BTreeMap<EffectId, Vec<AttemptRow>> = BTreeMap::new();
     let made = all_rows(
         reader,

@@ -4,6 +4,7 @@ use proem_engine::assembly::PromptId;
 use proem_engine::call::NanoDollars;
 use proem_engine::run::{EffectId, Time};
 
+use super::run_calls::RunPosition;
 use super::values::{ReadFault, all_rows, column_json, column_value, count_or_null, first_row, word_or_null};
 use crate::Store;
 use crate::epoch;
@@ -150,8 +151,26 @@ impl Store {
 }
 
 pub(crate) fn list_runs(reader: &Tables, wanted: &RunsWanted, alive: Alive<'_>) -> Result<Vec<RunRow>, ReadFault> {
-    let Listing { sql, values } = run_listing(wanted);
+    let Listing { sql, values } = run_listing(wanted, ListingOrder::NewestFirst);
     all_rows(reader, &sql, values, |line| read_run_row(line, alive))
+}
+
+/// The order of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ListingOrder {
+    /// Those that were recorded last come first.
+    NewestFirst,
+    /// Those behind a place, in the order in which they were recorded.
+    OldestBehind(RunPosition),
+}
+
+impl ListingOrder {
+    const fn words(self) -> &'static str {
+        match self {
+            Self::NewestFirst => " ORDER BY seq DESC",
+            Self::OldestBehind(_) => " ORDER BY seq",
+        }
+    }
 }
 
 /// A query of runs, while it is put together.
@@ -180,17 +199,23 @@ impl Listing {
 }
 
 /// The query of a list: which runs are wanted is decided in an index, and only their rows are read.
-pub(crate) fn run_listing(wanted: &RunsWanted) -> Listing {
+pub(crate) fn run_listing(wanted: &RunsWanted, order: ListingOrder) -> Listing {
     let mut query = Listing::default();
-    query.push("SELECT ");
+    query.push("SELECT r.seq, ");
     query.push(COLUMNS);
     query.push(" FROM runs r LEFT JOIN epochs e ON e.id = r.epoch LEFT JOIN callers c ON c.run = r.id WHERE r.seq IN (SELECT seq FROM runs");
     // Most runs count as listed: the newest rows are found soonest in the table's own order.
     let narrow = wanted.since.is_some() || wanted.prompt.is_some() || wanted.outcome.is_some();
     match &wanted.project {
         Some(project) => query.push_project(project),
-        None if narrow => query.push(" INDEXED BY runs_by_project WHERE true"),
+        // The oldest rows behind a place are found soonest in the table's own order, too.
+        None if narrow && order == ListingOrder::NewestFirst => {
+            query.push(" INDEXED BY runs_by_project WHERE true");
+        }
         None => query.push(" WHERE true"),
+    }
+    if let ListingOrder::OldestBehind(place) = order {
+        query.push_with(" AND seq > ", place.0);
     }
     if let Some(since) = wanted.since {
         query.push_with(" AND started >= ", since.0);
@@ -206,11 +231,12 @@ pub(crate) fn run_listing(wanted: &RunsWanted) -> Listing {
         query.push_with(" AND outcome = ", outcome.as_str().to_owned());
     }
     query.push(wanted.listed.condition());
-    query.push(" ORDER BY seq DESC");
+    query.push(order.words());
     if let Some(limit) = wanted.limit {
         query.push_with(" LIMIT ", i64::from(limit));
     }
-    query.push(") ORDER BY r.seq DESC");
+    query.push(")");
+    query.push(order.words());
     query
 }
 

@@ -397,7 +397,7 @@ fn lists_of_a_hundred_thousand_runs_stay_in_an_index() {
         (RunsWanted { listed: RunScope::Acted, ..seventh.clone() }, 20),
         (RunsWanted { listed: RunScope::Acted, project: None, ..seventh.clone() }, 20),
     ] {
-        let plan = plan(&memory, runs::run_listing(&wanted));
+        let plan = plan(&memory, runs::run_listing(&wanted, runs::ListingOrder::NewestFirst));
         let inner = plan
             .lines()
             .find(|line| line.ends_with("runs") || line.contains(" runs USING") || line.contains("SCAN runs"));

@@ -50,6 +50,7 @@ keep! {
     a_finished_run_has_no_state,
     a_started_run_costs_its_caller,
     a_started_run_names_its_caller,
+    pages_of_runs_miss_none,
     parts_of_states_are_kept_once,
     a_hold_that_ran_out_is_no_precedent,
     a_judgement_opens_its_signal,

@@ -14,6 +14,7 @@ Examples:
   proem runs diff last~1 last     # what changed, and why the cache missed
   proem runs replay 3f2a9c01      # rebuild its requests and show the first difference, if any
   proem runs resume 3f2a9c01      # continue where a crash or a question stopped it
+  proem runs export --csv > calls.csv
   proem runs purge --before 30d";
 
 const DIFF_EXAMPLES: &str = "\
@@ -22,6 +23,14 @@ Examples:
   proem runs diff 3f2a:2 last:1   # any two calls, as `proem runs show` numbers them
   proem runs diff last            # each call with the previous call of the same prompt
   proem runs diff last:2          # one of them";
+
+const EXPORT_EXAMPLES: &str = "\
+Examples:
+  proem runs export --since 30d > calls.jsonl
+  proem runs export --csv --all > calls.csv
+  proem schema runs-export        # the columns
+
+The lines have no text of requests or answers. Columns keep their names and order, and new ones go to the end.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RunsCommand {
@@ -85,6 +94,24 @@ pub(crate) enum RunsCommand {
         /// Let `last` count every run, including prompts that were only assembled
         #[arg(long)]
         any: bool,
+        #[command(flatten)]
+        place: RecordsPlace,
+    },
+    /// Print a line for each call to a model, the oldest first, for other programs
+    #[command(after_help = EXPORT_EXAMPLES)]
+    Export {
+        /// Print an object of JSON for each call, as --json does; this is the default
+        #[arg(long)]
+        jsonl: bool,
+        /// Print a table of comma-separated values instead
+        #[arg(long, conflicts_with_all = ["jsonl", "json"])]
+        csv: bool,
+        /// Start of the period: a day such as 2026-11-01, or 7d
+        #[arg(long, value_name = "WHEN")]
+        since: Option<String>,
+        /// Only runs of an agent, or of one prompt
+        #[arg(long, value_name = "AGENT[/NAME]")]
+        prompt: Option<String>,
         #[command(flatten)]
         place: RecordsPlace,
     },
