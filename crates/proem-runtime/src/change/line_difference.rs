@@ -42,7 +42,9 @@ pub(super) fn compare_versions(old: &[u8], new: &[u8]) -> Option<LineDifference>
     let changed = |side: fn(&Hunk) -> &Vec<Vec<u8>>| short_count(hunks.iter().map(|hunk| side(hunk).len()).sum());
     let counts = LineCounts { added: changed(|hunk| &hunk.added), removed: changed(|hunk| &hunk.removed) };
     let rest = old.get(old.len().saturating_sub(end)..).unwrap_or_default();
-    let open = usize::from(rest.last().is_some_and(|&last| last != b'\n'));
+    // A last line without an end is in the middle, or in what both versions have.
+    let is_shared = end > 0 || start == old.len();
+    let open = usize::from(is_shared && old.last().is_some_and(|&last| last != b'\n'));
     let before = short_count(first + old_lines.len() + count_line_ends(rest) + open);
     Some(LineDifference { counts, before, hunks })
 }
@@ -253,6 +255,13 @@ mod tests {
         assert!((most / 2..=most).contains(&counts.added), "{counts:?} {most}");
         let turned: String = version(7).lines().rev().map(|line| format!("{line}\n")).collect();
         assert!(difference(&version(7), &turned).counts.added < 9_000);
+    }
+
+    #[test]
+    fn equal_versions_have_all_their_lines() {
+        for (text, lines) in [("", 0), ("a", 1), ("a\n", 1), ("a\nb", 2)] {
+            assert_eq!(difference(text, text).before, lines, "{text:?}");
+        }
     }
 
     proptest! {
