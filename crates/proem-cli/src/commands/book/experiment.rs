@@ -349,7 +349,7 @@ fn guardrail_in_words(guardrail: &GuardrailReport) -> String {
         GuardrailState::Kept => style_text(GREEN, "kept"),
         GuardrailState::Open => "not yet known".to_owned(),
     };
-    let limit = amount_in_words(outcome, guardrail.limit);
+    let limit = difference_amount(outcome, guardrail.limit);
     let difference =
         guardrail.difference.map_or_else(String::new, |found| format!(", {}", difference_in_words(outcome, found)));
     format!("guardrail {} (worse by {limit}): {words}{difference}", show::terminal_str(outcome))
@@ -369,11 +369,17 @@ fn amount_in_words(outcome: &str, amount: f64) -> String {
     }
 }
 
+/// The size of a difference. That of two shares is in percentage points.
+fn difference_amount(outcome: &str, amount: f64) -> String {
+    let words = amount_in_words(outcome, amount);
+    words.strip_suffix('%').map_or_else(|| words.clone(), |share| format!("{share}points"))
+}
+
 /// A difference with its interval, which holds at any look.
 fn difference_in_words(outcome: &str, difference: DifferenceEstimate) -> String {
     let signed = |amount: f64| {
         let sign = if amount < 0.0 { "−" } else { "+" };
-        format!("{sign}{}", amount_in_words(outcome, amount.abs()))
+        format!("{sign}{}", difference_amount(outcome, amount.abs()))
     };
     let DifferenceEstimate { low, mean, high } = difference;
     format!("{} ({} to {})", signed(mean), signed(low), signed(high))

@@ -84,7 +84,7 @@ fn interval_picture(outcome: &str, intervals: &[(usize, DifferenceEstimate)]) ->
     // A label is twelve units high.
     let is_apart = |value: f64| (down(value) - down(0.0)).abs() >= 14.0;
     let label = |value: f64| {
-        let text = super::amount_in_words(outcome, value.abs());
+        let text = super::difference_amount(outcome, value.abs());
         let sign = if value < 0.0 { "−" } else { "" };
         format!("<text x=\"0\" y=\"{:.1}\">{}</text>", down(value) + 4.0, escape_page_text(&format!("{sign}{text}")))
     };
