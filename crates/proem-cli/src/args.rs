@@ -12,7 +12,7 @@ use clap::{Parser, Subcommand};
 use crate::commands::{
     adapt, artefacts, ask, assemble, book, catalogue, cost, doctor, effects, escalations, failures, feedback, find,
     hook, improve, index, init, lisp, mcp, policy, queue, risk, run, runs, scan, schema, select, serve, stats, store,
-    tokens, triage, trust,
+    tokens, triage, trust, worker,
 };
 
 /// Decides what a language model reads, and accounts for every token of it.
@@ -115,6 +115,12 @@ pub(crate) enum Command {
     /// Turn signals about a project into artefacts, held actions and questions
     #[command(subcommand, after_help = triage::TRIAGE_EXAMPLES)]
     Triage(triage::TriageCommand),
+    /// Do work of several projects whose records are in a database
+    #[command(after_help = worker::WORKER_EXAMPLES)]
+    Worker(worker::Worker),
+    /// Show the work of workers, who does it, and what waits for a person
+    #[command(after_help = worker::WORKERS_EXAMPLES)]
+    Workers(worker::Workers),
     /// Review and trust this project's files
     #[command(after_help = trust::TRUST_EXAMPLES, subcommand_precedence_over_arg = true)]
     Trust(trust::TrustArgs),

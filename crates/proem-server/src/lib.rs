@@ -14,6 +14,7 @@ mod outcome;
 mod rate;
 mod receiver;
 mod signing_key;
+pub mod worker;
 mod writer;
 
 pub use self::{

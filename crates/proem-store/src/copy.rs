@@ -193,8 +193,8 @@ impl Copying<'_> {
     }
 
     fn copy_table(&mut self, form: &TableForm) -> Result<(), CopyFault> {
-        let all = rows::count_lines(self.source, form)?;
-        let mut written = rows::count_lines(self.target, form)?;
+        let all = rows::count_copied_lines(self.source, form)?;
+        let mut written = rows::count_copied_lines(self.target, form)?;
         self.continued = self.continued.saturating_add(written);
         let mut last = rows::last_key(self.target, form)?;
         loop {

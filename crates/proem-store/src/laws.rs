@@ -15,6 +15,7 @@ mod samples;
 mod states;
 mod tools;
 mod triage;
+mod work;
 
 pub use self::actions::LawActions;
 pub use self::course::{ActionMove, actions_keep_their_course, broken_courses};
@@ -53,4 +54,8 @@ pub use self::triage::{
     LawSignals, a_cycle_ends_whole_or_not_at_all, a_cycle_may_write_a_chain_of_versions, a_judgement_opens_its_signal,
     a_purge_of_triage_leaves_what_is_open, a_signal_is_taken_in_once, a_source_goes_on_where_it_was_left,
     every_line_of_triage_has_project_and_actor,
+};
+pub use self::work::{
+    a_lease_that_ran_out_ends_nothing, a_third_attempt_is_the_last, signals_and_holds_want_work, work_is_had_by_one,
+    work_of_a_process_that_is_gone_is_nobodys,
 };

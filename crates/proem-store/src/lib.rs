@@ -41,6 +41,7 @@ pub use store::Store;
 pub use witness::{EffectIntent, EffectOutcome, EffectWitness, IntentRepetition, WitnessedIntent};
 pub use write::{
     ActionPurge, ActionPurgeCounts, AdoptionCounts, ArtefactAnswer, BookingOutcome, Clearing, ClearingWay, Correction,
-    CycleAnswer, DecisionAnswer, EscalationAnswer, IntakeAnswer, JudgementAnswer, Pause, ProposalAnswer, Purge,
-    PurgeCounts, QuarantineAnswer, SyncEnd, SyncProgress, TransitionAnswer, TriagePurge, TriagePurgeCounts,
+    CycleAnswer, DecisionAnswer, EscalationAnswer, HoldAnswer, IntakeAnswer, JudgementAnswer, MOST_ATTEMPTS, Pause,
+    ProposalAnswer, Purge, PurgeCounts, QuarantineAnswer, SyncEnd, SyncProgress, TransitionAnswer, TriagePurge,
+    TriagePurgeCounts, WorkAnswer,
 };

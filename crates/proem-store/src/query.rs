@@ -24,6 +24,7 @@ mod triage;
 mod values;
 mod version_runs;
 mod witness;
+mod work;
 
 #[cfg(test)]
 mod tests;
@@ -39,9 +40,9 @@ pub use self::judgements::JudgementRow;
 pub use self::learning::{FailureRow, FailureSource};
 pub use self::quarantine::{QuarantinedItem, SenderRow};
 pub use self::queue::{LineDepth, QueueLine};
-pub use self::run_calls::{RunCallsPage, RunPosition};
+pub use self::run_calls::RunCallsBatch;
 pub use self::run_feedback::JudgedRow;
-pub use self::runs::{RunRow, RunScope, RunState, RunsWanted};
+pub use self::runs::{RunPosition, RunRow, RunScope, RunState, RunsWanted};
 pub use self::statistics::{CountedFigure, RunGroup, Statistics, StatisticsWanted};
 pub use self::status::{EventRow, StatusRow};
 pub use self::sync::SyncSourceRow;
@@ -49,6 +50,7 @@ pub use self::tools::{ToolCallRow, ToolTally};
 pub use self::triage::{ArtefactVersionRow, CycleRow, SignalRow};
 pub use self::version_runs::{VersionRunRow, VersionRunsWanted};
 pub use self::witness::{RecordKnowledge, WitnessExtent, WitnessList, WitnessListLine};
+pub use self::work::{WorkHolder, WorkRow};
 
 use std::path::Path;
 use std::sync::Arc;

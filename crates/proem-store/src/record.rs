@@ -11,6 +11,7 @@ mod review;
 mod run;
 mod tool;
 mod triage;
+mod work;
 
 pub use self::action::{
     ActionCorrection, ActionSource, ApprovalBreadth, CreditScope, EffectsPower, EffectsSwitch, NewAction,
@@ -34,3 +35,4 @@ pub use self::triage::{
     ArtefactEdit, CycleFinish, HandledSignal, NewArtefactVersion, NewSignal, NewTriageProject, SignalIntake,
     SignalJudgement, SignalStanding, WHOLE_BACKLOG,
 };
+pub use self::work::{WorkClaim, WorkEnd, WorkHold, WorkKey, WorkKind, WorkWish};

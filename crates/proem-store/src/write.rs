@@ -44,6 +44,7 @@ mod take_over;
 mod tool;
 mod transition;
 mod triage_purge;
+mod work;
 
 pub use self::action_purge::{ActionPurge, ActionPurgeCounts};
 pub use self::adoption::AdoptionCounts;
@@ -62,3 +63,4 @@ pub use self::signal_intake::IntakeAnswer;
 pub use self::sync_progress::{SyncEnd, SyncProgress};
 pub use self::transition::TransitionAnswer;
 pub use self::triage_purge::{TriagePurge, TriagePurgeCounts};
+pub use self::work::{HoldAnswer, MOST_ATTEMPTS, WorkAnswer};

@@ -145,6 +145,13 @@ impl RecordsDatabase {
         )))
     }
 
+    /// The address that a job queue beside the records connects to.
+    #[cfg(feature = "postgres")]
+    #[must_use]
+    pub const fn address(&self) -> &proem_store::DatabaseAddress {
+        &self.address
+    }
+
     #[cfg(feature = "postgres")]
     fn in_store(&self) -> StorePlace {
         StorePlace::Server(self.address.clone())

@@ -20,7 +20,7 @@ use crate::when;
 /// The runs that are read at a time.
 const PAGE: u32 = 100;
 
-/// The form of an export.
+/// How each line of an export is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExportForm {
     /// An object of JSON for each call, one on each line.

@@ -37,6 +37,7 @@ pub(crate) mod store;
 pub(crate) mod tokens;
 pub(crate) mod triage;
 pub(crate) mod trust;
+pub(crate) mod worker;
 
 use std::process::ExitCode;
 
@@ -78,6 +79,8 @@ pub(crate) fn run_command(args: CommandLine) -> Result<ExitCode, CommandFailure>
         Command::Tokens(args) => tokens::run_tokens(&args),
         Command::Triage(command) => triage::run_triage(&command),
         Command::Trust(args) => trust::run_trust(&args),
+        Command::Worker(args) => worker::run_worker(&args),
+        Command::Workers(args) => worker::run_workers(&args),
         Command::Init(args) => init::run_init(&args),
         Command::Completions { shell } => completions::run_completions(shell),
         Command::Reference => reference::print_configuration_reference(),

@@ -12,6 +12,7 @@ use proem_app::book::experiments::status::ExperimentStatus;
 use proem_app::book::version_figures::VersionFigures;
 use proem_app::context::output::FindOutput;
 use proem_app::effects::output::QueueLineOutput;
+use proem_app::records::work::WorkOverview;
 use proem_app::runs::export::ExportedCall;
 use proem_app::runs::output::RunSummary;
 use proem_app::tokens::output::TokensOutput;
@@ -56,7 +57,7 @@ impl PublishedSchema {
 }
 
 /// Every schema, by name.
-const SCHEMAS: [PublishedSchema; 26] = [
+const SCHEMAS: [PublishedSchema; 27] = [
     PublishedSchema::new("agent", "a file of `lisp agent`", agent_schema_text),
     PublishedSchema::new("artefacts", "artefacts show --json", noted_schema_text::<ArtefactsOutput>),
     PublishedSchema::new("assemble", "assemble --json", plain_schema_text::<assemble::WithProfile>),
@@ -87,6 +88,7 @@ const SCHEMAS: [PublishedSchema; 26] = [
     PublishedSchema::new("triage-signals", "triage signals --json", noted_schema_text::<TriageSignalsOutput>),
     PublishedSchema::new("triage-status", "triage status --json", noted_schema_text::<TriageStatusOutput>),
     PublishedSchema::new("triage-sync", "triage sync --json", noted_schema_text::<SyncReport>),
+    PublishedSchema::new("workers", "workers --json", plain_schema_text::<WorkOverview>),
 ];
 
 pub(super) fn run_schema(args: &SchemaArgs) -> Result<ExitCode, CommandFailure> {

@@ -95,6 +95,7 @@ mod source_worlds;
 mod special;
 mod stored;
 mod syncing;
+mod team;
 mod terminal;
 #[path = "../../../proem-store/tests/it/test_server.rs"]
 mod test_server;

@@ -426,6 +426,9 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["triage", "run", "signal.json"], Report),
         (&["triage", "watch", "::error::xEVILx"], Report),
         (&["serve", "--handshake", "::error::xEVILx"], Report),
+        (&["worker", "--root", "::error::xEVILx"], Report),
+        (&["workers", "--root", "::error::xEVILx"], Report),
+        (&["workers", "--json"], Json),
         (&["triage", "status"], Report),
         (&["triage", "sync", "--source", "::error::xEVILx"], Report),
         (&["triage", "sync", "--dry-run"], Report),
@@ -567,7 +570,7 @@ const FORMS: [&str; 20] = [
 ];
 
 /// Those that don't.
-const OTHERS: [&str; 50] = [
+const OTHERS: [&str; 51] = [
     "--all",
     "--although-interface-differs",
     "--any",
@@ -618,6 +621,7 @@ const OTHERS: [&str; 50] = [
     "--whole-backlog",
     "--worktree",
     "--zone",
+    "--stuck",
 ];
 
 /// A command as its definition has it: the reference is printed from it, and a test compares them.

@@ -139,6 +139,16 @@ fn read_at_most(mut from: impl io::Read) -> io::Result<Vec<u8>> {
 }
 
 impl OwnProcess {
+    /// Asks it and all that it started to end (`SIGTERM`). One that has ended is left alone.
+    #[cfg(unix)]
+    pub fn ask_to_end(&self) {
+        let group = i32::try_from(self.id).ok().and_then(rustix::process::Pid::from_raw);
+        if let Some(group) = group.filter(|_| self.end.is_empty()) {
+            // It may end at this moment.
+            _ = rustix::process::kill_process_group(group, rustix::process::Signal::TERM);
+        }
+    }
+
     /// Waits for its end. May be dropped and called again before it is ready.
     ///
     /// # Errors

@@ -10,4 +10,9 @@ mod connections;
 mod monitoring;
 mod refusals;
 mod scene;
+#[path = "../../../xtask/skipped.rs"]
+mod skipped;
 mod sources;
+#[path = "../../../proem-store/tests/it/test_server.rs"]
+mod test_server;
+mod worker;

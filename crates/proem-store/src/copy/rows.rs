@@ -26,7 +26,7 @@ pub(super) fn keep_session(tables: &Tables) -> Result<(), Error> {
 }
 
 /// The number of a table's lines.
-pub(super) fn count_lines(tables: &Tables, form: &TableForm) -> Result<u64, Error> {
+pub(super) fn count_copied_lines(tables: &Tables, form: &TableForm) -> Result<u64, Error> {
     let lines: Option<i64> =
         tables.row(&format!("SELECT count(*) FROM {}", quote(&form.name)), [], |row| row.get(0))?;
     Ok(lines.and_then(|lines| u64::try_from(lines).ok()).unwrap_or(0))

@@ -1,6 +1,6 @@
 //! The target of a copy: what it may hold before, the mark that keeps everybody out of it meanwhile, and its end.
 
-use super::rows::{count_lines, quote};
+use super::rows::{count_copied_lines, quote};
 use super::tables::TableForm;
 use super::{CopiedEffects, refuse_in_use};
 use crate::error::{Error, Unusable};
@@ -41,7 +41,7 @@ pub(super) fn begin_copy(target: &Tables, forms: &[TableForm], source: &str) -> 
         }
         refuse_in_use(target)?;
         for form in forms.iter().filter(|form| form.name != "epochs") {
-            let lines = count_lines(target, form)?;
+            let lines = count_copied_lines(target, form)?;
             if lines == 0 {
                 continue;
             }

@@ -55,6 +55,12 @@ impl DatabaseAddress {
         Self { options: Box::new(self.options.password(password)) }
     }
 
+    /// The options of connections that a job queue in the same database uses: the schema of the records is not searched.
+    #[must_use]
+    pub fn queue_options(&self) -> PgConnectOptions {
+        PgConnectOptions::clone(&self.options).options([("search_path", "public")])
+    }
+
     /// The database with its server, whoever connects and however.
     #[must_use]
     pub fn database_name(&self) -> String {

@@ -17,6 +17,25 @@ use crate::witness::{HOME, home_seal};
 /// The functions that the statements use.
 const DIALECT: &str = include_str!("../../migrations/dialect.postgres.sql");
 
+/// Has a job queue wake a worker in the transaction that makes work wanted. A database whose queue is not set up needs
+/// no waking: the first worker looks at all that is wanted. A hash stands for the project, because a key's length is bounded.
+/// The jobs of a project are in no queue of their own: it would stay locked for hours after the end of a worker by
+/// force, and the lines of `work` keep the order.
+const WAKING: &str = "CREATE FUNCTION wake_worker() RETURNS trigger LANGUAGE plpgsql AS $$
+    DECLARE
+        project text := encode(sha256(convert_to(NEW.project, 'UTF8')), 'hex');
+    BEGIN
+        IF to_regclass('graphile_worker._private_jobs') IS NOT NULL THEN
+            PERFORM graphile_worker.add_job(
+                identifier => 'proem_' || NEW.kind, payload => json_build_object('project', NEW.project),
+                run_at => to_timestamp(NEW.due / 1000.0), max_attempts => 1, job_key => NEW.kind || ':' || project,
+                flags => ARRAY['project:' || project]);
+        END IF;
+        RETURN NEW;
+    END $$;
+    CREATE TRIGGER work_wakes AFTER INSERT OR UPDATE OF wanted, due ON work FOR EACH ROW
+        WHEN (NEW.wanted > NEW.done) EXECUTE FUNCTION wake_worker();";
+
 /// The tables whose lines are never changed, and whether only a purge deletes them.
 const KEPT: [(&str, Deletion); 3] =
     [("events", Deletion::ByPurge), ("transitions", Deletion::ByPurge), ("usage", Deletion::Any)];
@@ -107,6 +126,7 @@ fn make_server_tables(tables: &Tables, key: &InstallationKey) -> Result<(), Erro
     tables.script("CREATE SCHEMA IF NOT EXISTS proem")?;
     tables.script(DIALECT)?;
     tables.script(&server_tables())?;
+    tables.script(WAKING)?;
     let mut statements = "CREATE TABLE store_form (form bigint NOT NULL);".to_owned();
     for (table, deletion) in KEPT {
         // A string takes whatever is written to it.

@@ -1,7 +1,7 @@
 //! Runs with their calls in pages, the oldest first, for whoever reads all of them without holding all of them.
 
 use super::detail::read_calls;
-use super::runs::{self, Alive, ListingOrder, RunRow, run_listing};
+use super::runs::{self, Alive, ListingOrder, RunPosition, RunRow, run_listing};
 use super::values::{ReadFault, all_rows, column_value};
 use super::{CallRow, RunsWanted};
 use crate::Store;
@@ -9,13 +9,9 @@ use crate::epoch;
 use crate::error::Error;
 use crate::sql::Tables;
 
-/// A place in the order in which runs were recorded. The default is in front of the first.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct RunPosition(pub(crate) i64);
-
 /// Some runs, each with its calls in order.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RunCallsPage {
+pub struct RunCallsBatch {
     /// The runs, the oldest first.
     pub runs: Vec<(RunRow, Vec<CallRow>)>,
     /// The place behind the last of them. `None` if there are no more.
@@ -28,19 +24,20 @@ impl Store {
     /// # Errors
     ///
     /// [`Error::Unusable`].
-    pub async fn run_calls(&self, wanted: &RunsWanted, behind: RunPosition) -> Result<RunCallsPage, Error> {
+    pub async fn run_calls(&self, wanted: &RunsWanted, behind: RunPosition) -> Result<RunCallsBatch, Error> {
         let wanted = wanted.clone();
-        let read = move |reader: &Tables| read_page(reader, &wanted, behind, &|epoch| epoch::is_alive(reader, epoch));
+        let read =
+            move |reader: &Tables| read_calls_page(reader, &wanted, behind, &|epoch| epoch::is_alive(reader, epoch));
         self.read(move |reader, _site| read(reader)).await
     }
 }
 
-fn read_page(
+fn read_calls_page(
     reader: &Tables,
     wanted: &RunsWanted,
     behind: RunPosition,
     alive: Alive<'_>,
-) -> Result<RunCallsPage, ReadFault> {
+) -> Result<RunCallsBatch, ReadFault> {
     let query = run_listing(wanted, ListingOrder::OldestBehind(behind));
     let rows = all_rows(reader, &query.sql, query.values, |line| {
         Ok((RunPosition(column_value(line, "seq")?), runs::read_run_row(line, alive)?))
@@ -51,5 +48,5 @@ fn read_page(
         let calls = read_calls(reader, &row)?;
         Ok((row, calls))
     };
-    Ok(RunCallsPage { runs: rows.into_iter().map(with_calls).collect::<Result<_, ReadFault>>()?, next })
+    Ok(RunCallsBatch { runs: rows.into_iter().map(with_calls).collect::<Result<_, ReadFault>>()?, next })
 }

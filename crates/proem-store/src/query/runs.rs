@@ -4,7 +4,6 @@ use proem_engine::assembly::PromptId;
 use proem_engine::call::NanoDollars;
 use proem_engine::run::{EffectId, Time};
 
-use super::run_calls::RunPosition;
 use super::values::{ReadFault, all_rows, column_json, column_value, count_or_null, first_row, word_or_null};
 use crate::Store;
 use crate::epoch;
@@ -154,6 +153,10 @@ pub(crate) fn list_runs(reader: &Tables, wanted: &RunsWanted, alive: Alive<'_>) 
     let Listing { sql, values } = run_listing(wanted, ListingOrder::NewestFirst);
     all_rows(reader, &sql, values, |line| read_run_row(line, alive))
 }
+
+/// A place in the order in which runs were recorded. The default is in front of the first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RunPosition(pub(crate) i64);
 
 /// The order of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -53,7 +53,7 @@ const STATES: &str = include_str!("../../migrations/0012.sql");
 /// The table that form 13 adds.
 const ASSIGNED: &str = include_str!("../../migrations/0013.sql");
 
-/// The table that form 14 adds.
+/// The tables that form 14 adds.
 const SYNCED: &str = include_str!("../../migrations/0014.sql");
 
 /// Forms that only add tables, each with its statements.

@@ -8,6 +8,7 @@ use serde_json::json;
 use super::amount::{stored_count, stored_number};
 use super::content::write_contents;
 use super::person;
+use super::work;
 use crate::error::Error;
 use crate::failpoint;
 use crate::record::{Actor, ArtefactEdit, CycleFinish, NewArtefactVersion, Project};
@@ -101,6 +102,7 @@ impl Write for CycleFinish {
             "INSERT INTO triage_cycles (project, cycle, actor, began, at, counts) VALUES (?, ?, ?, ?, ?, ?)",
             (&self.project.0, stored_number(cycle), self.actor.to_string(), self.began.0, at.0, compact(&self.counts)),
         )?;
+        work::fulfil_triage(to.tables, &self.project)?;
         Ok(CycleAnswer::Written { cycle })
     }
 }

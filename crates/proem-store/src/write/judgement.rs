@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::event::StoreEvent;
 use super::person;
+use super::work;
 use crate::error::Error;
 use crate::record::{SignalJudgement, SignalStanding};
 use crate::sql::{Transaction, Write, params};
@@ -72,6 +73,7 @@ impl Write for SignalJudgement {
             "UPDATE signals SET standing = 'open' WHERE (project, id, revision) = (?, ?, ?)",
             (&self.project.0, &self.id.id, &self.id.revision),
         )?;
+        work::want_triage(to, &self.project, &self.actor, at)?;
         let details = json!({
             "signal": self.id.id, "revision": self.id.revision, "importance": self.importance, "before": self.before,
         });

@@ -1,6 +1,7 @@
 //! Signals, taken in once.
 
 use super::content::write_contents;
+use super::work;
 use crate::error::Error;
 use crate::failpoint;
 use crate::record::{NewSignal, NewTriageProject, SignalIntake, SignalStanding};
@@ -47,7 +48,14 @@ impl Write for SignalIntake {
     const NAME: &'static str = "take-signals";
 
     fn write(&self, to: &mut Transaction<'_>) -> Result<Vec<IntakeAnswer>, Error> {
-        self.signals.iter().map(|signal| self.take(signal, to)).collect()
+        let answers: Vec<IntakeAnswer> =
+            self.signals.iter().map(|signal| self.take(signal, to)).collect::<Result<_, _>>()?;
+        let mut taken = self.signals.iter().zip(&answers);
+        if taken.any(|(signal, answer)| *answer != IntakeAnswer::Same && signal.standing == SignalStanding::Open) {
+            let at = to.at(self.at);
+            work::want_triage(to, &self.project, &self.actor, at)?;
+        }
+        Ok(answers)
     }
 }
 

@@ -4,8 +4,8 @@
 //! refuses leaves no trace. An approval is spent or void from the transition on that the table says.
 
 use proem_engine::effect::{
-    ActionEvent, ActionEventKind, ApprovalChange, Authority, GateRuling, LedgerTime, RefusalRule, StandingApproval,
-    Surroundings, Transition, TransitionRefused, TransitionRequest, step,
+    ActionEvent, ActionEventKind, ActionState, ApprovalChange, Authority, GateRuling, LedgerTime, RefusalRule,
+    StandingApproval, Surroundings, Transition, TransitionRefused, TransitionRequest, step,
 };
 use proem_engine::run::Time;
 use proem_guard::credential;
@@ -18,10 +18,12 @@ use super::credit::{self, CreditChange};
 use super::effects_switch;
 use super::parking;
 use super::performer;
+use super::work;
 use crate::error::{Error, Unusable};
 use crate::failpoint;
 use crate::record::{
-    ActorKind, ApprovalBreadth, HashedContent, NewTransition, TransitionLoad, content_hash, digest_text,
+    ActorKind, ApprovalBreadth, HashedContent, NewTransition, TransitionLoad, WorkKey, WorkKind, WorkWish,
+    content_hash, digest_text,
 };
 use crate::sql::{Transaction, Write, params};
 use crate::store::Store;
@@ -230,6 +232,7 @@ impl MadeTransition<'_> {
         self.line(to)?;
         self.approval(to)?;
         self.action(to)?;
+        self.want_performing(to)?;
         let scope =
             credit::ProjectScope { project: &self.new.project, actor: &self.new.actor, scope: &self.found.scope };
         match self.new.request.event.kind() {
@@ -301,6 +304,17 @@ impl MadeTransition<'_> {
             ],
         )?;
         Ok(())
+    }
+
+    /// Has somebody perform what goes by itself from some time on.
+    fn want_performing(&self, to: &Transaction<'_>) -> Result<(), Error> {
+        let due = match self.made.after.state {
+            ActionState::Held => self.made.after.due.unwrap_or(self.at),
+            ActionState::Approved | ActionState::Resend => self.at,
+            _ => return Ok(()),
+        };
+        let key = WorkKey { project: self.new.project.clone(), kind: WorkKind::Effects };
+        work::record_wish(to.tables, &WorkWish { key, actor: self.new.actor.clone(), at: self.at, due })
     }
 
     /// Sets the action to what it is from here on, if nothing has changed it meanwhile.

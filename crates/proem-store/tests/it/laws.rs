@@ -95,6 +95,11 @@ keep! {
     the_time_of_effects_never_goes_back,
     unknown_settles_in_full,
     writes_share_transactions_not_fates,
+    a_lease_that_ran_out_ends_nothing,
+    a_third_attempt_is_the_last,
+    signals_and_holds_want_work,
+    work_is_had_by_one,
+    work_of_a_process_that_is_gone_is_nobodys,
 }
 
 fn step() -> impl Strategy<Value = Move> {

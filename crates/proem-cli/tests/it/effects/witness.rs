@@ -529,7 +529,7 @@ fn records_from_before_the_witness_are_adopted_once() {
     scene.office.perform_due();
     fs::remove_file(scene.office.witness()).unwrap();
     let connection = rusqlite::Connection::open(scene.records()).unwrap();
-    let older = "DROP TABLE witnessed; DROP TABLE witnessed_claims; DROP TABLE signal_judgements; DROP TABLE tool_calls; DROP TABLE states; DROP TABLE callers; DROP TABLE assignments; DROP TABLE sync_sources; DELETE FROM meta WHERE key = 'witness'; \
+    let older = "DROP TABLE witnessed; DROP TABLE witnessed_claims; DROP TABLE signal_judgements; DROP TABLE tool_calls; DROP TABLE states; DROP TABLE callers; DROP TABLE assignments; DROP TABLE sync_sources; DROP TABLE work; DELETE FROM meta WHERE key = 'witness'; \
                  PRAGMA user_version = 8";
     connection.execute_batch(older).unwrap();
     drop(connection);
