@@ -54,7 +54,8 @@ pub(super) fn is_open(text: &str) -> bool {
                 None => CLOSING.starts_with(closing),
             }
         }
-        None => body.chars().all(|c| is_key_block_character(c) || c == '-'),
+        // Headers of an encrypted key may stand there, and whatever else a block may have before its last line.
+        None => true,
     }
 }
 
@@ -62,7 +63,7 @@ pub(super) fn is_open(text: &str) -> bool {
 /// block.
 pub(super) fn stays_open(text: &str, last: char) -> bool {
     let header = OPENING.len().saturating_add(MOST_NAME).saturating_add(16);
-    let is_inside = is_key_block_character(last) || (last == '-' && !text.ends_with("-----"));
+    let is_inside = last != '-' || !text.ends_with("-----");
     is_inside && (header..LONGEST).contains(&text.len()) && text.starts_with(OPENING)
 }
 

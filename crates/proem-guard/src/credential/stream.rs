@@ -180,6 +180,12 @@ mod tests {
             format!("{block}{block}"),
             "-----BEGIN PRIVATE KEY-----\nis how it begins".to_owned(),
             format!("-----BEGIN PRIVATE KEY-----\n{key}\n{key}\n"),
+            format!(
+                "-----BEGIN PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,0A1B\n\n{key}\n-----END PRIVATE KEY-----"
+            ),
+            format!("-----BEGIN PRIVATE KEY-----{key}é_{key}-----"),
+            "-----BEGIN PRIVATE KEY-----AKIA0A00A0AaAAAAA0AAAAAAaa0a000AAaA0aPRIVATE KEYghp_PRIVATE KEY-----"
+                .to_owned(),
             "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----".to_owned(),
         ] {
             let whole = redact_credentials(&text).unwrap_or_else(|| text.clone());
