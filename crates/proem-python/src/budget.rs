@@ -22,7 +22,7 @@ pub(crate) struct NativeBudget {
     providers: Providers,
 }
 
-/// What counts against each cap.
+/// The amounts that count against each cap.
 #[derive(Default)]
 struct Account {
     sums: Mutex<Sums>,
@@ -99,8 +99,8 @@ impl NativeBudget {
     }
 
     /// The settled tokens and dollars, `None` for what is not capped, and the number of settled calls without a price.
-    #[getter]
-    fn spent(&self) -> (Option<u64>, Option<f64>, u64) {
+    #[getter(spent)]
+    fn settled_amounts(&self) -> (Option<u64>, Option<f64>, u64) {
         let sums = self.account.lock();
         let settled = |unit| sums.caps.iter().find(|(cap, _)| cap.unit == unit).map(|(_, balance)| balance.settled);
         #[expect(clippy::cast_precision_loss, reason = "billionths of a dollar beyond 2^53 are nine million dollars")]
@@ -118,7 +118,7 @@ impl NativeBooking {
             return Err(invalid_error("this booking is closed; book each call once"));
         };
         let used = match usage {
-            Some(usage) if usage.input_tokens > 0 => usage.taken(&self.model, &bound)?,
+            Some(usage) if usage.input_tokens > 0 => usage.bound(&self.model, &bound)?,
             _ => bound,
         };
         *open = None;
@@ -142,7 +142,7 @@ impl NativeBooking {
 
 impl ReportedUsage {
     /// The tokens and the price. A price that can't be computed is what was booked.
-    fn taken(self, model: &Model, booked: &CallBound) -> PyResult<CallBound> {
+    fn bound(self, model: &Model, booked: &CallBound) -> PyResult<CallBound> {
         let cached = self.cache_read_tokens.checked_add(self.cache_write_tokens);
         if cached.is_none_or(|cached| cached > self.input_tokens) {
             return Err(invalid_error(
@@ -182,7 +182,7 @@ impl Account {
     }
 }
 
-/// What a call takes of a cap. One without a known price is let pass only by caps that count tokens.
+/// The amount of a cap that a call takes. One without a known price is let pass only by caps that count tokens.
 fn amount(unit: CapUnit, bound: &CallBound) -> u64 {
     match unit {
         CapUnit::Tokens => bound.tokens,

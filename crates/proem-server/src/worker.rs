@@ -88,7 +88,7 @@ pub struct WorkerOptions {
     pub pace: WorkerPace,
     /// The actor that wants due actions looked for.
     pub actor: Actor,
-    /// Where lines of work, signals and actions are.
+    /// The records with the lines of work, signals and actions.
     pub records: WorkerRecords,
     /// The program of a step.
     pub program: StepProgram,

@@ -69,7 +69,7 @@ pub struct CopySummary {
     pub effects: CopiedEffects,
 }
 
-/// What becomes of effects in a copy.
+/// The state of effects in a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CopiedEffects {
     /// There never was an action.

@@ -13,7 +13,7 @@ use crate::{Error, ErrorKind};
 pub struct Decoded {
     /// The value. It meets the schema.
     pub value: Value,
-    /// What had to be repaired to read it, a sentence each, in the order of the text.
+    /// The repairs that reading it took, a sentence each, in the order of the text.
     pub repairs: Vec<String>,
 }
 

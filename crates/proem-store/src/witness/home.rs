@@ -15,7 +15,7 @@ const PLACE: &str = "SELECT CASE WHEN pg_is_in_recovery() THEN NULL ELSE concat_
     (SELECT system_identifier FROM pg_control_system()), left(pg_walfile_name(pg_current_wal_lsn()), 8), \
     (SELECT oid FROM pg_database WHERE datname = current_database()), 'proem.meta'::regclass::oid) END";
 
-/// Where records are, as far as it decides about effects.
+/// The place of records, as far as it decides about effects.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum RecordsHome {
     /// In a file, whose witness knows every effect.

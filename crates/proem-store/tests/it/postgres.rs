@@ -62,7 +62,7 @@ impl Postgres {
         Self { role, ..self.clone() }
     }
 
-    /// What a dump of the database is restored to, for the same machine.
+    /// A new database with a restored dump of this one, for the same machine.
     pub(crate) fn restore_elsewhere(&self) -> Self {
         let restored = Self { name: format!("{}_restored", self.name), ..self.clone() };
         let dump = self.path.with_extension("sql");
