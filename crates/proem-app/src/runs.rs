@@ -8,6 +8,7 @@ pub mod output;
 pub mod purge;
 pub mod replay;
 pub mod resume;
+pub mod stuck;
 
 use std::collections::BTreeMap;
 

@@ -9,6 +9,7 @@ mod purge;
 mod replay;
 mod resume;
 mod show;
+mod stuck;
 
 use std::process::ExitCode;
 
@@ -26,6 +27,7 @@ pub(super) fn run_runs(command: &RunsCommand) -> Result<ExitCode, CommandFailure
     let place = match command {
         RunsCommand::List { place, .. }
         | RunsCommand::Show { place, .. }
+        | RunsCommand::Stuck { place, .. }
         | RunsCommand::Diff { place, .. }
         | RunsCommand::Export { place, .. }
         | RunsCommand::Replay { place, .. }
@@ -52,6 +54,7 @@ pub(super) fn run_runs(command: &RunsCommand) -> Result<ExitCode, CommandFailure
             let wanted = show::ShowRequest { run, body: *body, call: *call, full: *full, svg, listed };
             records::blocking(show::run_runs_show(&project, &wanted, place))
         }
+        RunsCommand::Stuck { running, place } => records::blocking(stuck::run_runs_stuck(&project, running, place)),
         RunsCommand::Diff { first, second, any, place } => {
             let (second, whose) = (second.as_deref(), place.whose());
             let options = DiffOptions { first, second, whose, listed: run_scope(*any) };

@@ -81,7 +81,7 @@ const SCHEMAS: [PublishedSchema; 27] = [
     PublishedSchema::new("risk", "risk --json", plain_schema_text::<proem_agents::risk::report::RiskReport>),
     PublishedSchema::new("run", "run --json", noted_schema_text::<run::output::RunOutput>),
     PublishedSchema::new("runs-export", "runs export, each line", plain_schema_text::<ExportedCall>),
-    PublishedSchema::new("runs-list", "runs list --json", plain_schema_text::<Vec<RunSummary>>),
+    PublishedSchema::new("runs-list", "runs list --json, runs stuck --json", plain_schema_text::<Vec<RunSummary>>),
     PublishedSchema::new("scan", "scan --json", noted_schema_text::<proem_app::scan::output::ScanOutput>),
     PublishedSchema::new("tokens", "tokens --json", plain_schema_text::<TokensOutput>),
     PublishedSchema::new("triage-run", "triage run --json", noted_schema_text::<TriageOutput>),

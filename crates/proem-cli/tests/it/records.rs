@@ -401,8 +401,14 @@ fn a_killed_run_goes_on_where_it_was() {
     let server = start(vec![late_reply(low(), 600_000), low()]);
     let fixture = fixture(&server, "");
     killed(&fixture, &server);
+    let stuck = fixture.proem(&["runs", "stuck"]);
+    assert_eq!(stuck.code(), 1, "{}", stuck.transcript());
+    assert!(stuck.stdout().contains("interrupted  reviews/strict\n"), "{}", stuck.transcript());
+    assert!(stuck.stdout().contains("its process is gone; `proem runs resume "), "{}", stuck.transcript());
     let run = fixture.proem(&["runs", "resume", "last", "--json"]);
     let output = run.json();
+    let stuck = fixture.proem(&["runs", "stuck"]);
+    assert_eq!((stuck.code(), stuck.stdout(), stuck.stderr()), (0, "", "no run is stuck\n"));
     assert_eq!(sql(&fixture, "SELECT id FROM runs"), [output["run"].as_str().unwrap()], "no other run");
     assert_eq!(output["value"]["severity"], "low");
     assert_eq!(recorded_outcomes(&fixture), ["answered"]);
@@ -415,6 +421,24 @@ fn a_killed_run_goes_on_where_it_was() {
     assert_eq!(sent[0].body, sent[1].body, "it asks for the very same");
     let run = fixture.proem(&["runs", "resume", "last"]);
     assert_eq!((run.code(), server.requests().len()), (2, 2), "it is over: {}", run.stderr());
+}
+
+#[test]
+fn a_run_is_stuck_once_it_takes_long() {
+    let server = start(vec![late_reply(low(), 600_000)]);
+    let fixture = fixture(&server, "");
+    let mut child = spawn(&fixture, &TRIAGE);
+    server.await_requests(1);
+    let quick = fixture.proem(&["runs", "stuck", "--json"]);
+    assert_eq!((quick.code(), quick.json()), (0, serde_json::json!([])));
+    let slow = fixture.proem(&["runs", "stuck", "--running", "0h", "--json"]);
+    let rows: serde_json::Value = serde_json::from_str(slow.stdout()).unwrap();
+    assert_eq!((slow.code(), rows[0]["state"].as_str()), (1, Some("running")));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let unclear = fixture.proem(&["runs", "stuck", "--running", "long"]);
+    assert_eq!(unclear.code(), 2, "{}", unclear.transcript());
+    assert!(unclear.stderr().contains("`long` is not a time; write 30d, 12h"), "{}", unclear.stderr());
 }
 
 #[test]
@@ -435,6 +459,9 @@ fn a_run_that_asks_waits_for_a_terminal() {
     killed(&fixture, &server);
     sql(&fixture, "UPDATE runs SET state = 'asking'");
     let id = sql(&fixture, "SELECT substr(id, 1, 8) FROM runs").remove(0);
+    let stuck = fixture.proem(&["runs", "stuck"]);
+    assert_eq!(stuck.code(), 1, "{}", stuck.transcript());
+    assert!(stuck.stdout().ends_with(&format!("it has a question; `proem runs resume {id}` asks it again\n")));
     for args in [&["runs", "resume", &id][..], &["runs", "resume", &id, "--fork"], &["runs", "resume", "--json"]] {
         let run = fixture.proem(args);
         let says = format!(

@@ -299,6 +299,8 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["runs", "show", "ID", "--full"], Report),
         (&["runs", "show", "ID", "--json"], Json),
         (&["runs", "show", "RISK", "--full"], Report),
+        (&["runs", "stuck"], Report),
+        (&["runs", "stuck", "--json"], Json),
         (&["runs", "diff", "ID", "RISK"], Report),
         (&["runs", "diff", "ID", "RISK", "--json"], Json),
         (&["runs", "export"], Json),

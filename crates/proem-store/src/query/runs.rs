@@ -87,6 +87,8 @@ pub enum RunScope {
     Any,
     /// Those that asked a model or changed something. A prompt that was only assembled did neither.
     Acted,
+    /// Those that have not ended.
+    Unfinished,
 }
 
 impl RunScope {
@@ -95,6 +97,7 @@ impl RunScope {
         match self {
             Self::Any => "",
             Self::Acted => " AND outcome IS DISTINCT FROM 'assembled'",
+            Self::Unfinished => " AND outcome IS NULL",
         }
     }
 }
@@ -366,6 +369,7 @@ fn none(project: Option<&Project>, listed: RunScope, id: &str, back: u32) -> Abs
     match (back, listed) {
         (0, RunScope::Any) => format!("no run{whose} is recorded").into(),
         (0, RunScope::Acted) => Absence::remedied(format!("no run{whose} asked a model"), AbsenceRemedy::ListAllRuns),
+        (0, RunScope::Unfinished) => Absence::remedied(format!("every run{whose} has ended"), AbsenceRemedy::ListRuns),
         _ => {
             let problem = format!("there is no `{id}`, because there are fewer runs{whose}");
             Absence::remedied(problem, AbsenceRemedy::ListRuns)

@@ -95,6 +95,7 @@ fn lists_are_narrowed_and_the_newest_come_first() {
         (RunsWanted { outcome: Some(RunOutcome::Assembled), ..RunsWanted::default() }, "6"),
         (RunsWanted { listed: RunScope::Acted, ..RunsWanted::default() }, "5 4 3 2 1"),
         (RunsWanted { listed: RunScope::Acted, limit: Some(2), ..all.clone() }, "5 4"),
+        (RunsWanted { listed: RunScope::Unfinished, ..RunsWanted::default() }, "2 1"),
     ] {
         let found = runs::list_runs(&memory, &wanted, &|_| true).unwrap();
         let found: Vec<String> = found.iter().map(|run| (run.started.0 / 1000).to_string()).collect();
@@ -396,6 +397,7 @@ fn lists_of_a_hundred_thousand_runs_stay_in_an_index() {
         (RunsWanted { project: None, ..seventh.clone() }, 20),
         (RunsWanted { listed: RunScope::Acted, ..seventh.clone() }, 20),
         (RunsWanted { listed: RunScope::Acted, project: None, ..seventh.clone() }, 20),
+        (RunsWanted { listed: RunScope::Unfinished, ..seventh.clone() }, 0),
     ] {
         let plan = plan(&memory, runs::run_listing(&wanted, runs::ListingOrder::NewestFirst));
         let inner = plan

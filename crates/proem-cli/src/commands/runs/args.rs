@@ -13,6 +13,7 @@ Examples:
   proem runs show last
   proem runs diff last~1 last     # what changed, and why the cache missed
   proem runs replay 3f2a9c01      # rebuild its requests and show the first difference, if any
+  proem runs stuck                # what waits for you
   proem runs resume 3f2a9c01      # continue where a crash or a question stopped it
   proem runs export --csv > calls.csv
   proem runs purge --before 30d";
@@ -78,6 +79,18 @@ pub(crate) enum RunsCommand {
         /// Let `last` count every run, including prompts that were only assembled
         #[arg(long)]
         any: bool,
+        #[command(flatten)]
+        place: RecordsPlace,
+    },
+    /// List the runs that do not end by themselves, and how to continue each; exit code 1 if there are any
+    #[command(
+        after_help = "A run is stuck if it has a question, if its process is gone, or if it has been running for long.\n\n\
+                      Example:\n  proem runs stuck --running 12h --all"
+    )]
+    Stuck {
+        /// Also list what has been running since before this time: 1h, 2d, or a day such as 2026-11-01
+        #[arg(long, value_name = "WHEN", default_value = "1h")]
+        running: String,
         #[command(flatten)]
         place: RecordsPlace,
     },
