@@ -1,6 +1,7 @@
 //! How many signals and bookings a store writes a second in a file and on a server, beside a bare line.
 //!
-//! `cargo bench -p proem-store --bench databases NUMBER FOLDER URL`: the folder for the file, and an empty database.
+//! `cargo bench -p proem-store --bench databases NUMBER FOLDER URL [ROWS]`: the folder for the file, and an empty
+//! database. With ROWS, the same is measured once more on the server behind so many signals.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a bench reads the clock and prints")]
 
 use std::path::Path;
@@ -54,6 +55,30 @@ async fn measure(name: &str, store: &Store, number: u64) {
     show(&format!("{name}: bookings with their run, {TOGETHER} at a time"), number, start);
 }
 
+/// Fills the records up to so many signals, a thousand in each transaction.
+async fn fill(store: &Store, from: u64, rows: u64) {
+    for first in (from..rows).step_by(1_000) {
+        let mut intake = LawSignals.intake(1, &[(1, 1)]);
+        let sample = intake.signals.remove(0);
+        intake.signals.extend((first..(first + 1_000).min(rows)).map(|number| {
+            let mut signal = sample.clone();
+            signal.id = SignalRevision { id: format!("jira:{number}"), revision: "r1".to_owned() };
+            signal.text = HashedContent::new(format!("words of signal {number}"));
+            signal
+        }));
+        store.take_signals(intake).await.unwrap();
+    }
+}
+
+/// Signals one at a time, behind so many.
+async fn measure_behind(store: &Store, rows: u64, number: u64) {
+    let start = Instant::now();
+    for signal in rows..rows + number {
+        take_signal(store, signal).await;
+    }
+    show(&format!("PostgreSQL: signals, one at a time, behind {rows}"), number, start);
+}
+
 /// The peer: one line by one statement that gives back its number.
 async fn measure_bare_lines(url: &str, number: u64) {
     let mut connection = PgConnection::connect(url).await.unwrap();
@@ -74,9 +99,10 @@ async fn measure_bare_lines(url: &str, number: u64) {
 #[tokio::main]
 async fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
-    let [number, folder, url] = arguments.as_slice() else {
+    let ([number, folder, url] | [number, folder, url, _]) = arguments.as_slice() else {
         return println!("nothing is measured without NUMBER FOLDER URL");
     };
+    let rows: Option<u64> = arguments.get(3).map(|rows| rows.parse().unwrap());
     let number: u64 = number.parse().unwrap();
     let folder = tempfile::tempdir_in(Path::new(folder)).unwrap();
     let options = || StoreOptions {
@@ -93,5 +119,10 @@ async fn main() {
     measure_bare_lines(url, number).await;
     let server = Store::open_on_server(options(), DatabaseAddress::parse(url).unwrap()).await.unwrap().store;
     measure("PostgreSQL", &server, number).await;
+    if let Some(rows) = rows {
+        measure_behind(&server, 2 * number, number).await;
+        fill(&server, 3 * number, rows).await;
+        measure_behind(&server, rows, number).await;
+    }
     server.close().await;
 }

@@ -161,6 +161,13 @@ impl Fixture {
         self.git(&["commit", "-q", "-m", message]);
     }
 
+    /// The state of another machine of this user: what is trusted and the keys so far, and nothing of what comes.
+    pub(crate) fn machine(&self, name: &str) -> PathBuf {
+        let state = self.base.join(format!("state-{name}"));
+        copy_folder(&self.base.join("state"), &state);
+        state
+    }
+
     pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command.current_dir(&self.repo).env_clear().envs(&self.variables);
@@ -176,6 +183,19 @@ impl Fixture {
         let output = run(self.command(&self.binary).args(args), stdin);
         let base = self.base.to_str().unwrap().to_owned();
         Run { args: args.iter().map(|&arg| arg.to_owned()).collect(), base, output }
+    }
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    fs::set_permissions(to, fs::metadata(from).unwrap().permissions()).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_folder(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
     }
 }
 

@@ -14,6 +14,8 @@ use serde_json::{Value as Json, json};
 
 use crate::fixture::{Fixture, Run};
 use crate::run::{fixture, low, start};
+use crate::skipped::skip;
+use crate::test_server::test_server;
 
 const TRIAGE: [&str; 4] = ["run", "reviews/strict", "--set", "title=It crashes"];
 
@@ -394,6 +396,43 @@ fn two_processes_share_a_cap() {
     assert!(codes.iter().all(|code| matches!(code, Some(0 | 3))), "{codes:?}");
     let booked = sql(&fixture, "SELECT printf('%d', sum(nanos)) FROM usage").remove(0).parse::<u64>().unwrap();
     assert!(answered >= 1 && booked <= 12_000_000, "{answered} answered, {booked} booked");
+}
+
+/// Sixteen processes on four machines, six of which are killed while their provider thinks: what is booked in the
+/// database, those of the killed ones in full, never passes the cap, nor does what the provider was asked for.
+#[test]
+fn sixteen_processes_on_four_machines_share_a_cap() {
+    let database = match test_server() {
+        Ok(database) => database,
+        Err(why) => return skip("postgresql", why),
+    };
+    database.run("postgres", "CREATE DATABASE capped").unwrap();
+    let server = start(vec![late_reply(reply_with_usage(4000), 500)]);
+    let url = format!("postgres:///capped?host={}&user=postgres", database.folder.display());
+    let cap: u64 = 60_000_000;
+    let fixture = configured(&server, &format!("[budget.project]\nday = 0.060\n\n[store]\nurl = \"{url}\"\n"));
+    let machines = ["a", "b", "c", "d"].map(|name| fixture.machine(name));
+    let spawn_on = |machine: &Path| {
+        let mut command = fixture.command(env!("CARGO_BIN_EXE_proem"));
+        command.args(TRIAGE).env("XDG_STATE_HOME", machine).stdin(Stdio::null());
+        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    };
+    let mut children: Vec<Child> = machines.iter().cycle().take(16).map(|machine| spawn_on(machine)).collect();
+    for (number, child) in children.iter_mut().enumerate().filter(|(number, _)| number % 3 == 1).take(6) {
+        server.await_requests(number / 3 + 1);
+        child.kill().unwrap();
+    }
+    let codes: Vec<Option<i32>> = children.iter_mut().map(|child| child.wait().unwrap().code()).collect();
+    assert!(codes.iter().all(|code| matches!(code, Some(0 | 3) | None)), "{codes:?}");
+    // Whoever opens the records next settles what the dead ones left open.
+    assert!(matches!(spawn_on(&machines[0]).wait().unwrap().code(), Some(0 | 3)));
+    let number = |query: &str| database.run("capped", query).unwrap().trim().parse::<u64>().unwrap();
+    let booked = number("SELECT coalesce(sum(nanos), 0)::bigint FROM proem.usage");
+    let one = number("SELECT coalesce(min(nanos), 0)::bigint FROM proem.usage WHERE nanos > 0");
+    let open = number("SELECT count(*) FROM proem.attempts WHERE state = 'open'");
+    let asked = server.requests().len() as u64;
+    assert!(booked <= cap && open == 0, "{booked} booked, {open} open, {codes:?}");
+    assert!(one > 0 && asked * one <= cap && codes.contains(&Some(0)), "{asked} asked for {one} each, {codes:?}");
 }
 
 #[test]

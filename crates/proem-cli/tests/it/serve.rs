@@ -1,7 +1,7 @@
 //! `proem serve` as a process: from its first line to its end, and to its kill.
 
 use std::fs::{self, Permissions};
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, ChildStderr, Stdio};
@@ -15,7 +15,7 @@ use crate::fixture::Fixture;
 use crate::guide;
 use crate::triage_signals::{charter_text, moved};
 
-const SECRET: &str = "It's a Secret to Everybody";
+pub(crate) const SECRET: &str = "It's a Secret to Everybody";
 const ASANA_SECRET: &str = "b537207f20cbfa02357cf448134da559e8bd39d61597dcd5631b8012eae53e81";
 
 /// A user with a project and the webhooks of the guide.
@@ -35,14 +35,14 @@ fn user() -> Fixture {
 }
 
 /// A process that takes webhooks.
-struct Serving {
-    child: Child,
+pub(crate) struct Serving {
+    pub(crate) child: Child,
     notes: BufReader<ChildStderr>,
-    address: SocketAddr,
+    pub(crate) address: SocketAddr,
 }
 
 impl Serving {
-    fn start(fixture: &Fixture, more: &[&str]) -> Self {
+    pub(crate) fn start(fixture: &Fixture, more: &[&str]) -> Self {
         let mut command = fixture.command(env!("CARGO_BIN_EXE_proem"));
         command.args(["serve", "--listen", "127.0.0.1:0", "--monitor", "127.0.0.1:0"]).args(more);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -70,14 +70,19 @@ impl Serving {
 
 /// A request with a body, and the head of its answer.
 fn post(address: SocketAddr, path: &str, header: &str, body: &str) -> String {
-    let mut stream = TcpStream::connect(address).unwrap();
+    try_post(address, path, header, body).unwrap()
+}
+
+/// The same to a process that may end meanwhile.
+fn try_post(address: SocketAddr, path: &str, header: &str, body: &str) -> io::Result<String> {
+    let mut stream = TcpStream::connect(address)?;
     let length = body.len();
     let head =
         format!("POST {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: {length}\r\n{header}\r\n\r\n");
-    stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
+    stream.write_all(format!("{head}{body}").as_bytes())?;
     let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    answer
+    stream.read_to_string(&mut answer)?;
+    Ok(answer)
 }
 
 fn sign(secret: &str, body: &str) -> String {
@@ -94,8 +99,13 @@ fn ticket(number: u32) -> String {
 }
 
 fn post_ticket(address: SocketAddr, number: u32) -> String {
+    try_post_ticket(address, number).unwrap()
+}
+
+/// Delivers a ticket to a process that may end meanwhile.
+pub(crate) fn try_post_ticket(address: SocketAddr, number: u32) -> io::Result<String> {
     let body = ticket(number);
-    post(address, "/hooks/tea-jira", &format!("X-Hub-Signature: sha256={}", sign(SECRET, &body)), &body)
+    try_post(address, "/hooks/tea-jira", &format!("X-Hub-Signature: sha256={}", sign(SECRET, &body)), &body)
 }
 
 fn stored(fixture: &Fixture) -> Vec<String> {

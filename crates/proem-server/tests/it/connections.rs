@@ -23,7 +23,10 @@ async fn a_delivery_under_way_at_the_end_is_stored() {
     let (sender, mut events) = mpsc::unbounded_channel();
     let tell: ServeListener = Arc::new(move |event: &ServeEvent| _ = sender.send(event.clone()));
     let stopped = stop.clone();
-    let served = tokio::spawn(async move { serve_webhooks(ANY, options, &stopped, tell).await });
+    // An address of its own, so that no other test listens there once this server has ended. Only Linux has it.
+    let own = if cfg!(target_os = "linux") { [127, 0, 0, 7] } else { [127, 0, 0, 1] };
+    let addresses = ServeAddresses { deliveries: SocketAddr::from((own, 0)), ..ANY };
+    let served = tokio::spawn(async move { serve_webhooks(addresses, options, &stopped, tell).await });
     let Some(ServeEvent::NoSecret { .. }) = events.recv().await else { panic!("Asana has no secret yet") };
     let Some(ServeEvent::Began { deliveries, .. }) = events.recv().await else { panic!("it did not begin") };
     let body = jira_event(1).to_string();

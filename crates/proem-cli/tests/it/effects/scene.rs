@@ -334,11 +334,7 @@ impl Office {
 
     /// The actions that the witness has an intent of.
     pub(crate) fn witnessed(&self) -> BTreeSet<String> {
-        let text = fs::read_to_string(self.witness()).unwrap_or_default();
-        // The last line may have broken off where its process was killed.
-        let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
-        let lines = whole.map(|line| serde_json::from_str::<Json>(line).unwrap());
-        lines.filter(|line| line["what"] == "intent").map(|line| line["action"].as_str().unwrap().to_owned()).collect()
+        intended_actions(&fs::read_to_string(self.witness()).unwrap_or_default())
     }
 
     /// Holds the record against what was received: the witness has an intent of whatever came. Nothing came twice; what
@@ -346,8 +342,17 @@ impl Office {
     /// is listed.
     #[track_caller]
     pub(crate) fn agree(&self, received: &BTreeMap<String, usize>) -> BTreeMap<String, String> {
+        self.agree_with(received, &self.witnessed())
+    }
+
+    /// The same for what other witnesses have.
+    #[track_caller]
+    pub(crate) fn agree_with(
+        &self,
+        received: &BTreeMap<String, usize>,
+        witnessed: &BTreeSet<String>,
+    ) -> BTreeMap<String, String> {
         let states = self.states();
-        let witnessed = self.witnessed();
         assert!(received.keys().all(|id| witnessed.contains(id)), "{received:?} and not in {witnessed:?}");
         assert!(received.values().all(|times| *times == 1), "something came twice: {received:?}");
         for (id, state) in &states {
@@ -416,6 +421,14 @@ impl Waiting {
     pub(crate) fn end(self) -> Output {
         self.child.wait_with_output().unwrap()
     }
+}
+
+/// The actions that a witness's lines have an intent of.
+pub(crate) fn intended_actions(text: &str) -> BTreeSet<String> {
+    // The last line may have broken off where its process was killed.
+    let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+    let lines = whole.map(|line| serde_json::from_str::<Json>(line).unwrap());
+    lines.filter(|line| line["what"] == "intent").map(|line| line["action"].as_str().unwrap().to_owned()).collect()
 }
 
 /// The id of the action that a mail is of.

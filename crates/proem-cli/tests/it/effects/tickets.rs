@@ -1,13 +1,9 @@
 //! A ticket system that gets a comment, a transition and a new ticket, and the resulting state of the action. The
 //! oracle is its log.
 
-use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
-use std::sync::{Arc, Mutex};
-use std::thread;
-
 use serde_json::{Value as Json, json};
 
+use super::host::{HostReply, ScriptedHost};
 use super::scene::Office;
 
 /// An agent's permissions for tickets, each after a yes.
@@ -37,46 +33,8 @@ target = { role = "id" }
 fields.summary = { role = "text", audience = "internal", required = true }
 "#;
 
-/// A server that answers each request with what is next, or goes without a word.
-struct Tickets {
-    port: u16,
-    read: Arc<Mutex<Vec<(String, Json)>>>,
-}
-
-impl Tickets {
-    fn start(answers: Vec<Option<&'static str>>) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let read = Arc::new(Mutex::new(Vec::new()));
-        let log = Arc::clone(&read);
-        thread::spawn(move || {
-            for answer in answers {
-                let (mut stream, _) = listener.accept().unwrap();
-                let mut bytes = Vec::new();
-                let (head, body) = loop {
-                    let mut piece = [0; 4096];
-                    let count = stream.read(&mut piece).unwrap();
-                    bytes.extend_from_slice(&piece[..count]);
-                    let text = String::from_utf8_lossy(&bytes).into_owned();
-                    let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
-                    let length = head.to_ascii_lowercase();
-                    let length = length.split("content-length: ").nth(1).and_then(|rest| rest.lines().next()).unwrap();
-                    if body.len() >= length.trim().parse().unwrap() {
-                        break (head.to_owned(), body.to_owned());
-                    }
-                };
-                log.lock().unwrap().push((head, serde_json::from_str(&body).unwrap()));
-                if let Some(status) = answer {
-                    _ = write!(stream, "HTTP/1.1 {status}\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{{}}");
-                }
-            }
-        });
-        Self { port, read }
-    }
-}
-
 /// An office whose actions are requests to this server.
-fn office(server: &Tickets) -> Option<Office> {
+fn office(server: &ScriptedHost) -> Option<Office> {
     let mut office = Office::open()?;
     office.fixture.configure("policy.toml", POLICY);
     office.fixture.set("TICKETS_TOKEN", "correct-horse-battery");
@@ -124,7 +82,7 @@ fn approve_ticket(office: &Office, action: &str, target: &str, fields: &Json) ->
 
 #[test]
 fn a_ticket_is_commented_moved_and_made() {
-    let server = Tickets::start(vec![Some("201 Created"); 3]);
+    let server = ScriptedHost::start(vec![HostReply::Status("201 Created"); 3]);
     let Some(office) = office(&server) else { return };
     let ids = [
         approve_ticket(&office, "comment", "TES-7", &json!({ "body": "The refund has \"two\" parts.\n{target}" })),
@@ -134,8 +92,9 @@ fn a_ticket_is_commented_moved_and_made() {
     let swept = office.sweep();
     assert_eq!(swept.code(), 0, "{}", swept.transcript());
     assert!(ids.iter().all(|id| office.states()[id] == "executed"), "{}", swept.stdout());
-    let read = server.read.lock().unwrap();
-    let told: Vec<(&str, &Json)> = read.iter().map(|(head, body)| (head.lines().next().unwrap(), body)).collect();
+    let read = server.requests();
+    let told: Vec<(&str, Json)> =
+        read.iter().map(|(head, body)| (head.lines().next().unwrap(), serde_json::from_str(body).unwrap())).collect();
     // A text of an action fills one place of the template, and no place in it.
     for expected in [
         ("POST /rest/api/2/issue/TES-7/comment HTTP/1.1", json!({ "body": "The refund has \"two\" parts.\n{target}" })),
@@ -145,7 +104,7 @@ fn a_ticket_is_commented_moved_and_made() {
             json!({ "fields": { "project": { "key": "TES" }, "summary": "Refunds: the second part", "issuetype": { "name": "Task" } } }),
         ),
     ] {
-        assert!(told.contains(&(expected.0, &expected.1)), "{expected:?} {told:?}");
+        assert!(told.contains(&expected), "{expected:?} {told:?}");
     }
     let heads = read.iter().map(|(head, _)| head.to_ascii_lowercase());
     assert!(heads.into_iter().all(|head| head.contains("authorization: bearer correct-horse-battery")));
@@ -156,11 +115,11 @@ fn a_ticket_is_commented_moved_and_made() {
 /// makes the same ticket twice by himself.
 #[test]
 fn a_ticket_of_which_nothing_was_heard_is_made_once() {
-    let server = Tickets::start(vec![
-        None,
-        Some("500 Internal Server Error"),
-        Some("503 Service Unavailable"),
-        Some("400 Bad Request"),
+    let server = ScriptedHost::start(vec![
+        HostReply::Silence,
+        HostReply::Status("500 Internal Server Error"),
+        HostReply::Status("503 Service Unavailable"),
+        HostReply::Status("400 Bad Request"),
     ]);
     let Some(office) = office(&server) else { return };
     for (number, state) in ["unknown", "unknown", "failed", "failed"].into_iter().enumerate() {
@@ -169,5 +128,5 @@ fn a_ticket_of_which_nothing_was_heard_is_made_once() {
         assert_eq!((swept.code(), office.states()[&id].as_str()), (1, state), "{}", swept.transcript());
     }
     assert_eq!(office.sweep().json()["changes"], json!([]), "what needs a person waits for one");
-    assert_eq!(server.read.lock().unwrap().len(), 4, "each was sent once");
+    assert_eq!(server.requests().len(), 4, "each was sent once");
 }
