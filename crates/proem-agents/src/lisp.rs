@@ -12,7 +12,7 @@ pub mod prompt;
 pub mod turns;
 
 pub use self::definition::{
-    AgentDefinition, ArgumentPiece, CommandOutput, CommandTool, HttpMethod, HttpTool, ModelPrompt, ModelTool,
+    AgentDefinition, ArgumentPiece, CommandOutput, CommandTool, HttpMethod, HttpTool, McpTool, ModelPrompt, ModelTool,
     ParameterTerms, PromptLimits, ToolDefinition, ToolKind, TurnLimits, argument_pieces,
 };
 pub use self::file::findings::{agent_findings, agent_sources};

@@ -1,6 +1,7 @@
 //! Reads a project's catalogue with what this user approved of it.
 
 mod approving;
+mod fetching;
 mod manifest_file;
 mod refreshing;
 
@@ -23,6 +24,7 @@ use crate::project::{BookReading, OpenProject};
 use crate::trust::{RepositoryTrust, TrustStore, sha256_hex};
 
 pub use approving::{Approving, found_in, wanted_entries};
+pub use fetching::{FetchedServer, fetch_servers};
 pub use manifest_file::{embedded_manifest, read_manifest, write_manifest};
 pub use refreshing::{CatalogueRefresh, refresh};
 
@@ -57,7 +59,7 @@ pub struct ServerState {
 ///
 /// If what was approved can't be read.
 pub fn load_catalogue(project: &OpenProject) -> Result<LoadedCatalogue, Error> {
-    let approvals = parse_approvals(&approved_in_project(project)?);
+    let approvals = approved_definitions(project)?;
     let sources = catalogue_locations(project);
     let trust_of_file = |path: &str, bytes: &[u8]| {
         if project.trust.is_trusted(path, &sha256_hex(bytes)) { SourceTrust::Trusted } else { SourceTrust::Outside }
@@ -101,6 +103,11 @@ pub fn approval_store(places: &Places) -> Result<TrustStore, Error> {
 /// If the store is there and can't be read.
 pub fn approved_in_project(project: &OpenProject) -> Result<RepositoryTrust, Error> {
     TrustStore::new(project.places.state.join("catalogue")).trust_of(&project.key, "", 0, || Ok(None))
+}
+
+/// The definitions that this user approved in this project.
+pub(crate) fn approved_definitions(project: &OpenProject) -> Result<Approvals, Error> {
+    Ok(parse_approvals(&approved_in_project(project)?))
 }
 
 fn parse_approvals(trust: &RepositoryTrust) -> Approvals {
@@ -179,7 +186,10 @@ pub fn missing_tools_line(servers: &[ServerState]) -> Option<String> {
     let more = all.len().saturating_sub(names.len());
     let and = if more > 0 { format!(" and {more} more") } else { String::new() };
     let names = names.join(", ");
-    Some(format!("there is no manifest for {names}{and}; save the answer to `tools/list` as `{MANIFESTS}/SERVER.json`"))
+    Some(format!(
+        "there is no manifest for {names}{and}; configure a server as `[mcp.NAME]` and run `proem catalogue fetch`, or save \
+         its answer to `tools/list` as `{MANIFESTS}/SERVER.json`"
+    ))
 }
 
 /// Opens the project around a folder with its catalogue. Notes about the project go to `said`, also if the catalogue

@@ -7,6 +7,8 @@ mod amount;
 pub mod document;
 pub mod effects;
 pub mod lisp;
+pub mod login;
+pub mod mcp;
 pub mod sources;
 pub mod store;
 pub mod webhooks;
@@ -28,6 +30,7 @@ use self::amount::deserialize_tokens;
 pub use self::amount::{Dollars, parse_dollars};
 use self::effects::EffectsFile;
 use self::lisp::LispFile;
+use self::mcp::McpServerFile;
 use self::sources::SignalSourceFile;
 use self::store::StoreFile;
 use self::webhooks::WebhookFile;
@@ -66,6 +69,9 @@ pub struct Config {
     /// Servers that triage reads signals from, each under a name that you choose. Only your own configuration decides
     /// this.
     pub sources: BTreeMap<String, SignalSourceFile>,
+    /// Servers of the Model Context Protocol whose tools agents may call, each under a name that you choose. Only your own
+    /// configuration decides this.
+    pub mcp: BTreeMap<String, McpServerFile>,
     /// Whether a model may see lines of a change that it assesses. Only your own configuration decides this.
     pub risk: RiskFile,
     /// How long git may take.

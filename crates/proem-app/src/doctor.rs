@@ -4,6 +4,7 @@
 //! credential is read into a line: a variable is named, and said to be set or not. One part that can't be looked at
 //! hides no other; what depends on it is [`CheckupState::Unknown`], never good.
 
+mod install_way;
 mod installation;
 mod model;
 pub mod settings;
@@ -34,6 +35,8 @@ use crate::words::count_with_noun;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CheckupSubject {
+    /// This program: its version, and how it was installed.
+    Program,
     /// The user's configuration and the project's.
     Configuration,
     /// The installation's key.
@@ -66,6 +69,7 @@ pub enum CheckupSubject {
 
 proem_text::word_table! {
     pub CheckupSubject {
+        Program = "program",
         Configuration = "configuration",
         Key = "key",
         Model = "model",
@@ -155,7 +159,7 @@ pub struct Checkup {
 /// Never for what it finds: only if the system gives no resources for the work.
 pub fn examine_installation(folder: &Path, places: &Places) -> Result<Checkup, Error> {
     let environment = Environment::inherited();
-    let mut lines = Vec::new();
+    let mut lines = vec![install_way::program_line()];
     let configured = check_configuration(places, &mut lines);
     lines.push(installation::key_line(places));
     let git = git_line(&environment);

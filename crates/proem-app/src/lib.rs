@@ -27,6 +27,8 @@ pub mod guarding;
 pub mod hook;
 pub mod init;
 pub mod lisp;
+mod login;
+mod mcp_servers;
 pub mod message;
 pub mod operator;
 pub mod places;

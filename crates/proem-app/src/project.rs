@@ -357,6 +357,7 @@ impl OpenProject {
             ("records.days", own.records.days.is_some() && own.records.days != users.records.days),
             ("effects", own.effects != EffectsFile::default()),
             ("triage", own.triage != TriageFile::default()),
+            ("mcp", !own.mcp.is_empty()),
             ("sources", !own.sources.is_empty()),
             ("store", own.store != StoreFile::default()),
             ("webhooks", !own.webhooks.is_empty()),
@@ -368,6 +369,7 @@ impl OpenProject {
         self.config.records.days = users.records.days;
         self.config.effects = users.effects;
         self.config.triage = users.triage;
+        self.config.mcp = users.mcp;
         self.config.sources = users.sources;
         self.config.store = users.store;
         self.config.webhooks = users.webhooks;

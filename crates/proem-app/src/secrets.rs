@@ -3,6 +3,7 @@
 //! They are kept for the whole process and not beside what uses them: a text that echoes one may come from
 //! anywhere, also from an error on the way to whoever would hand it over.
 
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use proem_llm::secret::Secret;
@@ -56,14 +57,19 @@ pub(crate) fn load_from_place(
     name: &str,
     place: &CredentialFile,
 ) -> Result<Secret, Error> {
-    let place = match place {
-        CredentialFile::Variable(variable) => CredentialPlace::Variable(variable.clone()),
-        CredentialFile::File(path) => CredentialPlace::File(places.config.join(path)),
-    };
+    let place = credential_place(&places.config, place);
     let secret = load(name, &place, CredentialAccess::Own(environment))
         .map_err(|refusal| Error::invalid(refusal.to_string()))?;
     keep_from_print(&secret);
     Ok(secret)
+}
+
+/// The place of a credential, whose file is relative to the folder of the configuration.
+pub(crate) fn credential_place(folder: &Path, file: &CredentialFile) -> CredentialPlace {
+    match file {
+        CredentialFile::Variable(variable) => CredentialPlace::Variable(variable.clone()),
+        CredentialFile::File(path) => CredentialPlace::File(folder.join(path)),
+    }
 }
 
 /// All that were loaded.

@@ -130,6 +130,12 @@ pub(crate) enum Command {
     /// Print a script that makes a shell complete commands, prompts, runs, models and files
     #[command(after_help = "Example:\n  proem completions bash > ~/.local/share/bash-completion/completions/proem")]
     Completions { shell: clap_complete::Shell },
+    /// Write a manual page for each command into a folder
+    #[command(hide = true, after_help = "Example:\n  proem man /usr/local/share/man/man1")]
+    Man {
+        /// The folder, which is made if it is not there
+        dir: std::path::PathBuf,
+    },
     /// Search for a better wording of a prompt, which ends as a proposal
     #[command(after_help = improve::IMPROVE_EXAMPLES)]
     Improve(Box<improve::ImproveArgs>),

@@ -1,7 +1,7 @@
 //! How an action leaves: exact bytes go out once, and what became of them is said.
 //!
 //! - [`mail`] and [`request`] make the bytes, which are recorded before they are sent.
-//! - `outbox`, `smtp` and `request` hand them over. [`perform`] is the way to all three, and takes a permit.
+//! - `outbox`, `smtp`, `graph_mail` and `request` hand them over. [`perform`] is the way to all four, and takes a permit.
 //! - [`credentials`] is the one place that reads the credentials of mail and tickets.
 //!
 //! Invariants: one delivery is one attempt, and nothing here tries again. The recipients and the address are read from
@@ -11,6 +11,7 @@
 
 pub mod credentials;
 mod deliver;
+mod graph_mail;
 pub mod mail;
 mod outbox;
 pub mod perform;
@@ -25,7 +26,7 @@ use proem_text::{Label, Source};
 
 #[cfg(feature = "scripted")]
 pub use deliver::deliver_unpermitted;
-pub use deliver::{DeliveryRoute, RequestRoute, SmtpRoute};
+pub use deliver::{DeliveryRoute, GraphMailRoute, RequestRoute, SmtpRoute};
 
 /// The bytes that leave: an action's recorded ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

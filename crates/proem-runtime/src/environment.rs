@@ -48,7 +48,7 @@ impl Environment {
     ///
     /// Relative folders are passed over: they would be looked up below the folder that a command
     /// runs in, whose files come from whoever wrote the repository.
-    pub(crate) fn candidates(&self, name: &str) -> Vec<PathBuf> {
+    pub fn candidates(&self, name: &str) -> Vec<PathBuf> {
         let Some(path) = self.get("PATH") else { return Vec::new() };
         std::env::split_paths(path).filter(|folder| folder.is_absolute()).map(|folder| folder.join(name)).collect()
     }

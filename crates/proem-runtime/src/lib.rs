@@ -17,6 +17,7 @@
 //! - [`schedule`] says when what is done again and again is due, and which files of a folder are new and complete.
 //!   [`lock`] keeps a second process from doing it as well.
 //! - [`map_on_all`] does the same to many things on all processors.
+//! - [`mcp`] is a client of servers of the Model Context Protocol.
 //! - [`remote_embedder`] asks a server for vectors.
 //! - [`task_vectors`] keeps what an embedding model said about the last tasks.
 //! - [`installation_key`] is the secret that this installation seals with.
@@ -39,6 +40,7 @@ mod gather;
 pub mod git;
 pub mod history;
 pub mod lock;
+pub mod mcp;
 mod parallel;
 mod process;
 pub mod readers;

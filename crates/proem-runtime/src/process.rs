@@ -13,6 +13,8 @@ mod memory;
 mod strays;
 
 pub(crate) use self::group::{GroupBounds, GroupFailure, run_group};
+#[cfg(feature = "mcp")]
+pub(crate) use self::group::{GroupLife, TalkingGroup, talk_with_group};
 pub(crate) use self::memory::confine;
 
 use std::{

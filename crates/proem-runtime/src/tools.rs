@@ -1,4 +1,4 @@
-//! Carries calls of tools out: commands, servers and recorded results.
+//! Carries calls of tools out: commands, servers, those of the Model Context Protocol among them, and recorded results.
 //!
 //! Invariants: a tool that may change something is called one after the other, in the order of the calls, with a permit
 //! that is asked for right before, and only after its intent is recorded; what may have happened is never called again
@@ -8,6 +8,7 @@
 mod attempt_end;
 mod command;
 mod http;
+mod mcp;
 mod model;
 mod recorded_results;
 mod set;
@@ -33,6 +34,7 @@ use crate::records::{Recording, ToolReport};
 
 pub use self::attempt_end::MAX_RESULT;
 pub use self::http::check_http;
+pub use self::mcp::{McpServers, server_definitions};
 pub use self::model::{AskedModels, ToolModels, ToolQuestions};
 pub use self::set::{ToolPlace, ToolSet};
 
@@ -226,6 +228,10 @@ impl<'t> ToolPerformer<'t> {
         match &tool.kind {
             ReadyKind::Command(command) => call_command(command, &tool.definition, call, key, stop).await,
             ReadyKind::Http(server) => call_server(server, &tool.definition, call, key, stop).await,
+            ReadyKind::Mcp(mcp) => {
+                let limit = Duration::from_secs(tool.definition.timeout_seconds.into());
+                self.tools.servers().call(mcp, call, key, (limit, stop)).await
+            }
             ReadyKind::Recorded(results) => recorded_result(results, call),
             ReadyKind::Agent => match self.agents {
                 Some(agents) => AttemptEnd::OfAgent(agents.call_agent(effect, call, stop).await),

@@ -6,6 +6,7 @@
 
 mod fast;
 mod house;
+mod release;
 mod skips;
 mod steps;
 mod suite;
@@ -29,6 +30,8 @@ Commands:
           with --ci a skipped test is a finding unless crates/xtask/permitted-skips.toml lists it
   tidy    the project's own rules: code map, dependencies, licences, file sizes, wording
   docs    writes the reference documents anew from the program's own help
+  release --check
+          makes what a release has for this machine, and tries each way to install it
   house   how well the sources read, in counts, each with its limit; `house COUNT` lists its cases
 
 Exit codes: 0 all is well, 1 something was found, 2 wrong usage, 3 a tool could not be run.
@@ -41,6 +44,8 @@ enum AutomationCommand {
     FastCheck,
     Tidy,
     Docs,
+    /// What a release has for this machine.
+    Release,
     /// Every count, or the cases of one.
     House(Option<String>),
     Help,
@@ -70,6 +75,7 @@ fn main() -> ExitCode {
         AutomationCommand::FastCheck => steps::check_fast(&root),
         AutomationCommand::Tidy => tidy::run_tidy(&root),
         AutomationCommand::Docs => steps::write_reference(&root),
+        AutomationCommand::Release => release::check_release(&root),
         AutomationCommand::House(listed) => house::run_house(&root, listed.as_deref()),
         AutomationCommand::Help => {
             print_to_stdout(USAGE);
@@ -94,6 +100,8 @@ fn parse_arguments(arguments: &[String]) -> Result<AutomationCommand, String> {
         ["check", "--fast"] => Ok(AutomationCommand::FastCheck),
         ["tidy"] => Ok(AutomationCommand::Tidy),
         ["docs"] => Ok(AutomationCommand::Docs),
+        ["release", "--check"] => Ok(AutomationCommand::Release),
+        ["release"] => Err("error: a release is only checked here; add `--check`".to_owned()),
         ["house"] => Ok(AutomationCommand::House(None)),
         ["house", count] => Ok(AutomationCommand::House(Some((*count).to_owned()))),
         ["--help" | "-h" | "help"] => Ok(AutomationCommand::Help),
@@ -133,6 +141,8 @@ mod tests {
             ("check --fast", Ok(AutomationCommand::FastCheck)),
             ("tidy", Ok(AutomationCommand::Tidy)),
             ("docs", Ok(AutomationCommand::Docs)),
+            ("release --check", Ok(AutomationCommand::Release)),
+            ("release", Err("error: a release is only checked here; add `--check`".to_owned())),
             ("house", Ok(AutomationCommand::House(None))),
             ("house circles", Ok(AutomationCommand::House(Some("circles".to_owned())))),
             ("house circles all", Err("error: unexpected argument `all`".to_owned())),

@@ -122,6 +122,8 @@ pub enum ToolKind {
     Command(CommandTool),
     /// A server.
     Http(HttpTool),
+    /// A tool of a server of the Model Context Protocol.
+    Mcp(McpTool),
     /// A file of results, relative to the agent's file.
     Recorded {
         /// Its path.
@@ -161,6 +163,7 @@ impl ToolKind {
         match self {
             Self::Command(_) => "command",
             Self::Http(_) => "http",
+            Self::Mcp(_) => "mcp",
             Self::Recorded { .. } => "recorded",
             Self::Model(_) => "model",
             Self::Agent { .. } => "agent",
@@ -180,6 +183,17 @@ pub struct CommandTool {
     /// Variables that hold credentials, by the credential's name.
     pub secrets: BTreeMap<String, String>,
     /// The form of what it prints.
+    pub output: CommandOutput,
+}
+
+/// A tool of a server of the Model Context Protocol.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct McpTool {
+    /// The server, by its name in the user's configuration.
+    pub server: String,
+    /// The tool's name there.
+    pub tool: String,
+    /// The form of its result, where the server gives text.
     pub output: CommandOutput,
 }
 

@@ -109,7 +109,7 @@ model = { role = "small" }
 [tools."a b"]
 description = "no signature"
 timeout_seconds = 0
-mcp = "server"
+mcp = { server = "github", name = "create_issue" }
 "#;
     let found = problems(text);
     for (problem, place) in [
@@ -127,7 +127,8 @@ mcp = "server"
         ("`a b` is no name of a tool", ":30:8"),
         ("the tool `a b` has no signature", ":30:8"),
         ("a tool needs at least 1 second", ":32:19"),
-        ("`mcp`: the word is reserved for servers of the Model Context Protocol", ":33:7"),
+        ("unknown key `name`", ":33:28"),
+        ("no `tool`; write", ":33:7"),
     ] {
         let at = found.split("error: ").find(|one| one.contains(problem));
         let at = at.unwrap_or_else(|| panic!("{problem} is missing:\n{found}"));

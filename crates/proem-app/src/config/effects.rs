@@ -7,6 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use super::login::LoginFile;
+
 /// The keys of `[effects]`: how approved and automatic actions leave. Only your own configuration decides it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -33,8 +35,27 @@ pub struct MailFile {
     pub from: Option<String>,
     /// The name beside that address.
     pub name: Option<String>,
-    /// The server that takes mails; without it they are written to the outbox.
+    /// The server that takes mails by SMTP; without it and `graph` they are written to the outbox.
     pub server: Option<MailServerFile>,
+    /// The mailbox of Microsoft Graph that mails are sent from, instead of a server.
+    pub graph: Option<GraphMailFile>,
+}
+
+/// The keys of `[effects.mail.graph]`: mails leave through Microsoft Graph.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GraphMailFile {
+    /// The address of the mailbox; without it, that of whoever signed in.
+    pub user: Option<String>,
+    /// The name of the credential, one of `effects.credentials`.
+    pub credential: String,
+    /// How the credential becomes an access token. Without it, it is sent as it is.
+    pub login: Option<LoginFile>,
+    /// The origin of Graph, if it is not `https://graph.microsoft.com`.
+    pub url: Option<String>,
+    /// Whether it may have an address of this machine or of a private network. It may not unless this is `true`.
+    #[serde(default)]
+    pub private: bool,
 }
 
 /// The keys of `[effects.mail.server]`.
@@ -84,6 +105,8 @@ pub struct TicketServerFile {
     pub credential: Option<String>,
     /// The user whose password the credential is; without it, it is sent as a bearer token.
     pub user: Option<String>,
+    /// How the credential becomes an access token, which is sent as a bearer token. Without it, it is sent as it is.
+    pub login: Option<LoginFile>,
 }
 
 /// One request. `{target}` represents what an action is aimed at, and `{NAME}` for its field of that name.

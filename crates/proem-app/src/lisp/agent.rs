@@ -18,10 +18,12 @@ use proem_lisp::documentation::nearest_of;
 use proem_llm::secret::Secret;
 use proem_runtime::Environment;
 use proem_runtime::files::{self, FileContent};
-use proem_runtime::tools::{MAX_RESULT, ToolPlace, ToolSet, check_http};
+use proem_runtime::tools::{MAX_RESULT, McpServers, ToolPlace, ToolSet, check_http};
 
 use super::tool_secrets::load_tool_secrets;
+use crate::catalogue::approved_definitions;
 use crate::error::Error;
+use crate::mcp_servers::mcp_server;
 use crate::message::Hint;
 use crate::project::{OpenProject, plain_relative_path};
 use crate::trust::{MAX_FILE_BYTES, sha256_hex};
@@ -129,7 +131,7 @@ fn project_files(agent: &AgentDefinition, file: &Path, root: &Path) -> BTreeSet<
                 let beside = file.parent().unwrap_or(Path::new("")).join(other);
                 named.extend(file_of_project(&beside, root));
             }
-            ToolKind::Http(_) | ToolKind::Model(_) => {}
+            ToolKind::Http(_) | ToolKind::Mcp(_) | ToolKind::Model(_) => {}
         }
     }
     named
@@ -216,7 +218,7 @@ pub fn read_agent(path: &Path) -> Result<LoadedAgent, Error> {
                 })?;
                 results.insert(tool.clone(), text);
             }
-            ToolKind::Command(_) | ToolKind::Model(_) | ToolKind::Agent { .. } => {}
+            ToolKind::Command(_) | ToolKind::Mcp(_) | ToolKind::Model(_) | ToolKind::Agent { .. } => {}
         }
     }
     let called = CalledAgents::read(path, &definition)?;
@@ -377,12 +379,36 @@ fn must_be_trusted(project: &OpenProject, path: &str, text: &str) -> Result<(), 
 /// All that is missing.
 pub fn ready_tools(project: &OpenProject, agent: &LoadedAgent) -> Result<(ToolSet, Vec<Secret>), Error> {
     let environment = Environment::inherited();
-    let loaded = load_tool_secrets(project, &environment, named_secrets(&agent.definition))?;
+    let mut loaded = load_tool_secrets(project, &environment, named_secrets(&agent.definition))?;
+    let servers = tool_servers(project, &agent.definition, &environment, &mut loaded)?;
     let here = PathBuf::from(".");
     let root = project.root.as_deref().unwrap_or(&here);
     let place = ToolPlace { root, environment: &environment, secrets: &loaded, files: &agent.results };
-    let set = ToolSet::new(&agent.definition, &place).map_err(|problems| Error::invalid(problems.join("\n")))?;
+    let set =
+        ToolSet::new(&agent.definition, &place, servers).map_err(|problems| Error::invalid(problems.join("\n")))?;
     Ok((set, loaded.into_values().collect()))
+}
+
+/// The servers that an agent's tools name, and the definitions that this user approved in this project. Their credentials
+/// join `loaded`, so that no result shows one.
+fn tool_servers(
+    project: &OpenProject,
+    agent: &AgentDefinition,
+    environment: &Environment,
+    loaded: &mut BTreeMap<String, Secret>,
+) -> Result<McpServers, Error> {
+    let mut servers = BTreeMap::new();
+    for tool in agent.tools.values() {
+        let ToolKind::Mcp(tool) = &tool.kind else { continue };
+        let Some(file) = project.config.mcp.get(&tool.server) else { continue };
+        let (server, secrets) = mcp_server(project, environment, &tool.server, file)?;
+        servers.insert(tool.server.clone(), server);
+        loaded.extend(secrets);
+    }
+    if servers.is_empty() {
+        return Ok(McpServers::default());
+    }
+    Ok(McpServers::new(servers, approved_definitions(project)?))
 }
 
 fn named_secrets(agent: &AgentDefinition) -> BTreeSet<String> {
@@ -390,7 +416,7 @@ fn named_secrets(agent: &AgentDefinition) -> BTreeSet<String> {
         match kind {
             ToolKind::Command(command) => command.secrets.values().cloned().collect(),
             ToolKind::Http(http) => http.credential.iter().cloned().collect(),
-            ToolKind::Recorded { .. } | ToolKind::Model(_) | ToolKind::Agent { .. } => Vec::new(),
+            ToolKind::Mcp(_) | ToolKind::Recorded { .. } | ToolKind::Model(_) | ToolKind::Agent { .. } => Vec::new(),
         }
     };
     agent.tools.values().flat_map(|tool| of_tool(&tool.kind)).collect()

@@ -23,6 +23,7 @@ use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
 use self::account::SourceAccount;
+pub(crate) use self::sources::GRAPH;
 pub use self::sources::{SyncFeed, project_feeds};
 use super::desk::{IntakeCounts, TriageDesk};
 use super::normalise::NormaliseOptions;

@@ -2,6 +2,7 @@
 
 mod approve;
 mod check;
+mod fetch;
 mod list;
 pub(super) mod refresh;
 mod show;
@@ -28,6 +29,7 @@ Examples:
   proem catalogue list
   proem catalogue show github__create_issue
   proem catalogue check              # exit code 1 if something is wrong
+  proem catalogue fetch github       # starts or asks `[mcp.github]`, and saves its tools
   proem catalogue approve github     # shows the whole manifest, asks once
   proem catalogue refresh            # after a file changed; starts no server";
 
@@ -50,6 +52,17 @@ pub(crate) enum CatalogueCommand {
     Show {
         /// The name of the entry, as `proem catalogue list` shows it
         name: String,
+        #[command(flatten)]
+        place: CataloguePlace,
+    },
+    /// Ask the servers of your configuration for their tools, and save them
+    #[command(
+        after_help = "A server is a program or an address under `[mcp.NAME]`. Its answer goes to `catalogue/NAME.json` \
+                      beside your configuration.\n\nExample:\n  proem catalogue fetch github"
+    )]
+    Fetch {
+        /// Servers, by their names in your configuration; all without any
+        names: Vec<String>,
         #[command(flatten)]
         place: CataloguePlace,
     },
@@ -94,6 +107,7 @@ pub(super) fn run_catalogue(command: &CatalogueCommand) -> Result<ExitCode, Comm
     match command {
         CatalogueCommand::List { kind, server, place } => list::run_catalogue_list(*kind, server.as_deref(), place),
         CatalogueCommand::Show { name, place } => show::run_catalogue_show(name, place),
+        CatalogueCommand::Fetch { names, place } => fetch::run_catalogue_fetch(names, &place.root, place.json),
         CatalogueCommand::Refresh(place) => refresh::run_catalogue_refresh(place),
         CatalogueCommand::Check(place) => check::run_catalogue_check(place),
         CatalogueCommand::Approve { names, root } => approve::run_catalogue_approve(names, root),

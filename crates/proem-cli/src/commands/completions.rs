@@ -1,4 +1,5 @@
-//! Completion in shells: the script that a shell loads, and the candidates that it asks for.
+//! Completion in shells: the script that a shell loads, and the candidates that it asks for. Manual pages, which are
+//! made of the same command line.
 //!
 //! Invariants: what is offered consists of characters that no shell takes for anything else, since bash puts it onto
 //! the command line as it is. Completing starts no process and writes nothing. The shell starts this program, once.
@@ -40,6 +41,17 @@ pub(super) fn run_completions(shell: clap_complete::Shell) -> Result<ExitCode, C
         .write_registration(VARIABLE, "proem", "proem", "proem", &mut script)
         .map_err(|e| CommandFailure::bug("could not write the script", e))?;
     ui::data(&String::from_utf8_lossy(&script))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes a manual page for each command.
+pub(super) fn run_man(folder: &Path) -> Result<ExitCode, CommandFailure> {
+    let written = std::fs::create_dir_all(folder)
+        .and_then(|()| clap_mangen::generate_to(CommandLine::command().disable_help_subcommand(true), folder));
+    written.map_err(|error| {
+        let shown = proem_guard::show::terminal_str(&folder.display().to_string()).into_string();
+        CommandFailure::outside(format!("could not write manual pages into `{shown}`: {error}"))
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -83,6 +83,7 @@ pub(crate) fn run_command(args: CommandLine) -> Result<ExitCode, CommandFailure>
         Command::Workers(args) => worker::run_workers(&args),
         Command::Init(args) => init::run_init(&args),
         Command::Completions { shell } => completions::run_completions(shell),
+        Command::Man { dir } => completions::run_man(&dir),
         Command::Reference => reference::print_configuration_reference(),
     }
 }

@@ -19,6 +19,7 @@ mod disk;
 mod displayed;
 mod forged;
 mod full;
+mod graph;
 mod host;
 mod kills;
 mod moment;

@@ -66,6 +66,7 @@ mod lisp_models;
 mod lisp_tools;
 mod local_models;
 mod mcp;
+mod mcp_tools;
 mod notes;
 mod older;
 mod own_server;

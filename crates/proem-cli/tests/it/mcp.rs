@@ -124,13 +124,13 @@ fn no_call_decides_about_an_action() {
 }
 
 /// A server over HTTP, which ends with the test.
-struct HttpServer {
+pub(crate) struct HttpServer {
     child: Child,
-    host: String,
+    pub(crate) host: String,
 }
 
 impl HttpServer {
-    fn start(fixture: &Fixture, args: &[&str]) -> Self {
+    pub(crate) fn start(fixture: &Fixture, args: &[&str]) -> Self {
         let mut command = fixture.command(&fixture.binary);
         let mut child =
             command.args(["mcp", "--http", "127.0.0.1:0"]).args(args).stderr(Stdio::piped()).spawn().unwrap();

@@ -263,6 +263,8 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["catalogue", "show", "xEVILx__clock"], Report),
         (&["catalogue", "show", MARK], Report),
         (&["catalogue", "show", "xEVILx__clock", "--json"], Json),
+        (&["catalogue", "fetch"], Report),
+        (&["catalogue", "fetch", "--json"], Json),
         (&["catalogue", "refresh"], Report),
         (&["catalogue", "check"], Report),
         (&["catalogue", "check", "--json"], Json),

@@ -12,7 +12,7 @@ use proem_llm::client::once::{HostCredential, HostLimits};
 use proem_llm::secret::{Secret, redact_secrets};
 
 use super::smtp::{SmtpLogin, SmtpServer};
-use super::{DeliveryBytes, DeliveryOutcome, DeliveryTrouble, credentials, outbox, request, smtp};
+use super::{DeliveryBytes, DeliveryOutcome, DeliveryTrouble, credentials, graph_mail, outbox, request, smtp};
 
 /// How a delivery leaves.
 #[derive(Debug, Clone, Copy)]
@@ -21,8 +21,25 @@ pub enum DeliveryRoute<'a> {
     Outbox(&'a Path),
     /// As a mail to this server.
     Smtp(SmtpRoute<'a>),
+    /// As a mail to a mailbox of Microsoft Graph.
+    Graph(GraphMailRoute<'a>),
     /// As a request to this server.
     Request(RequestRoute<'a>),
+}
+
+/// A mailbox of Microsoft Graph and who sends from it.
+#[derive(Debug, Clone, Copy)]
+pub struct GraphMailRoute<'a> {
+    /// The origin of Graph.
+    pub origin: &'a str,
+    /// The address of the mailbox. `None` is that of whoever signed in.
+    pub mailbox: Option<&'a str>,
+    /// The addresses that its host may have.
+    pub scope: HostScope,
+    /// The access token.
+    pub credential: HostCredential<'a>,
+    /// How long it may take.
+    pub limits: HostLimits,
 }
 
 /// A mail server and who asks it.
@@ -64,8 +81,11 @@ pub(crate) async fn deliver(
     let outcome = match (route, delivery.form) {
         (DeliveryRoute::Outbox(folder), _) => outbox::put_in_outbox(delivery, folder).await,
         (DeliveryRoute::Smtp(route), OutboxForm::Mail) => smtp::transact(delivery.bytes, route).await,
+        (DeliveryRoute::Graph(route), OutboxForm::Mail) => graph_mail::send_graph_mail(delivery.bytes, route).await,
         (DeliveryRoute::Request(route), OutboxForm::Request) => request::send_ticket_request(delivery, route).await,
-        (DeliveryRoute::Smtp(_), OutboxForm::Request) => wrong_route("a request can't go to a mail server"),
+        (DeliveryRoute::Smtp(_) | DeliveryRoute::Graph(_), OutboxForm::Request) => {
+            wrong_route("a request can't go to a mail server")
+        }
         (DeliveryRoute::Request(_), OutboxForm::Mail) => wrong_route("a mail can't go to a ticket system"),
     };
     clear_credentials(outcome, secrets)

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use proem_engine::effect::key::EffectKey;
-use proem_llm::client::once::{HostAnswer, HostMethod, HostRequest, HostStage, send_once};
+use proem_llm::client::once::{HostAnswer, HostFailure, HostMethod, HostRequest, HostStage, send_once};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -90,13 +90,16 @@ pub(super) async fn send_ticket_request(delivery: &DeliveryBytes<'_>, route: &Re
     };
     match send_once(request, &route.limits).await {
         Ok(answer) => answered_outcome(&answer, route.not_done),
-        Err(failure) => {
-            let trouble = DeliveryTrouble::new(failure.message);
-            match failure.stage {
-                HostStage::Unsent => DeliveryOutcome::NotSent(trouble),
-                HostStage::Begun => DeliveryOutcome::Unknown(trouble),
-            }
-        }
+        Err(failure) => unanswered_outcome(failure),
+    }
+}
+
+/// The outcome of a request without an answer.
+pub(super) fn unanswered_outcome(failure: HostFailure) -> DeliveryOutcome {
+    let trouble = DeliveryTrouble::new(failure.message);
+    match failure.stage {
+        HostStage::Unsent => DeliveryOutcome::NotSent(trouble),
+        HostStage::Begun => DeliveryOutcome::Unknown(trouble),
     }
 }
 
@@ -146,7 +149,8 @@ fn status_meaning(status: u16, not_done: &[u16]) -> AnswerMeaning {
     }
 }
 
-fn answered_outcome(answer: &HostAnswer, not_done: &[u16]) -> DeliveryOutcome {
+/// The outcome of a request that was answered.
+pub(super) fn answered_outcome(answer: &HostAnswer, not_done: &[u16]) -> DeliveryOutcome {
     let status = answer.head.status;
     let words = receiver_words(String::from_utf8_lossy(&answer.body).into_owned());
     match status_meaning(status, not_done) {

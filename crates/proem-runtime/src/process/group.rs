@@ -5,9 +5,15 @@
 //! process that leaves the group on purpose (`setsid`) is found by a mark in its environment on Linux, and stays
 //! elsewhere. Its output is not waited for.
 
+#[cfg(feature = "mcp")]
+use std::fmt;
 use std::io::{self, Read};
 use std::process::{Child, Command, Stdio};
+#[cfg(feature = "mcp")]
+use std::process::{ChildStdin, ChildStdout};
 use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
+#[cfg(feature = "mcp")]
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -20,6 +26,9 @@ use super::{ChildOutput, Deadline, ERROR_BYTES, Extent, PIECES, memory};
 const LOOK: Duration = Duration::from_millis(2);
 /// How long output is waited for that is still held by what has left the group.
 const GRACE: Duration = Duration::from_millis(200);
+/// How much is kept of what a talking child wrote to standard error last.
+#[cfg(feature = "mcp")]
+const LAST_ERRORS: usize = 2 << 10;
 /// How much of a stream is read at a time.
 const PIECE_BYTES: usize = 64 << 10;
 
@@ -92,6 +101,73 @@ pub(crate) fn run_group(
             _ => {}
         }
     }
+}
+
+/// A child with all that it starts, which others talk with until this is dropped.
+#[cfg(feature = "mcp")]
+#[derive(Debug)]
+pub(crate) struct TalkingGroup {
+    /// The child's standard input.
+    pub(crate) input: ChildStdin,
+    /// The child's standard output.
+    pub(crate) output: ChildStdout,
+    /// Kills the child and all that it started when it is dropped.
+    pub(crate) life: GroupLife,
+}
+
+/// Keeps a group alive, and the end of what it wrote to standard error.
+#[cfg(feature = "mcp")]
+pub(crate) struct GroupLife {
+    group: Group,
+    errors: Arc<Mutex<Vec<u8>>>,
+}
+
+#[cfg(feature = "mcp")]
+impl fmt::Debug for GroupLife {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GroupLife").finish_non_exhaustive()
+    }
+}
+
+#[cfg(feature = "mcp")]
+impl GroupLife {
+    /// Whether the child has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.group.has_ended().unwrap_or(true)
+    }
+
+    /// The last that it wrote to standard error.
+    pub(crate) fn last_errors(&self) -> String {
+        let errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&errors).into_owned()
+    }
+}
+
+/// Starts `command` in a group of its own, each process with so much memory of its own.
+#[cfg(feature = "mcp")]
+pub(crate) fn talk_with_group(command: &mut Command, memory: u64) -> io::Result<TalkingGroup> {
+    use std::os::unix::process::CommandExt as _;
+    let closed = || io::Error::from(io::ErrorKind::BrokenPipe);
+    command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mark = GroupMark::put_on(command);
+    let mut group = Group { leader: command.spawn()?, mark };
+    memory::confine(&group.leader, memory)?;
+    let (input, output) = (group.leader.stdin.take(), group.leader.stdout.take());
+    let mut stderr = group.leader.stderr.take().ok_or_else(closed)?;
+    let errors = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&errors);
+    thread::Builder::new().spawn(move || {
+        let mut piece = [0; 4096];
+        // A stream that can't be read has ended.
+        while let Ok(read @ 1..) = stderr.read(&mut piece) {
+            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.extend(piece.iter().take(read));
+            let surplus = kept.len().saturating_sub(LAST_ERRORS);
+            kept.drain(..surplus);
+        }
+    })?;
+    let (input, output) = (input.ok_or_else(closed)?, output.ok_or_else(closed)?);
+    Ok(TalkingGroup { input, output, life: GroupLife { group, errors } })
 }
 
 enum Streamed {

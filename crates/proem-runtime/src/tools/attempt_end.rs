@@ -1,6 +1,9 @@
 //! The end of one attempt to call a tool, and its result.
 
+use proem_agents::lisp::CommandOutput;
 use proem_engine::run::{ToolLack, ToolOutcome};
+use proem_text::json;
+use serde_json::Value as Json;
 
 /// The most bytes of a result.
 pub const MAX_RESULT: usize = 4 << 20;
@@ -43,4 +46,19 @@ pub(super) fn json_result(bytes: Vec<u8>) -> Result<String, String> {
             Err(format!("its result is not JSON alone: line {line}, column {column}"))
         }
     }
+}
+
+/// The result that a tool printed in this form, as the text of JSON.
+pub(super) fn printed_result(bytes: Vec<u8>, output: CommandOutput) -> Result<String, String> {
+    if output == CommandOutput::Json {
+        return json_result(bytes)
+            .map_err(|why| format!("{why}; for a tool that gives text, write `output = \"text\"` or `\"lines\"`"));
+    }
+    let text = utf8_result(bytes)?;
+    let text = text.strip_suffix('\n').unwrap_or(&text);
+    let result = match output {
+        CommandOutput::Lines => text.lines().map(Json::from).collect(),
+        CommandOutput::Json | CommandOutput::Text => Json::from(text.strip_suffix('\r').unwrap_or(text)),
+    };
+    Ok(json::compact(&result))
 }

@@ -7,13 +7,12 @@ use std::collections::BTreeMap;
 use std::process::Command;
 use std::time::Duration;
 
-use proem_agents::lisp::{ArgumentPiece, CommandOutput, ToolDefinition, argument_pieces};
+use proem_agents::lisp::{ArgumentPiece, ToolDefinition, argument_pieces};
 use proem_engine::run::ToolUse;
-use proem_text::json;
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
-use super::attempt_end::{AttemptEnd, MAX_RESULT, json_result, utf8_result};
+use super::attempt_end::{AttemptEnd, MAX_RESULT, printed_result};
 use super::set::ReadyCommand;
 use crate::process::{Deadline, Extent, GroupBounds, GroupFailure, run_group};
 
@@ -76,21 +75,6 @@ pub(super) async fn call_command(
             result.map_or_else(AttemptEnd::Doubtful, AttemptEnd::Answered)
         }
     }
-}
-
-/// The result that a program printed, as the text of JSON.
-fn printed_result(bytes: Vec<u8>, output: CommandOutput) -> Result<String, String> {
-    if output == CommandOutput::Json {
-        return json_result(bytes)
-            .map_err(|why| format!("{why}; for a program that prints text, write `output = \"text\"` or `\"lines\"`"));
-    }
-    let text = utf8_result(bytes)?;
-    let text = text.strip_suffix('\n').unwrap_or(&text);
-    let result = match output {
-        CommandOutput::Lines => text.lines().map(Json::from).collect(),
-        CommandOutput::Json | CommandOutput::Text => Json::from(text.strip_suffix('\r').unwrap_or(text)),
-    };
-    Ok(json::compact(&result))
 }
 
 /// The arguments with the parameters' values in their places. One whose parameter has no value is left out.

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use proem_agents::lisp::{AgentDefinition, CommandOutput, CommandTool, HttpTool, ToolDefinition, ToolKind};
+use proem_agents::lisp::{AgentDefinition, CommandOutput, CommandTool, HttpTool, McpTool, ToolDefinition, ToolKind};
 use proem_llm::secret::{Secret, SecretFinder};
 
 use super::http::check_http;
+use super::mcp::McpServers;
 use super::recorded_results::RecordedResults;
 use crate::Environment;
 
@@ -29,6 +30,7 @@ pub struct ToolPlace<'p> {
 pub struct ToolSet {
     tools: BTreeMap<String, ReadyTool>,
     secrets: Vec<Secret>,
+    servers: McpServers,
 }
 
 /// A tool that can be called.
@@ -42,6 +44,8 @@ pub(super) struct ReadyTool {
 pub(super) enum ReadyKind {
     Command(ReadyCommand),
     Http(ReadyServer),
+    /// A tool of one of the set's servers.
+    Mcp(McpTool),
     Recorded(RecordedResults),
     /// A question, which the run's models have.
     Model,
@@ -68,15 +72,15 @@ pub(super) struct ReadyServer {
 }
 
 impl ToolSet {
-    /// The tools of an agent.
+    /// The tools of an agent. `servers` are those that it may call by the Model Context Protocol.
     ///
     /// # Errors
     ///
     /// All that is missing, in words: programs, credentials, addresses that can't be asked, unreadable results.
-    pub fn new(agent: &AgentDefinition, place: &ToolPlace<'_>) -> Result<Self, Vec<String>> {
+    pub fn new(agent: &AgentDefinition, place: &ToolPlace<'_>, servers: McpServers) -> Result<Self, Vec<String>> {
         let (mut tools, mut problems) = (BTreeMap::new(), Vec::new());
         for (name, definition) in &agent.tools {
-            match ready_kind(name, definition, place) {
+            match ready_kind(name, definition, place, &servers) {
                 Ok(kind) => {
                     tools.insert(name.clone(), ReadyTool { definition: definition.clone(), kind });
                 }
@@ -84,11 +88,15 @@ impl ToolSet {
             }
         }
         let secrets = place.secrets.values().cloned().collect();
-        if problems.is_empty() { Ok(Self { tools, secrets }) } else { Err(problems) }
+        if problems.is_empty() { Ok(Self { tools, secrets, servers }) } else { Err(problems) }
     }
 
     pub(super) fn get(&self, name: &str) -> Option<&ReadyTool> {
         self.tools.get(name)
+    }
+
+    pub(super) const fn servers(&self) -> &McpServers {
+        &self.servers
     }
 
     /// A text without the credentials that were loaded for these tools.
@@ -97,7 +105,12 @@ impl ToolSet {
     }
 }
 
-fn ready_kind(name: &str, definition: &ToolDefinition, place: &ToolPlace<'_>) -> Result<ReadyKind, String> {
+fn ready_kind(
+    name: &str,
+    definition: &ToolDefinition,
+    place: &ToolPlace<'_>,
+    servers: &McpServers,
+) -> Result<ReadyKind, String> {
     match &definition.kind {
         ToolKind::Command(command) => ready_command(command, place).map(ReadyKind::Command),
         ToolKind::Http(http) => {
@@ -105,6 +118,7 @@ fn ready_kind(name: &str, definition: &ToolDefinition, place: &ToolPlace<'_>) ->
             let credential = http.credential.as_deref().map(|name| secret(name, place)).transpose()?;
             Ok(ReadyKind::Http(ReadyServer { tool: http.clone(), credential }))
         }
+        ToolKind::Mcp(tool) => servers.check(tool).map(|()| ReadyKind::Mcp(tool.clone())),
         ToolKind::Recorded { file } => {
             let text = place.files.get(name).ok_or_else(|| format!("there is no file `{file}`"))?;
             RecordedResults::read(text).map(ReadyKind::Recorded).map_err(|why| format!("`{file}`: {why}"))

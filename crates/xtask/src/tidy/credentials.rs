@@ -14,6 +14,7 @@ const DOORS: &[&str] = &[
     // The password of the records' database, which must not be one that sends either.
     "crates/proem-app/src/config/store.rs",
     "crates/proem-app/src/config/webhooks.rs",
+    "crates/proem-app/src/login.rs",
     "crates/proem-app/src/secrets.rs",
     "crates/proem-app/src/triage/sync/",
     "crates/proem-app/src/webhooks.rs",

@@ -12,7 +12,7 @@ use proem_text::{Audience, Source};
 use toml::de::DeTable;
 
 use super::super::definition::{
-    ArgumentPiece, CommandOutput, CommandTool, HttpMethod, HttpTool, ModelPrompt, ModelTool, ParameterTerms,
+    ArgumentPiece, CommandOutput, CommandTool, HttpMethod, HttpTool, McpTool, ModelPrompt, ModelTool, ParameterTerms,
     ToolDefinition, ToolKind, argument_pieces, fold_name, result_label,
 };
 use super::super::description::first_sentence;
@@ -40,10 +40,9 @@ const TOOL: [&str; 16] = [
 const PARAMETER: [&str; 3] = ["accepts", "one_of", "may_be_option"];
 const COMMAND: [&str; 5] = ["argv", "folder", "environment", "secrets", "output"];
 const HTTP: [&str; 6] = ["method", "url", "headers", "result", "credential", "private"];
-/// The kinds of tools that are carried out, and those whose words are reserved, each with the reason.
-const KINDS: [&str; 5] = ["command", "http", "recorded", "model", "agent"];
-const RESERVED: [(&str, &str); 1] =
-    [("mcp", "the word is reserved for servers of the Model Context Protocol, which this version does not call")];
+const MCP: [&str; 3] = ["server", "tool", "output"];
+/// The kinds of tools.
+const KINDS: [&str; 6] = ["command", "http", "mcp", "recorded", "model", "agent"];
 const MODEL: [&str; 3] = ["prompt", "book", "model"];
 /// The flags that a tool which asks a model or runs an agent can't have: code knows what they would say.
 const KNOWN_FLAGS: [&str; 3] = ["effect", "idempotent", "trusted"];
@@ -246,12 +245,6 @@ impl AgentReader<'_> {
     /// The one kind that a tool has.
     fn read_kind(&mut self, tool: &ToolTable<'_>) -> Option<ToolKind> {
         let ToolTable { name, of, ref place, .. } = *tool;
-        for (word, why) in RESERVED {
-            if let Some(value) = of.get(word) {
-                self.reader.problem(format!("`{word}`: {why}; use {}", KINDS.join(", ")), value.span());
-                return None;
-            }
-        }
         let kinds: Vec<&str> = KINDS.into_iter().filter(|kind| of.contains_key(*kind)).collect();
         let [kind] = kinds.as_slice() else {
             let message = match kinds.len() {
@@ -266,6 +259,7 @@ impl AgentReader<'_> {
         match *kind {
             "command" => self.read_command(table, value.span()).map(ToolKind::Command),
             "http" => self.read_http(table, value.span()).map(ToolKind::Http),
+            "mcp" => self.read_mcp(table, value.span()).map(ToolKind::Mcp),
             "model" => self.read_model(table, value.span()).map(ToolKind::Model),
             word => {
                 self.reader.only(table, &["file"]);
@@ -319,12 +313,25 @@ impl AgentReader<'_> {
         let names = table.get("environment").map(|value| self.reader.texts(value)).unwrap_or_default();
         let environment = names.into_iter().map(|(name, _)| name.to_owned()).collect();
         let secrets = self.text_table(table, "secrets");
+        let output = self.read_output(table);
+        Some(CommandTool { argv, folder, environment, secrets, output })
+    }
+
+    fn read_output(&mut self, table: &DeTable<'_>) -> CommandOutput {
         let output = table.get("output").and_then(|value| {
             let of_name = |name: &str| CommandOutput::ALL.into_iter().find(|(word, _)| *word == name);
             let words = CommandOutput::ALL.map(|(word, _)| word);
             self.reader.word(value, &words, of_name).map(|(_, output)| output)
         });
-        Some(CommandTool { argv, folder, environment, secrets, output: output.unwrap_or_default() })
+        output.unwrap_or_default()
+    }
+
+    fn read_mcp(&mut self, table: &DeTable<'_>, place: Range<usize>) -> Option<McpTool> {
+        self.reader.only(table, &MCP);
+        let server = self.needed_text(table, "server", place.clone()).map(str::to_owned);
+        let tool = self.needed_text(table, "tool", place).map(str::to_owned);
+        let output = self.read_output(table);
+        Some(McpTool { server: server?, tool: tool?, output })
     }
 
     fn read_http(&mut self, table: &DeTable<'_>, place: Range<usize>) -> Option<HttpTool> {
@@ -362,7 +369,9 @@ impl AgentReader<'_> {
 
     /// A command that prints text gives text.
     fn check_output(&mut self, kind: &ToolKind, signature: &Signature, place: &Range<usize>) {
-        let ToolKind::Command(CommandTool { output, .. }) = kind else { return };
+        let (ToolKind::Command(CommandTool { output, .. }) | ToolKind::Mcp(McpTool { output, .. })) = kind else {
+            return;
+        };
         let Some(given) = output.result_type() else { return };
         let found = signature.result_type();
         if found != given && found != ":any" {
@@ -388,7 +397,7 @@ impl AgentReader<'_> {
                     .filter(|name| !name.is_empty())
                     .collect()
             }
-            ToolKind::Recorded { .. } | ToolKind::Model(_) | ToolKind::Agent { .. } => Vec::new(),
+            ToolKind::Mcp(_) | ToolKind::Recorded { .. } | ToolKind::Model(_) | ToolKind::Agent { .. } => Vec::new(),
         };
         for name in names {
             if !signature.parameters().any(|known| known == name) {

@@ -178,7 +178,7 @@ impl Performer<'_, '_> {
         next: Option<&ActionRow>,
     ) -> Result<(), Error> {
         let OpenGate { permit, unmet, account, bytes } = open;
-        if let Err(refusal) = self.routes.ready(&bytes.draft, row.key) {
+        if let Err(refusal) = self.routes.ready(&bytes.draft, row.key).await {
             if let Some(before) = before {
                 self.write(before).await?;
             }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use proem_engine::effect::key::{EffectKey, OutboxForm};
 use proem_engine::policy::Permit;
@@ -13,22 +13,31 @@ use proem_llm::client::hosts::HostScope;
 use proem_llm::client::once::{HostCredential, HostLimits};
 use proem_llm::secret::Secret;
 use proem_runtime::Environment;
-use proem_runtime::effects::credentials::{CredentialAccess, CredentialPlace, leaking, load};
+use proem_runtime::effects::credentials::{CredentialAccess, leaking, load};
 use proem_runtime::effects::smtp::{ExtraAnchors, SmtpLimits, SmtpLogin, SmtpSecurity, SmtpServer};
 use proem_runtime::effects::{
-    DeliveryBytes, DeliveryOutcome, DeliveryRoute, DeliveryTrouble, RequestRoute, SmtpRoute, perform,
+    DeliveryBytes, DeliveryOutcome, DeliveryRoute, DeliveryTrouble, GraphMailRoute, RequestRoute, SmtpRoute, perform,
 };
+use proem_runtime::fetch::FetchLimits;
 
 use proem_store::WitnessedIntent;
+use tokio_util::sync::CancellationToken;
 
 use super::super::drafting::{ActionDraft, DraftRefusal, DraftWay};
-use crate::config::effects::{CredentialFile, EffectsFile, MailSecurity, MailServerFile, TicketServerFile};
+use crate::config::effects::{EffectsFile, MailSecurity, MailServerFile, TicketServerFile};
+use crate::config::login::LoginFile;
 use crate::error::Error;
+use crate::login::LoginAccount;
 use crate::project::OpenProject;
+use crate::secrets;
+use crate::triage::sync::GRAPH;
 
 /// How long it may take to perform an action, whichever way it leaves (the seed's stage *execute*). A mail server that
 /// needs longer leaves it open whether it has the mail, so a person is asked.
 const EXECUTE: Duration = Duration::from_secs(60);
+/// How long an access token is used. Those of Microsoft live for 60 minutes at least
+/// (<https://learn.microsoft.com/en-us/entra/identity-platform/access-tokens>).
+const TOKEN_USE: Duration = Duration::from_mins(30);
 
 /// The starter of the sweep, and so the possible places of credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,10 +54,20 @@ pub(super) struct DeliveryRoutes<'p> {
     settings: &'p EffectsFile,
     folder: PathBuf,
     outbox: PathBuf,
-    reading: CredentialReading,
-    environment: Environment,
+    /// The environment, if credentials may be there.
+    environment: Option<Environment>,
     secrets: BTreeMap<String, Secret>,
+    /// Those whose credential becomes an access token, by its name.
+    accounts: BTreeMap<String, SignedInAccount>,
     server: Option<SmtpServer>,
+}
+
+/// An account with an access token.
+#[derive(Debug)]
+struct SignedInAccount {
+    account: LoginAccount,
+    /// When the token was asked for.
+    at: Instant,
 }
 
 impl<'p> DeliveryRoutes<'p> {
@@ -63,9 +82,9 @@ impl<'p> DeliveryRoutes<'p> {
             settings,
             folder,
             outbox,
-            reading,
-            environment: Environment::inherited(),
+            environment: (reading == CredentialReading::OwnEnvironment).then(Environment::inherited),
             secrets: BTreeMap::new(),
+            accounts: BTreeMap::new(),
             server: None,
         };
         routes.load_all();
@@ -82,22 +101,9 @@ impl<'p> DeliveryRoutes<'p> {
     }
 
     /// Loads what the way of an action needs, and looks for credentials in its bytes.
-    pub(super) fn ready(&mut self, draft: &ActionDraft, key: EffectKey) -> Result<(), DraftRefusal> {
-        let configuration = |error: Error| DraftRefusal::Configuration(error.to_string());
-        match &draft.way {
-            DraftWay::Mail { .. } => match &self.settings.mail.server {
-                Some(server) => {
-                    self.server = Some(smtp_server(server, &self.folder).map_err(configuration)?);
-                    self.load(server.credential.as_deref()).map_err(configuration)?;
-                }
-                None => self.make_outbox().map_err(configuration)?,
-            },
-            DraftWay::Request { server, .. } => {
-                let known = self.ticket_server(server).map_err(configuration)?;
-                self.load(known.credential.as_deref()).map_err(configuration)?;
-            }
-            DraftWay::Inside => {}
-        }
+    pub(super) async fn ready(&mut self, draft: &ActionDraft, key: EffectKey) -> Result<(), DraftRefusal> {
+        let prepared = self.prepare_way(&draft.way).await;
+        prepared.map_err(|error| DraftRefusal::Configuration(error.to_string()))?;
         let Some(form) = draft.way.form() else { return Ok(()) };
         if !credential::find_credentials(&String::from_utf8_lossy(&draft.bytes)).is_empty() {
             let why = "its text looks as if it held a credential; cancel it, and change that credential";
@@ -111,6 +117,68 @@ impl<'p> DeliveryRoutes<'p> {
             ))),
             None => Ok(()),
         }
+    }
+
+    async fn prepare_way(&mut self, way: &DraftWay) -> Result<(), Error> {
+        let mail = &self.settings.mail;
+        match (way, &mail.server, &mail.graph) {
+            (DraftWay::Inside, _, _) => Ok(()),
+            (DraftWay::Request { server, .. }, _, _) => {
+                let known = self.ticket_server(server)?;
+                let name = known.credential.as_deref();
+                self.load(name)?;
+                self.sign_in(name, known.login.as_ref(), host_scope(known.private)).await
+            }
+            (DraftWay::Mail { .. }, Some(_), Some(_)) => {
+                Err(Error::invalid("`effects.mail` has both `server` and `graph`; keep the one that mails leave by"))
+            }
+            (DraftWay::Mail { .. }, Some(server), None) => {
+                self.server = Some(smtp_server(server, &self.folder)?);
+                self.load(server.credential.as_deref())
+            }
+            (DraftWay::Mail { .. }, None, Some(graph)) => {
+                self.load(Some(&graph.credential))?;
+                self.sign_in(Some(&graph.credential), graph.login.as_ref(), host_scope(graph.private)).await
+            }
+            (DraftWay::Mail { .. }, None, None) => self.make_outbox(),
+        }
+    }
+
+    /// Gets an access token for a credential that is none itself. Nothing has been taken up yet, so a login that fails
+    /// leaves the action and its approval as they are.
+    async fn sign_in(&mut self, name: Option<&str>, login: Option<&LoginFile>, scope: HostScope) -> Result<(), Error> {
+        let (Some(name), Some(login)) = (name, login) else { return Ok(()) };
+        if self.accounts.get(name).is_some_and(|known| known.at.elapsed() < TOKEN_USE) {
+            return Ok(());
+        }
+        let (Some(credential), Some(file)) = (self.secrets.get(name), self.settings.credentials.get(name)) else {
+            return Ok(());
+        };
+        let place = secrets::credential_place(&self.folder, file);
+        let mut account = match self.accounts.remove(name) {
+            Some(known) => known.account,
+            None => LoginAccount::new(place, credential.clone()),
+        };
+        let at = Instant::now();
+        let renewed = account.renew(login, scope, &FetchLimits::default(), &CancellationToken::new()).await;
+        renewed.map_err(|failure| Error::outside(failure.to_string()))?;
+        for secret in account.token().into_iter().chain([account.credential()]) {
+            self.secrets.insert(secret.name().to_owned(), secret.clone());
+        }
+        self.accounts.insert(name.to_owned(), SignedInAccount { account, at });
+        Ok(())
+    }
+
+    /// The proof that a server gets: a user's password, an access token, or the credential itself.
+    fn host_credential<'s>(&'s self, name: &str, user: Option<&'s str>) -> Option<HostCredential<'s>> {
+        if let Some(token) = self.accounts.get(name).and_then(|known| known.account.token()) {
+            return Some(HostCredential::Bearer(token));
+        }
+        let secret = self.secrets.get(name)?;
+        Some(match user {
+            Some(user) => HostCredential::Basic { user, secret },
+            None => HostCredential::Bearer(secret),
+        })
     }
 
     /// Makes the folder of Proem's own that mails go to where the configuration names none.
@@ -134,18 +202,13 @@ impl<'p> DeliveryRoutes<'p> {
         if self.secrets.contains_key(name) {
             return Ok(());
         }
-        let place = match self.settings.credentials.get(name) {
-            Some(CredentialFile::Variable(variable)) => CredentialPlace::Variable(variable.clone()),
-            Some(CredentialFile::File(path)) => CredentialPlace::File(self.folder.join(path)),
-            None => {
-                let problem = format!("`effects.credentials.{name}` is not set; say where the credential is");
-                return Err(Error::invalid(problem));
-            }
+        let Some(file) = self.settings.credentials.get(name) else {
+            return Err(Error::invalid(format!(
+                "`effects.credentials.{name}` is not set; say where the credential is"
+            )));
         };
-        let access = match self.reading {
-            CredentialReading::OwnEnvironment => CredentialAccess::Own(&self.environment),
-            CredentialReading::FilesAlone => CredentialAccess::FileAlone,
-        };
+        let place = secrets::credential_place(&self.folder, file);
+        let access = self.environment.as_ref().map_or(CredentialAccess::FileAlone, CredentialAccess::Own);
         let secret = load(name, &place, access).map_err(|refused| Error::invalid(refused.to_string()))?;
         self.secrets.insert(name.to_owned(), secret);
         Ok(())
@@ -168,7 +231,21 @@ impl<'p> DeliveryRoutes<'p> {
     }
 
     fn route(&self, way: &DraftWay) -> Result<DeliveryRoute<'_>, Error> {
+        let limits = HostLimits { whole: EXECUTE, ..HostLimits::default() };
         let DraftWay::Request { server, template } = way else {
+            if let Some(graph) = &self.settings.mail.graph {
+                let name = &graph.credential;
+                let Some(credential) = self.host_credential(name, None) else {
+                    return Err(Error::invalid(format!("the credential `{name}` is not loaded; say where it is")));
+                };
+                return Ok(DeliveryRoute::Graph(GraphMailRoute {
+                    origin: graph.url.as_deref().unwrap_or(GRAPH),
+                    mailbox: graph.user.as_deref(),
+                    scope: host_scope(graph.private),
+                    credential,
+                    limits,
+                }));
+            }
             let (Some(file), Some(server)) = (&self.settings.mail.server, &self.server) else {
                 return Ok(DeliveryRoute::Outbox(&self.outbox));
             };
@@ -177,21 +254,21 @@ impl<'p> DeliveryRoutes<'p> {
             return Ok(DeliveryRoute::Smtp(SmtpRoute { server, login }));
         };
         let known = self.ticket_server(server)?;
-        let secret = known.credential.as_ref().and_then(|name| self.secrets.get(name));
-        let credential = secret.map(|secret| match known.user.as_deref() {
-            Some(user) => HostCredential::Basic { user, secret },
-            None => HostCredential::Bearer(secret),
-        });
+        let credential = known.credential.as_ref().and_then(|name| self.host_credential(name, known.user.as_deref()));
         // One request's settings for statuses hold for no other of the same server.
         let not_done = self.settings.requests.get(template);
         Ok(DeliveryRoute::Request(RequestRoute {
             origin: &known.origin,
-            scope: if known.private { HostScope::Private } else { HostScope::Public },
+            scope: host_scope(known.private),
             credential,
             not_done: not_done.map_or(&[], |file| file.not_done.as_slice()),
-            limits: HostLimits { whole: EXECUTE, ..HostLimits::default() },
+            limits,
         }))
     }
+}
+
+const fn host_scope(private: bool) -> HostScope {
+    if private { HostScope::Private } else { HostScope::Public }
 }
 
 /// The mail server that the configuration declares.
@@ -255,9 +332,9 @@ body = {}
             settings: &settings,
             folder: PathBuf::new(),
             outbox: PathBuf::new(),
-            reading: CredentialReading::FilesAlone,
-            environment: Environment::inherited(),
+            environment: None,
             secrets: BTreeMap::new(),
+            accounts: BTreeMap::new(),
             server: None,
         };
         for (template, expected) in [("a", &[503][..]), ("b", &[])] {

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::project::OpenProject;
 
 /// The origin of Microsoft Graph.
-const GRAPH: &str = "https://graph.microsoft.com";
+pub(crate) const GRAPH: &str = "https://graph.microsoft.com";
 /// The origin of Asana.
 const ASANA: &str = "https://app.asana.com";
 
@@ -121,8 +121,9 @@ fn check_source(source: &str, file: &SignalSourceFile, effects: &EffectsFile) ->
 /// The credentials that mails and requests are sent with, by name, and their places.
 fn sending_credentials(effects: &EffectsFile) -> impl Iterator<Item = (&str, Option<&CredentialFile>)> {
     let mail = effects.mail.server.iter().filter_map(|server| server.credential.as_deref());
+    let graph = effects.mail.graph.iter().map(|graph| graph.credential.as_str());
     let servers = effects.servers.values().filter_map(|server| server.credential.as_deref());
-    mail.chain(servers).map(|name| (name, effects.credentials.get(name)))
+    mail.chain(graph).chain(servers).map(|name| (name, effects.credentials.get(name)))
 }
 
 #[cfg(test)]

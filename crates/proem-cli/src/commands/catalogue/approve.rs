@@ -52,7 +52,7 @@ pub(super) fn run_catalogue_approve(names: &[String], root: &Path) -> Result<Exi
         ui::aside(&definition_review(&of, entry, &found, &approving));
     }
     let flagged = open.iter().filter(|entry| !concerns_about(&found, entry).is_empty()).count();
-    let consequence = "If you approve: prompts include these descriptions and parameters as trusted text.";
+    let consequence = "If you approve: prompts include these descriptions and parameters as trusted text, and agents may call these tools.";
     ui::aside(&format!("{consequence}\n"));
     if flagged > 0 {
         ui::aside(&format!("{}\n", style_text(RED, &format!("{} of them with findings", group_thousands(flagged)))));

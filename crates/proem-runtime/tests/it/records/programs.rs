@@ -12,7 +12,7 @@ use proem_llm::caller::wall_clock;
 use proem_runtime::Environment;
 use proem_runtime::driver::{DriveEnd, DriveStart, NullJournal, RunBounds, go_on};
 use proem_runtime::records::{DriveContext, Recording, ResumableRun, RunEnd, drive_to_the_end};
-use proem_runtime::tools::{ToolModels, ToolPerformer, ToolPlace, ToolSet};
+use proem_runtime::tools::{McpServers, ToolModels, ToolPerformer, ToolPlace, ToolSet};
 use proem_store::record::Numbers;
 use tokio_util::sync::CancellationToken;
 
@@ -27,7 +27,7 @@ impl Workshop {
     pub(crate) fn new(agent: AgentDefinition, folder: &Path, results: &BTreeMap<String, String>) -> Self {
         let (environment, secrets) = (Environment::inherited(), BTreeMap::new());
         let place = ToolPlace { root: folder, environment: &environment, secrets: &secrets, files: results };
-        Self { tools: ToolSet::new(&agent, &place).unwrap(), agent: Arc::new(agent) }
+        Self { tools: ToolSet::new(&agent, &place, McpServers::default()).unwrap(), agent: Arc::new(agent) }
     }
 
     /// A program of the agent. `input` is a JSON object.
