@@ -393,8 +393,11 @@ impl MadeAssembly {
     }
 
     /// Closes the records without a word about it: what is sent is recorded as a run.
-    pub async fn leave_unrecorded(&mut self) -> Option<Note> {
-        self.records.take()?.end().await
+    pub async fn leave_unrecorded(&mut self) -> Vec<Note> {
+        match self.records.take() {
+            Some(records) => records.end().await,
+            None => Vec::new(),
+        }
     }
 
     /// Records it, if that is wanted. A failure is only noted, since nothing depends on it.

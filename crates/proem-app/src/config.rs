@@ -11,6 +11,7 @@ pub mod login;
 pub mod mcp;
 pub mod sources;
 pub mod store;
+pub mod telemetry;
 pub mod webhooks;
 
 use std::collections::BTreeMap;
@@ -33,6 +34,7 @@ use self::lisp::LispFile;
 use self::mcp::McpServerFile;
 use self::sources::SignalSourceFile;
 use self::store::StoreFile;
+use self::telemetry::TelemetryFile;
 use self::webhooks::WebhookFile;
 use crate::error::Error;
 
@@ -60,6 +62,8 @@ pub struct Config {
     pub records: RecordsFile,
     /// The place of the records: a database instead of a file. Only your own configuration decides this.
     pub store: StoreFile,
+    /// The endpoint of OpenTelemetry that runs are exported to. Only your own configuration decides this.
+    pub telemetry: TelemetryFile,
     /// The lessons that prompts take from failures, and their constant wishes.
     pub adapt: AdaptFile,
     /// How actions leave: mails, requests and the outbox.

@@ -9,6 +9,7 @@ mod installation;
 mod model;
 pub mod settings;
 mod sources;
+mod telemetry;
 pub mod timers;
 
 use std::path::Path;
@@ -63,6 +64,8 @@ pub enum CheckupSubject {
     Embedding,
     /// The webhooks of the configuration, and their secrets.
     Webhook,
+    /// The endpoint that runs are exported to.
+    Telemetry,
     /// The terminal, and who can be asked there.
     Terminal,
 }
@@ -83,6 +86,7 @@ proem_text::word_table! {
         Guard = "guard",
         Embedding = "embedding",
         Webhook = "webhook",
+        Telemetry = "telemetry",
         Terminal = "terminal",
     }
 }
@@ -189,6 +193,7 @@ pub fn examine_installation(folder: &Path, places: &Places) -> Result<Checkup, E
     lines.push(book_line(folder, places));
     lines.extend(installation::rules_lines(&project));
     lines.extend(installation::webhook_line(places, &project.config));
+    lines.extend(telemetry::telemetry_line(&project));
     lines.push(installation::locale(&environment));
     Ok(Checkup { lines, servers, project: Some(project) })
 }

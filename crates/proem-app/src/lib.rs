@@ -43,6 +43,7 @@ pub mod select;
 pub mod selecting;
 pub mod shipped_agents;
 mod state_file;
+pub mod telemetry;
 pub mod tokens;
 pub mod triage;
 pub mod trust;

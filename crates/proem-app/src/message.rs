@@ -123,6 +123,8 @@ pub enum Hint {
     TakeWorktree,
     /// Go on without records.
     DeclineRecords,
+    /// Send the runs that an endpoint does not have yet.
+    ExportRest,
     /// Make the prompt for a task in a repository, and ask with it.
     SendAssembly,
     /// See which actions there are.

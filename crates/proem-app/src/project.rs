@@ -25,6 +25,7 @@ use proem_runtime::{Environment, TrustedFile, delimiting_key};
 use self::restrictions::restrict;
 use crate::config::effects::EffectsFile;
 use crate::config::store::StoreFile;
+use crate::config::telemetry::TelemetryFile;
 use crate::config::{CatalogueFiles, Config, RiskFile, TriageFile};
 use crate::error::Error;
 use crate::message::{Hint, Note, NoteKind};
@@ -360,6 +361,7 @@ impl OpenProject {
             ("mcp", !own.mcp.is_empty()),
             ("sources", !own.sources.is_empty()),
             ("store", own.store != StoreFile::default()),
+            ("telemetry", own.telemetry != TelemetryFile::default()),
             ("webhooks", !own.webhooks.is_empty()),
             ("risk", own.risk != RiskFile::default()),
         ];
@@ -372,6 +374,7 @@ impl OpenProject {
         self.config.mcp = users.mcp;
         self.config.sources = users.sources;
         self.config.store = users.store;
+        self.config.telemetry = users.telemetry;
         self.config.webhooks = users.webhooks;
         self.config.risk = users.risk;
         Ok(own)

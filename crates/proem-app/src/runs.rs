@@ -74,3 +74,10 @@ impl TextsByHash {
         serde_json::from_str(self.get(hash)?).ok()
     }
 }
+
+/// A text in recorded JSON: by itself, or with the label of one from outside.
+#[must_use]
+pub fn stored_text<'j>(value: &'j Json, name: &str) -> Option<&'j str> {
+    let text = value.get(name)?;
+    text.as_str().or_else(|| text.get("value")?.as_str())
+}

@@ -34,6 +34,7 @@ pub(crate) fn remedy_tail(hint: &Hint) -> String {
         Hint::ListAttempts => "; `proem runs show` lists the attempts of a run".to_owned(),
         Hint::TakeWorktree => ", or use `--worktree` for what is not committed".to_owned(),
         Hint::DeclineRecords => "; `--no-record` continues without them".to_owned(),
+        Hint::ExportRest => "; `proem runs export --otlp` sends the rest".to_owned(),
         Hint::SendAssembly => {
             "; `proem assemble TASK` makes the prompt, and `proem assemble TASK --send` asks a model with it".to_owned()
         }
@@ -196,6 +197,7 @@ mod tests {
             (Hint::ListAttempts, "x; `proem runs show` lists the attempts of a run"),
             (Hint::TakeWorktree, "x, or use `--worktree` for what is not committed"),
             (Hint::DeclineRecords, "x; `--no-record` continues without them"),
+            (Hint::ExportRest, "x; `proem runs export --otlp` sends the rest"),
             (
                 Hint::SendAssembly,
                 "x; `proem assemble TASK` makes the prompt, and `proem assemble TASK --send` asks a model with it",

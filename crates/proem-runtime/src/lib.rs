@@ -51,6 +51,7 @@ pub mod schedule;
 mod seal;
 pub mod structure;
 pub mod task_vectors;
+pub mod telemetry;
 pub mod tools;
 
 pub use environment::Environment;

@@ -38,6 +38,7 @@ pub use self::ledger::{
 pub use self::lines::{
     a_purge_takes_what_belongs_to_its_runs, an_answer_keeps_what_was_shown_and_said, clearing_and_its_undo,
     each_prompt_has_its_own_results, events_are_only_added, every_line_has_project_and_actor, pages_of_runs_miss_none,
+    traces_are_whole_and_a_backlog_is_counted,
 };
 pub use self::order::{
     a_correction_counts, a_finished_run_has_no_state, a_fork_leaves_its_parent, a_run_is_taken_over_by_one,

@@ -46,12 +46,12 @@ const INTRODUCTION: &str = "\
 #
 # This file decides what your models are told, so a change counts only after you
 # trusted it with `proem trust`. `[effects]`, how actions leave, `[sources]`, the servers that signals
-# are read from, `[mcp]`, the servers of tools, `[webhooks]`, and `[store]`, the place of records, are in your
-# own configuration alone.
+# are read from, `[mcp]`, the servers of tools, `[webhooks]`, `[store]`, the place of records, and
+# `[telemetry]`, where runs are exported to, are in your own configuration alone.
 ";
 
 /// The tables that only the user's own configuration decides, so that no project is offered them.
-const USERS_ALONE: [&str; 5] = ["effects", "mcp", "sources", "store", "webhooks"];
+const USERS_ALONE: [&str; 6] = ["effects", "mcp", "sources", "store", "telemetry", "webhooks"];
 
 /// Values for keys without a default, to show their form.
 const FORMS: [(&str, &str); 86] = [

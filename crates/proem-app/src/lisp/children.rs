@@ -209,7 +209,7 @@ impl ChildOrder {
         let mut notes = Vec::new();
         let booking = mission.begin(&project, &Adapting::default(), record, &mut notes).await?;
         let ran: Result<RunResult, Error> = start_run(&mission, 1, &booking, self.asking(), &self.stop).await;
-        _ = booking.end().await;
+        booking.close().await;
         mission_outcome(ran?, &mission)
     }
 

@@ -42,11 +42,18 @@ impl Booking {
         }
     }
 
-    /// Closes the records, with what there is to say about that.
-    pub async fn end(self) -> Option<Note> {
+    /// Ends the command's records, with what there is to say about that.
+    pub async fn end(self) -> Vec<Note> {
         match self {
             Self::Recorded(records) => records.end().await,
-            Self::Unrecorded(_) | Self::Unsent => None,
+            Self::Unrecorded(_) | Self::Unsent => Vec::new(),
+        }
+    }
+
+    /// Closes the records of a run within another one's command.
+    pub(crate) async fn close(self) {
+        if let Self::Recorded(records) = self {
+            records.close().await;
         }
     }
 }

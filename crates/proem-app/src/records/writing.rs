@@ -21,6 +21,7 @@ use crate::config::KeepRecords;
 use crate::error::Error;
 use crate::message::{Hint, Message, Note, NoteKind, WithNotes};
 use crate::project::OpenProject;
+use crate::telemetry::LiveExport;
 use crate::when;
 use crate::words::count_with_noun;
 
@@ -71,6 +72,8 @@ pub struct OpenRecords {
     days: u32,
     /// The file with the day of the last deletion.
     stamp: PathBuf,
+    /// What happens to the runs when the command has ended.
+    live: Option<LiveExport>,
 }
 
 /// The booking of a run.
@@ -134,6 +137,7 @@ impl OpenRecords {
                     actor: actor(&Environment::inherited(), project.places.channel),
                     days: project.config.records.days(),
                     stamp: project.places.purged(),
+                    live: LiveExport::configured(project),
                 };
                 Ok(WithNotes { value: Some(writing), notes })
             }
@@ -225,11 +229,22 @@ impl OpenRecords {
         })
     }
 
-    /// Deletes what is older than it may be, at most once a day, and closes the store.
-    pub async fn end(self) -> Option<Note> {
+    /// Exports the runs if that is configured, deletes what is older than it may be, at most once a day, and closes the
+    /// store.
+    pub async fn end(self) -> Vec<Note> {
+        let exported = match &self.live {
+            Some(live) => live.send(&self.store).await,
+            None => None,
+        };
         let retained = self.retain().await;
         self.store.close().await;
-        retained.unwrap_or_else(|why| Some(Note::new(NoteKind::Records, format!("old runs were not deleted: {why}"))))
+        let failed = |why| Some(Note::new(NoteKind::Records, format!("old runs were not deleted: {why}")));
+        exported.into_iter().chain(retained.unwrap_or_else(failed)).collect()
+    }
+
+    /// Closes the store, for a run within another one's command, which does the rest at its end.
+    pub(crate) async fn close(self) {
+        self.store.close().await;
     }
 
     /// The note on deleted runs, if any were deleted.

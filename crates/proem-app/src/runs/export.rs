@@ -94,42 +94,42 @@ struct ExportedCourse {
 /// The tokens of a call's attempts together. Null where one of them is unknown.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct ExportedTokens {
+pub(crate) struct ExportedTokens {
     /// The tokens of the prompt, cached ones included: the sum of the three below.
-    input_tokens: Option<u64>,
+    pub(crate) input_tokens: Option<u64>,
     /// Those of them that were neither read from a cache nor written to it.
-    uncached_input_tokens: Option<u64>,
+    pub(crate) uncached_input_tokens: Option<u64>,
     /// Those of them that were read from a cache.
-    cache_read_tokens: Option<u64>,
+    pub(crate) cache_read_tokens: Option<u64>,
     /// Those of them that were written to a cache.
-    cache_written_tokens: Option<u64>,
+    pub(crate) cache_written_tokens: Option<u64>,
     /// The tokens of the answer, thinking included.
-    output_tokens: Option<u64>,
+    pub(crate) output_tokens: Option<u64>,
     /// The tokens of one request by our own count.
-    counted_tokens: u64,
+    pub(crate) counted_tokens: u64,
 }
 
 /// The cost and the time of a call's attempts together. Null where one of them is unknown.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct ExportedSpending {
+pub(crate) struct ExportedSpending {
     /// The cost, in thousand-millionths of a dollar.
-    cost_nano_dollars: Option<u64>,
+    pub(crate) cost_nano_dollars: Option<u64>,
     /// How long the provider took, in milliseconds.
-    took_ms: Option<u64>,
+    pub(crate) took_ms: Option<u64>,
     /// How long was waited before attempts, in milliseconds.
-    waited_ms: Option<u64>,
+    pub(crate) waited_ms: Option<u64>,
 }
 
 /// The contract of an answer.
 #[derive(Debug, Serialize, JsonSchema)]
-struct ExportedContract {
+pub(crate) struct ExportedContract {
     /// `met` or `broken`. Null without an answer that the contract was applied to.
-    contract: Option<&'static str>,
+    pub(crate) contract: Option<&'static str>,
     /// The problems that the contract found. Null as above.
-    problems: Option<usize>,
+    pub(crate) problems: Option<usize>,
     /// The repairs that made the answer readable. Null as above.
-    repairs: Option<usize>,
+    pub(crate) repairs: Option<usize>,
 }
 
 /// The columns, in their order. A new one goes to the end.
@@ -258,7 +258,7 @@ impl ExportedCall {
 }
 
 impl ExportedTokens {
-    fn new(call: &CallRow) -> Self {
+    pub(crate) fn new(call: &CallRow) -> Self {
         let sum = |tokens: fn(&Usage) -> Option<u64>| {
             attempt_sum(&call.attempts, |attempt| attempt.usage.as_ref().and_then(tokens))
         };
@@ -274,7 +274,7 @@ impl ExportedTokens {
 }
 
 impl ExportedSpending {
-    fn new(attempts: &[AttemptRow]) -> Self {
+    pub(crate) fn new(attempts: &[AttemptRow]) -> Self {
         // An attempt of which nobody knows is booked in full, which is a bound and no cost, unless it could cost nothing.
         let cost = |attempt: &AttemptRow| {
             let is_known = attempt.state != "unknown" || attempt.corrected.is_some() || attempt.booked?.0 == 0;
@@ -290,7 +290,7 @@ impl ExportedSpending {
 }
 
 impl ExportedContract {
-    fn new(call: &CallRow) -> Self {
+    pub(crate) fn new(call: &CallRow) -> Self {
         let length = |list: &Json| list.as_array().map(Vec::len);
         // A refusal, and an answer that was cut off, do not meet it.
         let is_whole = !matches!(call.finish.as_deref(), Some("refusal" | "length"));

@@ -9,6 +9,7 @@ mod purge;
 mod replay;
 mod resume;
 mod show;
+mod spans;
 mod stuck;
 
 use std::process::ExitCode;
@@ -60,10 +61,13 @@ pub(super) fn run_runs(command: &RunsCommand) -> Result<ExitCode, CommandFailure
             let options = DiffOptions { first, second, whose, listed: run_scope(*any) };
             records::blocking(diff::run_runs_diff(&project, &options, place))
         }
-        RunsCommand::Export { csv, jsonl: _, since, prompt, place } => {
+        RunsCommand::Export { csv, jsonl: _, spans, since, prompt, place } => {
+            let runs = export::ExportedRuns { since: since.as_deref(), prompt: prompt.as_deref(), place };
+            if let Some(url) = &spans.otlp {
+                return records::blocking(spans::run_span_export(&project, url.as_deref(), spans, &runs));
+            }
             let form = if *csv { ExportForm::Csv } else { ExportForm::JsonLines };
-            let request = export::ExportRequest { form, since: since.as_deref(), prompt: prompt.as_deref() };
-            records::blocking(export::run_runs_export(&project, &request, place))
+            records::blocking(export::run_runs_export(&project, form, &runs))
         }
         RunsCommand::Replay { run, place } => replay::run_runs_replay(&mut project, run, place),
         RunsCommand::Resume { run, fork, place } => resume::run_runs_resume(&mut project, run, *fork, place),

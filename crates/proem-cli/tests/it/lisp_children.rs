@@ -48,7 +48,7 @@ fn program(source: &str) -> Reply {
     Reply::text(format!("```clojure\n{source}\n```"))
 }
 
-fn fixture(replies: Vec<Reply>, turns: &str) -> (ScriptedServer, Fixture) {
+pub(crate) fn fixture(replies: Vec<Reply>, turns: &str) -> (ScriptedServer, Fixture) {
     let server = start(replies);
     let mut fixture = Fixture::folder();
     set_up(&mut fixture, &server, "");
@@ -64,7 +64,7 @@ fn fixture(replies: Vec<Reply>, turns: &str) -> (ScriptedServer, Fixture) {
     (server, fixture)
 }
 
-fn run(program: &str) -> Vec<&str> {
+pub(crate) fn run(program: &str) -> Vec<&str> {
     vec!["lisp", "run", "-e", program, "--agent", "../caller.agent.toml"]
 }
 

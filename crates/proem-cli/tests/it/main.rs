@@ -69,6 +69,7 @@ mod mcp;
 mod mcp_tools;
 mod notes;
 mod older;
+mod otlp;
 mod own_server;
 mod promotion;
 mod records;

@@ -309,6 +309,7 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["runs", "export", "--json"], Json),
         (&["runs", "export", "--jsonl"], Json),
         (&["runs", "export", "--csv"], Report),
+        (&["runs", "export", "--otlp", "http://127.0.0.1:9/::error::xEVILx"], Report),
         (&["runs", "replay", "ID"], Report),
         (&["runs", "replay", "ID", "--json"], Json),
         (&["runs", "resume", "ID"], Report),
@@ -574,7 +575,7 @@ const FORMS: [&str; 20] = [
 ];
 
 /// Those that don't.
-const OTHERS: [&str; 51] = [
+const OTHERS: [&str; 52] = [
     "--all",
     "--although-interface-differs",
     "--any",
@@ -582,6 +583,7 @@ const OTHERS: [&str; 51] = [
     "--caught",
     "--compliance-required",
     "--connect",
+    "--content",
     "--continue",
     "--copy",
     "--credentials-from-files",

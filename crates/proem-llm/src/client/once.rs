@@ -15,7 +15,7 @@ use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 use super::hosts::{HostRefusal, HostScope, LookUp, ScopedResolver, check_url, look_up_by_system};
-use super::{builder, cause, response_head, tls_problem};
+use super::{Encryption, builder, cause, response_head, tls_problem};
 use crate::endpoint::{HostLocation, host_location};
 use crate::retry::whole_seconds;
 use crate::secret::Secret;
@@ -64,9 +64,11 @@ proem_text::word_table! {
     }
 }
 
-/// A credential and how it is in the `authorization` header.
+/// A credential and the header that carries it: `authorization`, unless it names others.
 #[derive(Debug, Clone, Copy)]
 pub enum HostCredential<'a> {
+    /// Secrets as the values of headers, by the headers' names.
+    Headers(&'a [(String, Secret)]),
     /// `Bearer` and the secret.
     Bearer(&'a Secret),
     /// `Basic` with a user's name and the secret.
@@ -134,38 +136,49 @@ pub async fn send_once(request: HostRequest<'_>, limits: &HostLimits) -> Result<
     send_with(request, limits, system_client).await
 }
 
-/// The clients so far, by the addresses that they reach and their time to connect. Each has read the certificates of the
-/// system, which takes longer than most requests to a server nearby. None of them keeps a connection.
-static CLIENTS: Mutex<BTreeMap<(HostScope, Duration), Client>> = Mutex::new(BTreeMap::new());
+/// A way of connecting: the addresses that are reached, the time to connect, and whether certificates are needed.
+type ClientKey = (HostScope, Duration, Encryption);
+
+/// The clients so far. Each that encrypts has read the certificates of the system, which takes longer than most requests
+/// to a server nearby. None of them keeps a connection.
+static CLIENTS: Mutex<BTreeMap<ClientKey, Client>> = Mutex::new(BTreeMap::new());
 
 /// A client whose names the system looks up.
-fn system_client(scope: HostScope, connect: Duration) -> reqwest::Result<Client> {
+fn system_client(key: ClientKey) -> reqwest::Result<Client> {
     let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(client) = clients.get(&(scope, connect)) {
+    if let Some(client) = clients.get(&key) {
         return Ok(client.clone());
     }
-    let client = new_client(scope, connect, look_up_by_system)?;
-    clients.insert((scope, connect), client.clone());
+    let client = new_client(key, look_up_by_system)?;
+    clients.insert(key, client.clone());
     Ok(client)
 }
 
-fn new_client(scope: HostScope, connect: Duration, look_up: LookUp) -> reqwest::Result<Client> {
+fn new_client((scope, connect, encryption): ClientKey, look_up: LookUp) -> reqwest::Result<Client> {
     let names = Arc::new(ScopedResolver { scope, look_up });
-    builder(connect).no_proxy().http1_only().pool_max_idle_per_host(0).dns_resolver(names).build()
+    let builder = builder(connect).no_proxy().http1_only().pool_max_idle_per_host(0).dns_resolver(names);
+    match encryption {
+        Encryption::Tls => builder,
+        // No redirect is followed, so nothing is encrypted behind such an address.
+        Encryption::Plain => builder.tls_certs_only([]),
+    }
+    .build()
 }
 
 /// As [`send_once`], with a client of the caller's.
 async fn send_with(
     request: HostRequest<'_>,
     limits: &HostLimits,
-    client: impl FnOnce(HostScope, Duration) -> reqwest::Result<Client>,
+    client: impl FnOnce(ClientKey) -> reqwest::Result<Client>,
 ) -> Result<HostAnswer, HostFailure> {
     let unsent = |message: String| HostFailure { stage: HostStage::Unsent, message };
     let url = check_url(request.url, request.scope).map_err(|refusal| unsent(refusal.to_string()))?;
     let host = shown_host(&url);
     let credential =
-        request.credential.map(|credential| authorization(&url, credential)).transpose().map_err(unsent)?;
-    let client = client(request.scope, limits.connect)
+        request.credential.map_or_else(|| Ok(Vec::new()), |credential| credential_headers(&url, credential));
+    let credential = credential.map_err(unsent)?;
+    let encryption = if url.scheme() == "https" { Encryption::Tls } else { Encryption::Plain };
+    let client = client((request.scope, limits.connect, encryption))
         .map_err(|_| unsent("the system's certificates can't be read; install them (`ca-certificates`)".to_owned()))?;
     let method = match request.method {
         HostMethod::Get => Method::GET,
@@ -178,8 +191,8 @@ async fn send_with(
     for (name, value) in request.headers {
         sending = sending.header(name, value);
     }
-    if let Some(value) = credential {
-        sending = sending.header("authorization", value);
+    for (name, value) in credential {
+        sending = sending.header(name, value);
     }
     // A header that is none is found here, before anything is connected.
     let sending = sending.build().map_err(|_| unsent("a header of the request is not valid; change it".to_owned()))?;
@@ -210,19 +223,28 @@ async fn read_wanted_body(mut response: reqwest::Response, until: Instant, most:
     HostAnswer { head, body }
 }
 
-fn authorization(url: &Url, credential: HostCredential<'_>) -> Result<HeaderValue, String> {
+fn credential_headers(url: &Url, credential: HostCredential<'_>) -> Result<Vec<(String, HeaderValue)>, String> {
     use base64::Engine;
     if url.scheme() != "https" && host_location(url) != HostLocation::Loopback {
         return Err(HostRefusal::Unencrypted { host: shown_host(url) }.to_string());
     }
-    let (text, secret) = match credential {
-        HostCredential::Bearer(secret) => (format!("Bearer {}", secret.expose()), secret),
+    let authorization =
+        |text: &str, secret: &Secret| Ok(vec![("authorization".to_owned(), secret_value(text, secret)?)]);
+    match credential {
+        HostCredential::Headers(headers) => {
+            headers.iter().map(|(name, secret)| Ok((name.clone(), secret_value(secret.expose(), secret)?))).collect()
+        }
+        HostCredential::Bearer(secret) => authorization(&format!("Bearer {}", secret.expose()), secret),
         HostCredential::Basic { user, secret } => {
             let pair = format!("{user}:{}", secret.expose());
-            (format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(pair)), secret)
+            authorization(&format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(pair)), secret)
         }
-    };
-    let mut value = HeaderValue::from_str(&text)
+    }
+}
+
+/// The text as the value of a header that is never shown.
+fn secret_value(text: &str, secret: &Secret) -> Result<HeaderValue, String> {
+    let mut value = HeaderValue::from_str(text)
         .map_err(|_| format!("the credential `{}` can't be sent in a header; set it again", secret.name()))?;
     value.set_sensitive(true);
     Ok(value)
@@ -290,8 +312,7 @@ mod tests {
         let url = format!("http://changes.example:{port}/x");
         let (method, headers, body) = (HostMethod::Get, [], bytes::Bytes::new());
         let request = HostRequest { method, url: &url, scope, headers: &headers, credential: None, body };
-        let answer =
-            send_with(request, &HostLimits::default(), |scope, connect| new_client(scope, connect, look_up)).await?;
+        let answer = send_with(request, &HostLimits::default(), |key| new_client(key, look_up)).await?;
         Ok(String::from_utf8(answer.body).unwrap())
     }
 

@@ -91,6 +91,49 @@ pub async fn pages_of_runs_miss_none(backend: &impl Backend) {
     store.close().await;
 }
 
+/// The traces of runs are what a look at each run shows, and what waits behind a place is counted once: as dropped, or as
+/// waiting.
+///
+/// # Panics
+///
+/// If a part of a run is missing, or a count is wrong.
+pub async fn traces_are_whole_and_a_backlog_is_counted(backend: &impl Backend) {
+    let store = backend.open().await;
+    for run in 1..=4 {
+        LawSamples.whole(&store, run, Quality::Low).await;
+    }
+    let (project, wanted) = (LawSamples.project(), RunsWanted { limit: Some(3), ..RunsWanted::default() });
+    let page = store.run_traces(&wanted, RunPosition::default()).await;
+    assert!(page.is_ok(), "{page:?}");
+    let Ok(page) = page else { return };
+    assert_eq!((page.runs.len(), page.next), (3, Some(page.last)));
+    let ids: Vec<_> = page.runs.iter().map(|trace| trace.row.id.clone()).collect();
+    let again = store.run_traces_of(&ids).await;
+    assert!(again.is_ok_and(|again| again == page.runs), "by their ids");
+    for trace in &page.runs {
+        let whole = store.run(&trace.row.id).await;
+        assert!(whole.is_ok(), "{whole:?}");
+        let Ok(whole) = whole else { return };
+        assert_eq!((&whole.calls, &whole.tools, &trace.root), (&trace.calls, &trace.tools, &trace.row.id));
+    }
+    let started = page.runs.iter().map(|trace| trace.row.started).collect::<Vec<_>>();
+    let second = started.get(1).copied().unwrap_or(Time(0));
+    let first = u64::try_from(started.iter().filter(|time| **time < second).count()).unwrap_or(0);
+    for (behind, oldest, most, expected) in [
+        (RunPosition::default(), Time(i64::MIN), u64::MAX, (0, 4)),
+        (RunPosition::default(), second, u64::MAX, (first, 4_u64.saturating_sub(first))),
+        (RunPosition::default(), Time(i64::MIN), 1, (3, 1)),
+        (RunPosition::default(), Time(i64::MAX), 2, (4, 0)),
+        (page.last, Time(i64::MIN), 9, (0, 1)),
+    ] {
+        let found = store.run_backlog(&project, behind, oldest, most).await;
+        assert!(found.is_ok(), "{found:?}");
+        let Ok(found) = found else { return };
+        assert_eq!((found.dropped, found.waiting), expected, "{behind:?} {oldest:?} {most}");
+    }
+    store.close().await;
+}
+
 /// Writes something into every table.
 async fn fill_every_table(backend: &impl Backend) -> Store {
     let store = backend.open().await;

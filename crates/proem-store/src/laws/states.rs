@@ -81,6 +81,10 @@ pub async fn a_started_run_names_its_caller(backend: &impl Backend) {
     let Ok(found) = found else { panic!("{found:?}") };
     assert_eq!((found.row.caller, found.row.parent), (Some(caller), None));
     assert!(store.run(&LawSamples.id(1)).await.is_ok_and(|run| run.row.caller.is_none()));
+    let below = RunCaller { run: LawSamples.id(2), effect: EffectId(0) };
+    assert!(store.pause(begin(3, Some(below))).await.is_ok());
+    let traces = store.run_traces_of(&[LawSamples.id(1), LawSamples.id(2), LawSamples.id(3)]).await;
+    assert!(traces.is_ok_and(|all| all.len() == 3 && all.iter().all(|trace| trace.root == LawSamples.id(1))));
     store.close().await;
 }
 

@@ -6,6 +6,7 @@ use proem_engine::assembly::PromptId;
 use proem_engine::call::{NanoDollars, Usage};
 use proem_engine::profile::Profiles;
 use proem_engine::run::{EffectId, Time};
+use proem_text::json::compact;
 use serde_json::Value as Json;
 
 use super::runs::{self, Alive, RunRow, RunState};
@@ -228,33 +229,61 @@ pub(crate) fn read_run_detail(reader: &Tables, id: &RunId, alive: Alive<'_>) -> 
     found.ok_or_else(|| ReadFault::Missing(problem()))
 }
 
-pub(super) fn read_calls(reader: &Tables, run: &RunRow) -> Result<Vec<CallRow>, ReadFault> {
-    let mut attempts: BTreeMap<EffectId, Vec<AttemptRow>> = BTreeMap::new();
+fn read_calls(reader: &Tables, run: &RunRow) -> Result<Vec<CallRow>, ReadFault> {
+    Ok(read_calls_of(reader, &[run])?.remove(&run.id).unwrap_or_default())
+}
+
+/// The calls of several runs, each in order, by two queries for all of them. A run without a call is not there.
+pub(super) fn read_calls_of(reader: &Tables, runs: &[&RunRow]) -> Result<BTreeMap<RunId, Vec<CallRow>>, ReadFault> {
+    let wanted = run_ids(runs);
+    let mut attempts: BTreeMap<(String, EffectId), Vec<AttemptRow>> = BTreeMap::new();
     let made = all_rows(
         reader,
-        "SELECT a.id, a.effect, a.attempt, a.at, a.state, a.most_nanos, u.status, u.failed, u.bytes, u.took_ms, \
+        "SELECT a.run, a.id, a.effect, a.attempt, a.at, a.state, a.most_nanos, u.status, u.failed, u.bytes, u.took_ms, \
          u.waited_ms, u.reported, COALESCE((SELECT c.nanos FROM corrections c WHERE c.attempt = a.id \
          ORDER BY c.seq DESC LIMIT 1), u.nanos) AS booked, \
          (SELECT c.why FROM corrections c WHERE c.attempt = a.id ORDER BY c.seq DESC LIMIT 1) AS corrected \
-         FROM attempts a LEFT JOIN usage u ON u.attempt = a.id WHERE a.run = ? ORDER BY a.effect, a.attempt",
-        [&run.id.0],
-        |row| Ok((EffectId(column_count(row, "effect")?), read_attempt(row)?)),
+         FROM attempts a LEFT JOIN usage u ON u.attempt = a.id WHERE a.run IN (SELECT value FROM json_each(?)) \
+         ORDER BY a.run, a.effect, a.attempt",
+        [&wanted],
+        |row| Ok(((column_value(row, "run")?, EffectId(column_count(row, "effect")?)), read_attempt(row)?)),
     )?;
-    for (effect, attempt) in made {
-        attempts.entry(effect).or_default().push(attempt);
+    for (place, attempt) in made {
+        attempts.entry(place).or_default().push(attempt);
     }
-    all_rows(
+    let rows: BTreeMap<&str, &RunRow> = runs.iter().map(|run| (run.id.0.as_str(), *run)).collect();
+    let calls = all_rows(
         reader,
-        "SELECT a.effect, a.at AS assembled, a.sections, a.tokens, a.stable_tokens, a.monolithic_tokens, a.counter, \
+        "SELECT a.run, a.effect, a.at AS assembled, a.sections, a.tokens, a.stable_tokens, a.monolithic_tokens, a.counter, \
          a.plan, a.report, c.at AS intended, c.agent, c.prompt, c.version, c.closure, c.model, c.endpoint, c.tool, c.body, \
          c.pieces, c.state, c.result, c.finish, c.repairs, c.problems, c.dropped FROM assemblies a \
-         LEFT JOIN calls c ON c.run = a.run AND c.effect = a.effect WHERE a.run = ? ORDER BY a.effect",
-        [&run.id.0],
-        |row| {
-            let effect = EffectId(column_count(row, "effect")?);
-            read_call(row, run, effect, attempts.remove(&effect).unwrap_or_default())
+         LEFT JOIN calls c ON c.run = a.run AND c.effect = a.effect WHERE a.run IN (SELECT value FROM json_each(?)) \
+         ORDER BY a.run, a.effect",
+        [&wanted],
+        |line| {
+            let place = (column_value::<String>(line, "run")?, EffectId(column_count(line, "effect")?));
+            let attempts = attempts.remove(&place).unwrap_or_default();
+            let (run, effect) = place;
+            let row = rows.get(run.as_str()).ok_or_else(|| ReadFault::Odd(format!("a call is of no run: `{run}`")))?;
+            Ok((run, read_call(line, row, effect, attempts)?))
         },
-    )
+    )?;
+    Ok(by_run(calls))
+}
+
+/// The ids of runs, as a query takes them.
+pub(super) fn run_ids(runs: &[&RunRow]) -> String {
+    let ids: Vec<&str> = runs.iter().map(|run| run.id.0.as_str()).collect();
+    compact(&Json::from(ids))
+}
+
+/// Rows by the run that each is of, in their order.
+pub(super) fn by_run<T>(rows: Vec<(String, T)>) -> BTreeMap<RunId, Vec<T>> {
+    let mut sorted: BTreeMap<RunId, Vec<T>> = BTreeMap::new();
+    for (run, row) in rows {
+        sorted.entry(RunId(run)).or_default().push(row);
+    }
+    sorted
 }
 
 fn read_call(row: &Row<'_>, run: &RunRow, effect: EffectId, attempts: Vec<AttemptRow>) -> Result<CallRow, ReadFault> {

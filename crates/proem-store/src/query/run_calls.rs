@@ -1,6 +1,6 @@
 //! Runs with their calls in pages, the oldest first, for whoever reads all of them without holding all of them.
 
-use super::detail::read_calls;
+use super::detail::read_calls_of;
 use super::runs::{self, Alive, ListingOrder, RunPosition, RunRow, run_listing};
 use super::values::{ReadFault, all_rows, column_value};
 use super::{CallRow, RunsWanted};
@@ -38,15 +38,37 @@ fn read_calls_page(
     behind: RunPosition,
     alive: Alive<'_>,
 ) -> Result<RunCallsBatch, ReadFault> {
+    let page = read_run_page(reader, wanted, behind, alive)?;
+    let mut calls = read_calls_of(reader, &page.rows.iter().collect::<Vec<_>>())?;
+    let mut with_calls = |row: RunRow| {
+        let calls = calls.remove(&row.id).unwrap_or_default();
+        (row, calls)
+    };
+    let runs = page.rows.into_iter().map(&mut with_calls).collect();
+    Ok(RunCallsBatch { runs, next: page.next })
+}
+
+/// The lines of some runs behind a place.
+pub(super) struct RunPage {
+    /// The runs, the oldest first.
+    pub(super) rows: Vec<RunRow>,
+    /// The place behind the last of them, or where the page began.
+    pub(super) last: RunPosition,
+    /// The same, if there may be more.
+    pub(super) next: Option<RunPosition>,
+}
+
+pub(super) fn read_run_page(
+    reader: &Tables,
+    wanted: &RunsWanted,
+    behind: RunPosition,
+    alive: Alive<'_>,
+) -> Result<RunPage, ReadFault> {
     let query = run_listing(wanted, ListingOrder::OldestBehind(behind));
     let rows = all_rows(reader, &query.sql, query.values, |line| {
         Ok((RunPosition(column_value(line, "seq")?), runs::read_run_row(line, alive)?))
     })?;
     let is_full = wanted.limit.is_some_and(|limit| u32::try_from(rows.len()).is_ok_and(|found| found >= limit));
-    let next = rows.last().map(|(position, _)| *position).filter(|_| is_full);
-    let with_calls = |(_, row): (RunPosition, RunRow)| {
-        let calls = read_calls(reader, &row)?;
-        Ok((row, calls))
-    };
-    Ok(RunCallsBatch { runs: rows.into_iter().map(with_calls).collect::<Result<_, ReadFault>>()?, next })
+    let last = rows.last().map_or(behind, |(position, _)| *position);
+    Ok(RunPage { rows: rows.into_iter().map(|(_, row)| row).collect(), last, next: is_full.then_some(last) })
 }

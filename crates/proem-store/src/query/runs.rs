@@ -3,6 +3,7 @@
 use proem_engine::assembly::PromptId;
 use proem_engine::call::NanoDollars;
 use proem_engine::run::{EffectId, Time};
+use serde::{Deserialize, Serialize};
 
 use super::values::{ReadFault, all_rows, column_json, column_value, count_or_null, first_row, word_or_null};
 use crate::Store;
@@ -158,7 +159,8 @@ pub(crate) fn list_runs(reader: &Tables, wanted: &RunsWanted, alive: Alive<'_>) 
 }
 
 /// A place in the order in which runs were recorded. The default is in front of the first.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct RunPosition(pub(crate) i64);
 
 /// The order of a list.

@@ -1,8 +1,11 @@
 //! Calls of tools, as they are kept.
 
+use std::collections::BTreeMap;
+
 use proem_engine::run::{EffectId, Time, ToolLabels, ToolPower};
 
-use super::runs::RunState;
+use super::detail::{by_run, run_ids};
+use super::runs::{RunRow, RunState};
 use super::values::{ReadFault, all_rows, column_count, column_json, column_value, word_or_null};
 use crate::Store;
 use crate::error::Error;
@@ -82,13 +85,34 @@ impl Store {
 
 /// The calls of a run, in order. One without an end is under way only as long as its run is.
 pub(super) fn read_tool_calls(reader: &Tables, run: &RunId, state: RunState) -> Result<Vec<ToolCallRow>, ReadFault> {
-    let sql = "SELECT t.*, c.run AS started FROM tool_calls t LEFT JOIN callers c ON c.caller = t.run \
-               AND c.effect = t.effect WHERE t.run = ? ORDER BY t.effect";
-    all_rows(reader, sql, [&run.0], |row| {
-        let found = read_tool_call(row)?;
-        let is_lost = found.state == ToolCallState::Pending && !matches!(state, RunState::Running);
-        Ok(ToolCallRow { state: if is_lost { ToolCallState::Unknown } else { found.state }, ..found })
-    })
+    let sql = format!("{TOOL_CALLS} WHERE t.run = ? ORDER BY t.effect");
+    all_rows(reader, &sql, [&run.0], |row| Ok(read_tool_call(row)?.seen_from(state)))
+}
+
+/// The same of several runs, by one query for all of them. A run without such a call is not there.
+pub(super) fn read_tool_calls_of(
+    reader: &Tables,
+    runs: &[&RunRow],
+) -> Result<BTreeMap<RunId, Vec<ToolCallRow>>, ReadFault> {
+    let states: BTreeMap<&str, RunState> = runs.iter().map(|run| (run.id.0.as_str(), run.state)).collect();
+    let sql = format!("{TOOL_CALLS} WHERE t.run IN (SELECT value FROM json_each(?)) ORDER BY t.run, t.effect");
+    let calls = all_rows(reader, &sql, [run_ids(runs)], |row| {
+        let run: String = column_value(row, "run")?;
+        let state = states.get(run.as_str()).copied().unwrap_or(RunState::Interrupted);
+        Ok((run, read_tool_call(row)?.seen_from(state)))
+    })?;
+    Ok(by_run(calls))
+}
+
+const TOOL_CALLS: &str = "SELECT t.*, c.run AS started FROM tool_calls t LEFT JOIN callers c ON c.caller = t.run \
+    AND c.effect = t.effect";
+
+impl ToolCallRow {
+    /// The call as its run's state shows it: nobody ends a pending one once its run does not run.
+    fn seen_from(self, state: RunState) -> Self {
+        let is_lost = self.state == ToolCallState::Pending && !matches!(state, RunState::Running);
+        Self { state: if is_lost { ToolCallState::Unknown } else { self.state }, ..self }
+    }
 }
 
 fn read_tool_call(row: &Row<'_>) -> Result<ToolCallRow, ReadFault> {

@@ -162,6 +162,15 @@ pub enum CallState {
     Unknown,
 }
 
+proem_text::word_table! {
+    pub CallState {
+        Pending = "pending",
+        Answered = "answered",
+        Failed = "failed",
+        Unknown = "unknown",
+    }
+}
+
 /// The findings about a call after its answer was read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReadCall {

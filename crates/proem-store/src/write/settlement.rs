@@ -6,7 +6,7 @@ use super::booking::{self, book_attempt};
 use super::content::write_contents;
 use crate::error::Error;
 use crate::failpoint;
-use crate::record::{CallResult, CallState, Settlement};
+use crate::record::{CallResult, Settlement};
 use crate::sql::{Transaction, Write};
 use crate::store::Store;
 
@@ -67,17 +67,7 @@ fn write_call_answer(
     write_contents(to.tables, [&result.result])?;
     to.tables.execute(
         "UPDATE calls SET ended = ?, state = ?, result = ?, finish = ? WHERE run = ? AND effect = ?",
-        (at.0, call_state_word(result.state), &result.result.hash, &result.finish, &reserved.run.0, reserved.effect),
+        (at.0, result.state.as_str(), &result.result.hash, &result.finish, &reserved.run.0, reserved.effect),
     )?;
     Ok(())
-}
-
-/// The word that is stored.
-const fn call_state_word(state: CallState) -> &'static str {
-    match state {
-        CallState::Pending => "pending",
-        CallState::Answered => "answered",
-        CallState::Failed => "failed",
-        CallState::Unknown => "unknown",
-    }
 }

@@ -51,6 +51,7 @@ keep! {
     a_started_run_costs_its_caller,
     a_started_run_names_its_caller,
     pages_of_runs_miss_none,
+    traces_are_whole_and_a_backlog_is_counted,
     parts_of_states_are_kept_once,
     a_hold_that_ran_out_is_no_precedent,
     a_judgement_opens_its_signal,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Subcommand, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use proem_engine::profile::Judgement;
 
 use crate::args::place::RecordsPlace;
@@ -30,8 +30,10 @@ Examples:
   proem runs export --since 30d > calls.jsonl
   proem runs export --csv --all > calls.csv
   proem schema runs-export        # the columns
+  proem runs export --otlp http://127.0.0.1:6006 --since 7d
+  proem runs export --otlp        # what the configured endpoint does not have yet
 
-The lines have no text of requests or answers. Columns keep their names and order, and new ones go to the end.";
+Neither lines nor spans have texts of requests or answers. Columns keep their names and order, and new ones go to the end.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RunsCommand {
@@ -110,7 +112,7 @@ pub(crate) enum RunsCommand {
         #[command(flatten)]
         place: RecordsPlace,
     },
-    /// Print a line for each call to a model, the oldest first, for other programs
+    /// Print a line for each call to a model, the oldest first, or send runs to OpenTelemetry
     #[command(after_help = EXPORT_EXAMPLES)]
     Export {
         /// Print an object of JSON for each call, as --json does; this is the default
@@ -119,6 +121,8 @@ pub(crate) enum RunsCommand {
         /// Print a table of comma-separated values instead
         #[arg(long, conflicts_with_all = ["jsonl", "json"])]
         csv: bool,
+        #[command(flatten)]
+        spans: SpanArgs,
         /// Start of the period: a day such as 2026-11-01, or 7d
         #[arg(long, value_name = "WHEN")]
         since: Option<String>,
@@ -176,6 +180,21 @@ pub(crate) enum RunsCommand {
         #[command(flatten)]
         place: RecordsPlace,
     },
+}
+
+/// How runs are sent as spans.
+#[derive(Debug, Args)]
+pub(crate) struct SpanArgs {
+    /// Send runs as spans to an endpoint of OpenTelemetry instead; without URL and filter, those that the configured
+    /// endpoint does not have
+    #[arg(long, value_name = "URL", num_args = 0..=1, conflicts_with_all = ["jsonl", "csv", "json"])]
+    pub(crate) otlp: Option<Option<String>>,
+    /// Send a header with the credential of this name under `effects.credentials`
+    #[arg(long, value_name = "HEADER=CREDENTIAL", requires = "otlp")]
+    pub(crate) header: Vec<String>,
+    /// Send texts of prompts and answers as well, without credentials
+    #[arg(long, requires = "otlp")]
+    pub(crate) content: bool,
 }
 
 /// How a run ended.

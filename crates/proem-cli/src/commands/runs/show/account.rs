@@ -25,6 +25,7 @@ use crate::ui::{
 };
 use proem_app::book::experiments::recorded_assignments;
 use proem_app::runs::diff::provider_diagnosis::{self, DiagnosisAgreement};
+use proem_app::runs::stored_text;
 use proem_app::when;
 
 /// The cells of a line. Eighty is the narrowest terminal in common use.
@@ -490,12 +491,6 @@ impl RunPage<'_> {
             ));
         }
     }
-}
-
-/// A text of an answer. Other people's text is stored with its label.
-fn stored_text<'j>(value: &'j Json, name: &str) -> Option<&'j str> {
-    let text = value.get(name)?;
-    text.as_str().or_else(|| text.get("value")?.as_str())
 }
 
 /// The part of an answer that broke its contract. A run that keeps only hashes has the rule alone.
