@@ -24,9 +24,7 @@ use proem_runtime::{Environment, TrustedFile, delimiting_key};
 
 use self::restrictions::restrict;
 use crate::config::effects::EffectsFile;
-use crate::config::store::StoreFile;
-use crate::config::telemetry::TelemetryFile;
-use crate::config::{CatalogueFiles, Config, RiskFile, TriageFile};
+use crate::config::{CatalogueFiles, Config, RiskFile, TriageFile, store::StoreFile, telemetry::TelemetryFile};
 use crate::error::Error;
 use crate::message::{Hint, Note, NoteKind};
 use crate::places::Places;

@@ -3,6 +3,7 @@
 //! They are kept for the whole process and not beside what uses them: a text that echoes one may come from
 //! anywhere, also from an error on the way to whoever would hand it over.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -31,13 +32,31 @@ pub(crate) fn keep_from_print(secret: &Secret) {
 ///
 /// If the configuration has no such name, or the place holds no credential.
 pub fn load_credential(project: &OpenProject, name: &str) -> Result<Secret, Error> {
-    let loaded = load_configured(project, &Environment::inherited(), name)?;
-    loaded.ok_or_else(|| {
-        let name = proem_guard::show::terminal_str(name);
-        Error::invalid(format!(
-            "no credential `{name}`; name its place under `effects.credentials` of your configuration"
-        ))
-    })
+    load_configured(project, &Environment::inherited(), name)?.ok_or_else(|| no_credential(name))
+}
+
+fn no_credential(name: &str) -> Error {
+    let name = proem_guard::show::terminal_str(name);
+    Error::invalid(format!("no credential `{name}`; name its place under `effects.credentials` of your configuration"))
+}
+
+/// The places that the user's configuration gives for credentials, for work that outlives the open project.
+#[derive(Debug)]
+pub(crate) struct ConfiguredCredentials {
+    places: Places,
+    configured: BTreeMap<String, CredentialFile>,
+}
+
+impl ConfiguredCredentials {
+    pub(crate) fn of(project: &OpenProject) -> Self {
+        Self { places: project.places.clone(), configured: project.config.effects.credentials.clone() }
+    }
+
+    /// The same as [`load_credential`].
+    pub(crate) fn load(&self, name: &str) -> Result<Secret, Error> {
+        let place = self.configured.get(name).ok_or_else(|| no_credential(name))?;
+        load_from_place(&self.places, &Environment::inherited(), name, place)
+    }
 }
 
 /// The same. `None` if the configuration has no such name.

@@ -20,7 +20,7 @@ use proem_llm::secret::Secret;
 use proem_llm::wire::ResponseHead;
 use prost::Message as _;
 
-use self::wire::{AnyValue, AttributeValue, KeyValue, Resource, ResourceSpans, ScopeSpans, SpanScope, TraceSpan};
+use self::wire::{AnyValue, AttributeValue, KeyValue, Resource, ResourceSpans, ScopeSpans, SpanScope};
 use self::wire::{TraceAnswer, TraceRequest};
 
 /// The most spans of one request, the default of OpenTelemetry's batch processor
@@ -164,20 +164,20 @@ struct BrokenAttempt {
     message: String,
 }
 
-/// Sends spans in one request, again where OTLP permits that: after the statuses 429, 502, 503 and 504.
+/// Sends spans, each as [`TraceSpan::encode`](wire::TraceSpan::encode) writes it, in one request, again where OTLP permits that: after the statuses 429, 502, 503 and 504.
 ///
 /// # Errors
 ///
 /// [`SpanFailure`] if no answer came, or one that refuses.
 pub async fn send_spans(
     endpoint: &TraceEndpoint,
-    spans: Vec<TraceSpan>,
+    spans: Vec<Vec<u8>>,
     limits: &TraceLimits,
 ) -> Result<SpanReceipt, SpanFailure> {
     let body = Bytes::from(trace_request(spans).encode_to_vec());
     let mut attempt = 1_u32;
     loop {
-        let broken = match try_once(endpoint, body.clone(), &limits.host).await {
+        let broken = match post_spans(endpoint, body.clone(), &limits.host).await {
             Ok(receipt) => return Ok(receipt),
             Err(broken) => broken,
         };
@@ -200,9 +200,9 @@ pub async fn send_spans(
     }
 }
 
-/// The request that carries spans.
+/// The request that carries these spans.
 #[must_use]
-pub fn trace_request(spans: Vec<TraceSpan>) -> TraceRequest {
+pub fn trace_request(spans: Vec<Vec<u8>>) -> TraceRequest {
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let attributes = vec![text_attribute("service.name", "proem"), text_attribute("service.version", &version)];
     let scope = SpanScope { name: "proem".to_owned(), version };
@@ -214,25 +214,19 @@ pub fn trace_request(spans: Vec<TraceSpan>) -> TraceRequest {
     }
 }
 
-/// The bytes of a span on the wire.
-#[must_use]
-pub fn span_bytes(span: &TraceSpan) -> usize {
-    span.encoded_len()
-}
-
 /// An attribute that is a text.
 #[must_use]
 pub fn text_attribute(key: &str, text: &str) -> KeyValue {
     attribute(key, AttributeValue::Text(text.to_owned()))
 }
 
-/// An attribute.
+/// An attribute with a value of any type.
 #[must_use]
 pub fn attribute(key: &str, value: AttributeValue) -> KeyValue {
     KeyValue { key: key.to_owned(), value: Some(AnyValue { value: Some(value) }) }
 }
 
-async fn try_once(endpoint: &TraceEndpoint, body: Bytes, limits: &HostLimits) -> Result<SpanReceipt, BrokenAttempt> {
+async fn post_spans(endpoint: &TraceEndpoint, body: Bytes, limits: &HostLimits) -> Result<SpanReceipt, BrokenAttempt> {
     let headers = [("content-type".to_owned(), "application/x-protobuf".to_owned())];
     let request = HostRequest {
         method: HostMethod::Post,

@@ -17,7 +17,7 @@ use crate::secrets::loaded_secrets;
 /// The most bytes of one text. Spans that are larger are refused by many endpoints.
 const MOST_BYTES: usize = 64 << 10;
 
-/// The texts of a run.
+/// What a run sent, was answered and passed to tools, as far as it is kept.
 pub(super) struct RunTexts {
     texts: TextsByHash,
     secrets: Vec<Secret>,

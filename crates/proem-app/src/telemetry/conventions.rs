@@ -11,7 +11,7 @@ use crate::error::Error;
 /// The names, and where they come from.
 const FILE: &str = include_str!("conventions.toml");
 
-/// A field of a span.
+/// What an attribute says, in words of ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum SpanField {

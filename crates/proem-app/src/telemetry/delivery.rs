@@ -5,8 +5,7 @@
 
 use std::time::Duration;
 
-use proem_runtime::telemetry::wire::TraceSpan;
-use proem_runtime::telemetry::{MOST_BYTES, MOST_SPANS, TraceEndpoint, TraceLimits, send_spans, span_bytes};
+use proem_runtime::telemetry::{MOST_BYTES, MOST_SPANS, TraceEndpoint, TraceLimits, send_spans};
 use proem_store::Store;
 use proem_store::query::{RunPosition, RunTrace, RunsWanted};
 use tokio::time::Instant;
@@ -79,7 +78,8 @@ pub(super) struct SpanDelivery<'d> {
     target: &'d SpanTarget,
     store: &'d Store,
     names: SpanNames,
-    waiting: Vec<TraceSpan>,
+    /// As they are written.
+    waiting: Vec<Vec<u8>>,
     bytes: usize,
     counts: SpanCounts,
     tell: &'d mut dyn FnMut(u64),
@@ -104,11 +104,11 @@ impl<'d> SpanDelivery<'d> {
             SpanContent::Texts => Some(RunTexts::load(self.store, trace).await?),
         };
         for span in run_spans(&self.names, trace, texts.as_ref()) {
-            let bytes = span_bytes(&span);
-            if self.waiting.len() >= MOST_SPANS || self.bytes.saturating_add(bytes) > MOST_BYTES {
+            let span = span.encode();
+            if self.waiting.len() >= MOST_SPANS || self.bytes.saturating_add(span.len()) > MOST_BYTES {
                 self.flush().await?;
             }
-            self.bytes = self.bytes.saturating_add(bytes);
+            self.bytes = self.bytes.saturating_add(span.len());
             self.waiting.push(span);
         }
         self.counts.runs = self.counts.runs.saturating_add(1);

@@ -4,12 +4,10 @@
 //! left alone for a while, so that it delays few commands. The cursor moves behind runs only once the endpoint took
 //! them, and a run that has not ended waits until it has. What is dropped is counted.
 
-use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
 use proem_engine::run::Time;
-use proem_runtime::Environment;
 use proem_runtime::lock::{InstanceLock, LockRefusal};
 use proem_runtime::telemetry::TraceLimits;
 use proem_store::query::{RunPosition, RunScope, RunState, RunTrace, RunsWanted};
@@ -21,14 +19,13 @@ use tokio::time::Instant;
 use super::cursor::{CursorPlace, ExportCursor, MOST_AGE, MOST_UNFINISHED, MOST_WAITING};
 use super::delivery::{DeliveryStop, PAGE, SpanContent, SpanCounts, SpanDelivery, SpanTarget};
 use super::{SpanExport, finished};
-use crate::config::effects::CredentialFile;
 use crate::config::telemetry::TelemetryFile;
 use crate::error::Error;
 use crate::message::{Hint, Note, NoteKind};
 use crate::places::Places;
 use crate::project::OpenProject;
 use crate::records::records_owner;
-use crate::secrets::load_from_place;
+use crate::secrets::ConfiguredCredentials;
 use crate::when;
 use crate::words::count_with_noun;
 
@@ -46,7 +43,7 @@ const LOOK: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub(crate) struct LiveExport {
     telemetry: TelemetryFile,
-    credentials: BTreeMap<String, CredentialFile>,
+    credentials: ConfiguredCredentials,
     places: Places,
     owner: Owner,
     /// When the command's records were opened.
@@ -60,7 +57,7 @@ impl LiveExport {
         telemetry.otlp.as_ref()?;
         Some(Self {
             telemetry,
-            credentials: project.config.effects.credentials.clone(),
+            credentials: ConfiguredCredentials::of(project),
             places: project.places.clone(),
             owner: records_owner(project),
             began: when::time_now(),
@@ -86,16 +83,8 @@ impl LiveExport {
     }
 
     fn export(&self) -> Result<SpanExport, Error> {
-        let headers = self.telemetry.headers.iter().map(|(header, name)| {
-            let place = self.credentials.get(name).ok_or_else(|| {
-                let shown = proem_guard::show::terminal_str(name);
-                Error::invalid(format!(
-                    "no credential `{shown}`; name its place under `effects.credentials` of your configuration"
-                ))
-            })?;
-            let secret = load_from_place(&self.places, &Environment::inherited(), name, place)?;
-            Ok((header.clone(), secret))
-        });
+        let load = |(header, name): (&String, &String)| Ok((header.clone(), self.credentials.load(name)?));
+        let headers = self.telemetry.headers.iter().map(load);
         let content = if self.telemetry.content { SpanContent::Texts } else { SpanContent::Figures };
         let url = self.telemetry.otlp.as_deref().unwrap_or_default();
         let mut export = SpanExport::new(url, headers.collect::<Result<_, Error>>()?, content)?;
@@ -213,7 +202,7 @@ impl Spool<'_, '_> {
             let page = self.store.run_traces(&wanted, place).await?;
             let mut unfinished = Vec::new();
             for trace in &page.runs {
-                match progress(trace) {
+                match run_progress(trace) {
                     RunProgress::Ended => self.delivery.push(trace).await?,
                     RunProgress::Under => unfinished.push(trace.row.id.clone()),
                     RunProgress::Quiet => {}
@@ -237,7 +226,7 @@ impl Spool<'_, '_> {
         let (mut left, mut dropped) = (Vec::new(), 0_u64);
         // A run that is no longer there was deleted by its owner.
         for trace in self.store.run_traces_of(&cursor.unfinished).await? {
-            match progress(&trace) {
+            match run_progress(&trace) {
                 RunProgress::Ended => self.delivery.push(&trace).await?,
                 RunProgress::Under if trace.row.started < oldest => dropped = dropped.saturating_add(1),
                 RunProgress::Under => left.push(trace.row.id.clone()),
@@ -261,7 +250,7 @@ enum RunProgress {
     Quiet,
 }
 
-const fn progress(trace: &RunTrace) -> RunProgress {
+const fn run_progress(trace: &RunTrace) -> RunProgress {
     match trace.row.state {
         RunState::Ended(RunOutcome::Assembled) => RunProgress::Quiet,
         RunState::Ended(_) => RunProgress::Ended,

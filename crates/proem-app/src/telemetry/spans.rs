@@ -8,7 +8,9 @@ use std::path::Path;
 
 use proem_engine::effect::ActionState;
 use proem_engine::run::{EffectId, Time};
-use proem_runtime::telemetry::wire::{KeyValue, SpanEvent, SpanKind, SpanStatus, TraceSpan};
+use proem_runtime::telemetry::wire::{
+    KeyValue, OperationCourse, SpanEvent, SpanKind, SpanPlace, SpanStatus, TraceSpan,
+};
 use proem_store::query::{ActionRow, AttemptRow, CallRow, RunRow, RunState, RunTrace, ToolCallRow};
 use proem_store::record::{CallState, RunId, RunOutcome, ToolCallState};
 use proem_text::hex::decode_hex;
@@ -36,17 +38,17 @@ pub(super) fn run_spans(names: &SpanNames, trace: &RunTrace, texts: Option<&RunT
 
 /// The id of a trace, by the run that nobody called.
 fn trace_id(root: &RunId) -> Vec<u8> {
-    digest(&["trace", &root.0], 16)
+    id_of_parts(&["trace", &root.0], 16)
 }
 
 /// The id of a run's span: the run's own, which is what people look for.
 fn run_span_id(run: &RunId) -> Vec<u8> {
     let own = decode_hex(&run.0).filter(|id| id.len() == 8 && id.iter().any(|byte| *byte != 0));
-    own.unwrap_or_else(|| digest(&["run", &run.0], 8))
+    own.unwrap_or_else(|| id_of_parts(&["run", &run.0], 8))
 }
 
 fn part_id(kind: &str, run: &RunId, part: &str) -> Vec<u8> {
-    digest(&[kind, &run.0, part], 8)
+    id_of_parts(&[kind, &run.0, part], 8)
 }
 
 fn tool_span_id(run: &RunId, effect: EffectId) -> Vec<u8> {
@@ -54,7 +56,7 @@ fn tool_span_id(run: &RunId, effect: EffectId) -> Vec<u8> {
 }
 
 /// The beginning of a hash. Zero is no id, so an id of zeros is another one.
-fn digest(parts: &[&str], length: usize) -> Vec<u8> {
+fn id_of_parts(parts: &[&str], length: usize) -> Vec<u8> {
     let mut hash = Sha256::new();
     for part in parts {
         hash.update(part.as_bytes());
@@ -92,10 +94,8 @@ impl SpanWriter<'_> {
             Some(error) => [attributes, self.names.list().text(SpanField::Error, error).done()].concat(),
             None => attributes,
         };
-        TraceSpan {
-            trace_id: self.trace_id.clone(),
-            span_id: head.id,
-            parent_span_id: head.parent,
+        let place = SpanPlace { trace_id: self.trace_id.clone(), span_id: head.id, parent_span_id: head.parent };
+        let operation = OperationCourse {
             name: head.name,
             kind: head.kind.into(),
             start_time_unix_nano: nanos(start),
@@ -103,7 +103,8 @@ impl SpanWriter<'_> {
             attributes,
             events: Vec::new(),
             status: failed.map(|_| SpanStatus { message: String::new(), code: SpanStatus::FAILED }),
-        }
+        };
+        TraceSpan { place, operation }
     }
 
     fn run(&self) -> TraceSpan {
@@ -197,7 +198,7 @@ impl SpanWriter<'_> {
         };
         let failed = call_failure(call);
         let mut span = self.span(head, (call.at, call_end(call)), attributes.done(), failed.as_deref());
-        span.events = call.attempts.iter().filter_map(|attempt| self.failed_attempt(attempt)).collect();
+        span.operation.events = call.attempts.iter().filter_map(|attempt| self.failed_attempt(attempt)).collect();
         span
     }
 
@@ -212,7 +213,7 @@ impl SpanWriter<'_> {
             .count(SpanField::Status, attempt.status.map(u64::from))
             .count(SpanField::Took, attempt.took_ms)
             .count(SpanField::Waited, attempt.waited_ms);
-        let time_unix_nano = nanos(attempt_end(attempt));
+        let time_unix_nano = nanos(attempt_end_time(attempt));
         Some(SpanEvent { time_unix_nano, name: "proem.attempt.failed".to_owned(), attributes: attributes.done() })
     }
 
@@ -295,10 +296,10 @@ fn call_failure(call: &CallRow) -> Option<String> {
 }
 
 fn call_end(call: &CallRow) -> Time {
-    call.attempts.iter().map(attempt_end).fold(call.at, Time::max)
+    call.attempts.iter().map(attempt_end_time).fold(call.at, Time::max)
 }
 
-fn attempt_end(attempt: &AttemptRow) -> Time {
+fn attempt_end_time(attempt: &AttemptRow) -> Time {
     later(attempt.at, attempt.took_ms)
 }
 

@@ -322,7 +322,7 @@ fn an_action_that_a_run_proposed_is_a_span_below_it() {
     let spans = collector.take_spans();
     let (effect, run) = (named(&spans, "effect note")[0], named(&spans, "invoke_workflow")[0]);
     assert_eq!((&effect.parent_span_id, &effect.trace_id), (&run.span_id, &run.trace_id));
-    assert_eq!(value(effect, "proem.effect.state").as_deref(), Some("waiting"), "{effect:?}");
+    assert_eq!(value(effect, "proem.effect.state").as_deref(), Some("proposed"), "{effect:?}");
     assert_eq!(value(effect, "proem.effect.key"), Some(key));
     assert!(!format!("{effect:?}").contains("ada@") && !format!("{effect:?}").contains("secret line"), "{effect:?}");
 }

@@ -38,25 +38,45 @@ pub struct ScopeSpans {
     /// The part.
     #[prost(message, optional, tag = "1")]
     pub scope: Option<SpanScope>,
-    /// The spans.
-    #[prost(message, repeated, tag = "2")]
-    pub spans: Vec<TraceSpan>,
+    /// What it describes, each as [`TraceSpan::encode`] writes it.
+    #[prost(bytes = "vec", repeated, tag = "2")]
+    pub spans: Vec<Vec<u8>>,
 }
 
 /// A part of a program that describes spans.
 #[derive(Clone, PartialEq, Message)]
 pub struct SpanScope {
-    /// Its name.
+    /// The program's name, since it has one part.
     #[prost(string, tag = "1")]
     pub name: String,
-    /// Its version.
+    /// The version of that program.
     #[prost(string, tag = "2")]
     pub version: String,
 }
 
-/// A span: an operation with its beginning and its end.
-#[derive(Clone, PartialEq, Message)]
+/// A span: an operation with its beginning and its end. Its fields are those of one message, in two structs: protobuf
+/// writes the fields of a message one after the other.
+#[derive(Debug, Clone, PartialEq)]
 pub struct TraceSpan {
+    /// Its place in a trace.
+    pub place: SpanPlace,
+    /// Its name, its times, and how it went.
+    pub operation: OperationCourse,
+}
+
+impl TraceSpan {
+    /// The span as it is written.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = self.place.encode_to_vec();
+        bytes.extend(self.operation.encode_to_vec());
+        bytes
+    }
+}
+
+/// The place of a span in a trace.
+#[derive(Clone, PartialEq, Message)]
+pub struct SpanPlace {
     /// The trace that it belongs to, 16 bytes.
     #[prost(bytes = "vec", tag = "1")]
     pub trace_id: Vec<u8>,
@@ -66,7 +86,12 @@ pub struct TraceSpan {
     /// The span that it is part of. Empty for the first of a trace.
     #[prost(bytes = "vec", tag = "4")]
     pub parent_span_id: Vec<u8>,
-    /// Its name, of which there are few.
+}
+
+/// An operation with its beginning and its end.
+#[derive(Clone, PartialEq, Message)]
+pub struct OperationCourse {
+    /// What it does to what, of which there are few.
     #[prost(string, tag = "5")]
     pub name: String,
     /// The kind of operation.
@@ -107,7 +132,7 @@ pub struct SpanEvent {
     /// The time, in nanoseconds since 1970.
     #[prost(fixed64, tag = "1")]
     pub time_unix_nano: u64,
-    /// Its name.
+    /// What happened.
     #[prost(string, tag = "2")]
     pub name: String,
     /// What is known about it.
@@ -134,10 +159,10 @@ impl SpanStatus {
 /// An attribute.
 #[derive(Clone, PartialEq, Message)]
 pub struct KeyValue {
-    /// Its name.
+    /// The name by the conventions, or one of ours.
     #[prost(string, tag = "1")]
     pub key: String,
-    /// Its value.
+    /// What it says of a span.
     #[prost(message, optional, tag = "2")]
     pub value: Option<AnyValue>,
 }
@@ -153,7 +178,7 @@ pub struct AnyValue {
 /// A value in its type.
 #[derive(Clone, PartialEq, Oneof)]
 pub enum AttributeValue {
-    /// A text.
+    /// Words in UTF-8.
     #[prost(string, tag = "1")]
     Text(String),
     /// Yes or no.

@@ -82,7 +82,7 @@ impl Store {
     pub async fn run_traces_of(&self, ids: &[RunId]) -> Result<Vec<RunTrace>, Error> {
         let ids = ids.to_vec();
         let read = move |reader: &Tables| {
-            let rows = read_rows(reader, &ids, &|epoch| epoch::is_alive(reader, epoch))?;
+            let rows = read_runs_by_id(reader, &ids, &|epoch| epoch::is_alive(reader, epoch))?;
             read_traces(reader, rows)
         };
         self.read(move |reader, _site| read(reader)).await
@@ -106,7 +106,7 @@ impl Store {
     }
 }
 
-fn read_rows(reader: &Tables, ids: &[RunId], alive: Alive<'_>) -> Result<Vec<RunRow>, ReadFault> {
+fn read_runs_by_id(reader: &Tables, ids: &[RunId], alive: Alive<'_>) -> Result<Vec<RunRow>, ReadFault> {
     let ids: Vec<&str> = ids.iter().map(|id| id.0.as_str()).collect();
     let sql = format!(
         "SELECT {} FROM runs r LEFT JOIN epochs e ON e.id = r.epoch LEFT JOIN callers c ON c.run = r.id \
