@@ -402,6 +402,19 @@ impl BudgetFile {
 }
 
 impl Config {
+    /// Takes what only the user's own file decides from that file.
+    pub(crate) fn keep_users_own(&mut self, users: Self) {
+        self.records.days = users.records.days;
+        self.effects = users.effects;
+        self.triage = users.triage;
+        self.mcp = users.mcp;
+        self.sources = users.sources;
+        self.store = users.store;
+        self.telemetry = users.telemetry;
+        self.webhooks = users.webhooks;
+        self.risk = users.risk;
+    }
+
     /// Reads a file's text. `name` is used in messages.
     ///
     /// # Errors

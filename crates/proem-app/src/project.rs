@@ -366,15 +366,7 @@ impl OpenProject {
         for (key, _) in ignored.iter().filter(|(_, is_set)| *is_set) {
             self.note_setting(format!("{CONFIG}: `{key}` is ignored; only your own configuration decides it"));
         }
-        self.config.records.days = users.records.days;
-        self.config.effects = users.effects;
-        self.config.triage = users.triage;
-        self.config.mcp = users.mcp;
-        self.config.sources = users.sources;
-        self.config.store = users.store;
-        self.config.telemetry = users.telemetry;
-        self.config.webhooks = users.webhooks;
-        self.config.risk = users.risk;
+        self.config.keep_users_own(users);
         Ok(own)
     }
 
