@@ -118,7 +118,7 @@ impl NativeBooking {
             return Err(invalid_error("this booking is closed; book each call once"));
         };
         let used = match usage {
-            Some(usage) if usage.input_tokens > 0 => usage.bound(&self.model, &bound)?,
+            Some(usage) if usage.input_tokens > 0 => usage.call_bound(&self.model, &bound)?,
             _ => bound,
         };
         *open = None;
@@ -142,7 +142,7 @@ impl NativeBooking {
 
 impl ReportedUsage {
     /// The tokens and the price. A price that can't be computed is what was booked.
-    fn bound(self, model: &Model, booked: &CallBound) -> PyResult<CallBound> {
+    fn call_bound(self, model: &Model, booked: &CallBound) -> PyResult<CallBound> {
         let cached = self.cache_read_tokens.checked_add(self.cache_write_tokens);
         if cached.is_none_or(|cached| cached > self.input_tokens) {
             return Err(invalid_error(

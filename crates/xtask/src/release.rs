@@ -155,12 +155,12 @@ fn make_debian_package(folders: &ReleaseFolders, program: &Path) -> Result<Optio
     try_program(folders, &root.join("usr/bin/proem"))?;
     for file in ["usr/share/man/man1/proem.1", "usr/share/bash-completion/completions/proem"] {
         if !root.join(file).is_file() {
-            return found(&format!("the Debian package has no `{file}`"));
+            return finding(&format!("the Debian package has no `{file}`"));
         }
     }
     dpkg(&["--purge"], Path::new("proem"))?;
     if root.join("usr/bin/proem").exists() || root.join("usr/share/man/man1/proem.1").exists() {
-        return found("the Debian package leaves files behind when it is removed");
+        return finding("the Debian package leaves files behind when it is removed");
     }
     Ok(None)
 }
@@ -182,7 +182,7 @@ fn make_wheel(folders: &ReleaseFolders, _: &Path) -> Result<Option<String>, Task
     let mut build = Command::new(maturin.join("bin/maturin"));
     build.args(["build", "--release", "--locked", "--features", "postgres", "--target", STATIC_TARGET, "--out"]);
     run(build.arg(&folders.out).current_dir(folders.root.join("crates/proem-cli")).env("CARGO", cargo_program()))?;
-    let Some(wheel) = file_that_ends_with(&folders.out, ".whl")? else { return found("maturin made no wheel") };
+    let Some(wheel) = file_that_ends_with(&folders.out, ".whl")? else { return finding("maturin made no wheel") };
     run(Command::new("python3").args(["-m", "venv"]).arg(&environment))?;
     run(Command::new(environment.join("bin/pip")).args(["install", "--quiet", "--no-index"]).arg(wheel))?;
     try_program(folders, &environment.join("bin/proem"))?;
@@ -207,7 +207,7 @@ fn make_npm_package(folders: &ReleaseFolders, program: &Path) -> Result<Option<S
     );
     write_file(&staging.join("package.json"), &manifest)?;
     run(Command::new("npm").args(["pack", "--silent", "--pack-destination"]).arg(&folders.out).current_dir(&staging))?;
-    let Some(package) = file_that_ends_with(&folders.out, ".tgz")? else { return found("npm made no package") };
+    let Some(package) = file_that_ends_with(&folders.out, ".tgz")? else { return finding("npm made no package") };
     let prefix = folders.trial.join("node");
     let mut install = Command::new("npm");
     install.args(["install", "--silent", "--offline", "--no-audit", "--no-fund", "--global", "--prefix"]);
@@ -260,13 +260,13 @@ fn try_program(folders: &ReleaseFolders, program: &Path) -> Result<(), TaskFailu
     if doctor.contains(&format!("version {}", folders.version)) {
         Ok(())
     } else {
-        found(&format!("`{} doctor` says:\n{doctor}", program.display()))
+        finding(&format!("`{} doctor` says:\n{doctor}", program.display()))
     }
 }
 
 fn expect_version(folders: &ReleaseFolders, printed: &str) -> Result<(), TaskFailure> {
     let expected = format!("proem {}\n", folders.version);
-    if printed == expected { Ok(()) } else { found(&format!("the program says `{printed}`, not `{expected}`")) }
+    if printed == expected { Ok(()) } else { finding(&format!("the program says `{printed}`, not `{expected}`")) }
 }
 
 fn workspace_version(root: &Path) -> Result<String, TaskFailure> {
@@ -289,18 +289,18 @@ fn is_installed(program: &str) -> bool {
 
 fn run(command: &mut Command) -> Result<(), TaskFailure> {
     let status = command.status().map_err(|error| unstarted(command, &error))?;
-    if status.success() { Ok(()) } else { found(&format!("`{command:?}` failed ({status})")) }
+    if status.success() { Ok(()) } else { finding(&format!("`{command:?}` failed ({status})")) }
 }
 
 fn output(command: &mut Command) -> Result<String, TaskFailure> {
     let output = command.output().map_err(|error| unstarted(command, &error))?;
     if !output.status.success() {
-        return found(&format!("`{command:?}` failed: {}", String::from_utf8_lossy(&output.stderr)));
+        return finding(&format!("`{command:?}` failed: {}", String::from_utf8_lossy(&output.stderr)));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-fn found<T>(problem: &str) -> Result<T, TaskFailure> {
+fn finding<T>(problem: &str) -> Result<T, TaskFailure> {
     print_to_stdout(&format!("{problem}\n"));
     Err(TaskFailure::Found)
 }

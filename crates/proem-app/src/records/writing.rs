@@ -72,7 +72,7 @@ pub struct OpenRecords {
     days: u32,
     /// The file with the day of the last deletion.
     stamp: PathBuf,
-    /// What happens to the runs when the command has ended.
+    /// The export of the runs when the command has ended.
     live: Option<LiveExport>,
 }
 

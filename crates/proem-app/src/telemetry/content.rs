@@ -17,7 +17,7 @@ use crate::secrets::loaded_secrets;
 /// The most bytes of one text. Spans that are larger are refused by many endpoints.
 const MOST_BYTES: usize = 64 << 10;
 
-/// What a run sent, was answered and passed to tools, as far as it is kept.
+/// The texts that a run sent, was answered and passed to tools, as far as they are kept.
 pub(super) struct RunTexts {
     texts: TextsByHash,
     secrets: Vec<Secret>,

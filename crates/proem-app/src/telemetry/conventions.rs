@@ -11,7 +11,7 @@ use crate::error::Error;
 /// The names, and where they come from.
 const FILE: &str = include_str!("conventions.toml");
 
-/// What an attribute says, in words of ours.
+/// The meaning of an attribute, in words of ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum SpanField {
@@ -159,7 +159,7 @@ impl AttributeList<'_> {
         self.with(field, text.map(|text| AttributeValue::List(ValueList { values: vec![value(text)] })))
     }
 
-    pub(super) fn done(self) -> Vec<KeyValue> {
+    pub(super) fn into_list(self) -> Vec<KeyValue> {
         self.list
     }
 }

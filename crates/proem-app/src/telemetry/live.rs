@@ -2,7 +2,7 @@
 //!
 //! Invariants: a command waits [`LIVE_LIMIT`] at most and never fails because of an endpoint. An endpoint that failed is
 //! left alone for a while, so that it delays few commands. The cursor moves behind runs only once the endpoint took
-//! them, and a run that has not ended waits until it has. What is dropped is counted.
+//! them, and a run that has not ended waits until it has. Dropped runs are counted.
 
 use std::num::NonZeroU32;
 use std::time::Duration;

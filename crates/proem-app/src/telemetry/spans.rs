@@ -91,7 +91,7 @@ impl SpanWriter<'_> {
         failed: Option<&str>,
     ) -> TraceSpan {
         let attributes = match failed {
-            Some(error) => [attributes, self.names.list().text(SpanField::Error, error).done()].concat(),
+            Some(error) => [attributes, self.names.list().text(SpanField::Error, error).into_list()].concat(),
             None => attributes,
         };
         let place = SpanPlace { trace_id: self.trace_id.clone(), span_id: head.id, parent_span_id: head.parent };
@@ -135,7 +135,7 @@ impl SpanWriter<'_> {
             name: format!("{operation} {named}"),
             kind: SpanKind::Internal,
         };
-        self.span(head, (row.started, self.end()), attributes.done(), failed)
+        self.span(head, (row.started, self.end()), attributes.into_list(), failed)
     }
 
     /// The agent's name: that of its file for a mission, or else the kind of the run.
@@ -197,7 +197,7 @@ impl SpanWriter<'_> {
             kind: SpanKind::Client,
         };
         let failed = call_failure(call);
-        let mut span = self.span(head, (call.at, call_end(call)), attributes.done(), failed.as_deref());
+        let mut span = self.span(head, (call.at, call_end(call)), attributes.into_list(), failed.as_deref());
         span.operation.events = call.attempts.iter().filter_map(|attempt| self.failed_attempt(attempt)).collect();
         span
     }
@@ -214,7 +214,7 @@ impl SpanWriter<'_> {
             .count(SpanField::Took, attempt.took_ms)
             .count(SpanField::Waited, attempt.waited_ms);
         let time_unix_nano = nanos(attempt_end_time(attempt));
-        Some(SpanEvent { time_unix_nano, name: "proem.attempt.failed".to_owned(), attributes: attributes.done() })
+        Some(SpanEvent { time_unix_nano, name: "proem.attempt.failed".to_owned(), attributes: attributes.into_list() })
     }
 
     fn tool(&self, tool: &ToolCallRow) -> TraceSpan {
@@ -244,7 +244,7 @@ impl SpanWriter<'_> {
             name: format!("{operation} {}", tool.tool),
             kind: SpanKind::Internal,
         };
-        self.span(head, (tool.at, tool_end(tool)), attributes.done(), failed)
+        self.span(head, (tool.at, tool_end(tool)), attributes.into_list(), failed)
     }
 
     /// An action that the run's model proposed. One that has not ended yet is a moment.
@@ -267,7 +267,7 @@ impl SpanWriter<'_> {
             name: format!("effect {}", action.scope.name),
             kind: SpanKind::Internal,
         };
-        self.span(head, (action.created, action.ended.unwrap_or(action.created)), attributes.done(), failed)
+        self.span(head, (action.created, action.ended.unwrap_or(action.created)), attributes.into_list(), failed)
     }
 }
 

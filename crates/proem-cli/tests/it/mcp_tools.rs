@@ -90,7 +90,7 @@ fn proem_is_a_server_for_its_own_programs() {
     }
     let again = fixture.proem(&["catalogue", "fetch"]);
     assert!(again.stdout().contains(": 0 new, 0 changed, 0 gone\n"), "{}", again.transcript());
-    // Whoever may not ask is told so, and nothing of the token is anywhere.
+    // The server refuses a wrong token, and no output shows it.
     fixture.configure(
         "config.toml",
         &configuration("WRONG_TOKEN")

@@ -31,7 +31,7 @@ fn live(collector: &Collector) -> String {
     format!("[telemetry]\notlp = \"{}\"\n", collector.url())
 }
 
-fn named<'s>(spans: &'s [Span], start: &str) -> Vec<&'s Span> {
+fn spans_named<'s>(spans: &'s [Span], start: &str) -> Vec<&'s Span> {
     spans.iter().filter(|span| span.name.starts_with(start)).collect()
 }
 
@@ -52,12 +52,12 @@ fn a_run_is_one_trace_with_a_span_for_each_call_whenever_it_is_exported() {
     assert!(requests[0].head.starts_with("POST /v1/traces HTTP/1.1\r\n"), "{}", requests[0].head);
     assert!(requests[0].head.contains("content-type: application/x-protobuf"), "{}", requests[0].head);
     let spans = requests[0].spans();
-    let root = named(&spans, "invoke_workflow reviews/strict")[0];
+    let root = spans_named(&spans, "invoke_workflow reviews/strict")[0];
     let shown = fixture.proem(&["runs", "show", "last", "--json"]).json();
     assert_eq!(shown["run"]["id"], json!(proem_text::hex::encode_hex(&root.span_id)), "{shown}");
     assert!(root.parent_span_id.is_empty() && root.status.is_none());
     assert!(value(root, "gen_ai.usage.input_tokens").is_none(), "tokens count once");
-    let calls = named(&spans, "chat ");
+    let calls = spans_named(&spans, "chat ");
     assert_eq!(calls.len(), 2);
     for call in &calls {
         assert_eq!(
@@ -91,7 +91,7 @@ fn texts_leave_only_if_asked_for_and_without_credentials() {
     assert_eq!(sent.code(), 0, "{}", sent.transcript());
     assert!(sent.stderr().contains("receives the texts of prompts"), "{}", sent.stderr());
     let spans = collector.take_spans();
-    let call = named(&spans, "chat ")[0];
+    let call = spans_named(&spans, "chat ")[0];
     let input: serde_json::Value = serde_json::from_str(&value(call, "gen_ai.input.messages").unwrap()).unwrap();
     let system = value(call, "gen_ai.system_instructions").unwrap();
     let output = value(call, "gen_ai.output.messages").unwrap();
@@ -111,13 +111,13 @@ fn an_attempt_that_was_repeated_is_an_event_and_a_failed_call_an_error() {
     let collector = Collector::start(&[]);
     assert_eq!(fixture.proem(&["runs", "export", "--otlp", &collector.url()]).code(), 0);
     let spans = collector.take_spans();
-    let calls = named(&spans, "chat ");
+    let calls = spans_named(&spans, "chat ");
     assert_eq!((calls[0].events.len(), &calls[0].status), (1, &None), "{:?}", calls[0]);
     assert_eq!(calls[0].events[0].name, "proem.attempt.failed");
     assert_eq!(value(calls[0], "proem.attempts").as_deref(), Some("2"));
     assert_eq!(calls[1].status.as_ref().unwrap().code, 2, "{:?}", calls[1]);
     assert_eq!(value(calls[1], "error.type").as_deref(), Some("refused"));
-    let failed = named(&spans, "invoke_workflow").into_iter().find(|span| span.status.is_some()).unwrap();
+    let failed = spans_named(&spans, "invoke_workflow").into_iter().find(|span| span.status.is_some()).unwrap();
     assert_eq!(value(failed, "proem.run.state").as_deref(), Some("failed"));
 }
 
@@ -195,7 +195,7 @@ fn a_command_exports_its_runs_at_its_end_and_leaves_a_failed_endpoint_alone() {
     let history = collector.take();
     let first = fixture.proem(&RUN);
     assert_eq!(first.code(), 0, "{}", first.transcript());
-    assert_eq!(named(&collector.take_spans(), "chat ").len(), 1, "{}{history:?}", first.transcript());
+    assert_eq!(spans_named(&collector.take_spans(), "chat ").len(), 1, "{}{history:?}", first.transcript());
     let quiet = fixture.proem(&["assemble", "an assembly is no run that anybody watches"]);
     assert_eq!((quiet.code(), collector.take().len()), (0, 0), "{}", quiet.transcript());
     collector.follow(&[Answer::Status(503, "")]);
@@ -212,7 +212,7 @@ fn a_command_exports_its_runs_at_its_end_and_leaves_a_failed_endpoint_alone() {
     assert!(told.stdout().contains("2 runs wait"), "{}", told.transcript());
     let rest = fixture.proem(&["runs", "export", "--otlp"]);
     assert_eq!(rest.code(), 0, "{}", rest.transcript());
-    assert_eq!(named(&collector.take_spans(), "chat ").len(), 2);
+    assert_eq!(spans_named(&collector.take_spans(), "chat ").len(), 2);
     let again = fixture.proem(&["runs", "export", "--otlp"]);
     assert_eq!((again.code(), again.stdout(), collector.take().len()), (0, "", 0), "{}", again.transcript());
     let told = fixture.proem(&["doctor"]);
@@ -273,8 +273,8 @@ fn a_run_that_another_one_called_is_in_its_trace_below_the_call() {
     let sent = fixture.proem(&["runs", "export", "--otlp", &collector.url()]);
     assert_eq!(sent.code(), 0, "{}", sent.transcript());
     let spans = collector.take_spans();
-    let [tool, call] = ["execute_tool adder", "chat "].map(|name| named(&spans, name)[0]);
-    let agents = named(&spans, "invoke_agent");
+    let [tool, call] = ["execute_tool adder", "chat "].map(|name| spans_named(&spans, name)[0]);
+    let agents = spans_named(&spans, "invoke_agent");
     let (root, child) = match agents.as_slice() {
         [one, other] if one.parent_span_id.is_empty() => (one, other),
         [one, other] => (other, one),
@@ -284,7 +284,7 @@ fn a_run_that_another_one_called_is_in_its_trace_below_the_call() {
     assert_eq!(call.parent_span_id, child.span_id);
     assert_eq!((root.name.as_str(), child.name.as_str()), ("invoke_agent caller", "invoke_agent adder"));
     assert!(spans.iter().all(|span| span.trace_id == root.trace_id), "{spans:?}");
-    assert!(named(&spans, "execute_tool").iter().all(|span| span.kind() == SpanKind::Internal));
+    assert!(spans_named(&spans, "execute_tool").iter().all(|span| span.kind() == SpanKind::Internal));
 }
 
 #[test]
@@ -299,7 +299,11 @@ fn the_guide_runs() {
         &[(&model, "http://127.0.0.1:11434/v1"), (collector.url().trim_start_matches("http://"), "127.0.0.1:6006")],
     );
     assert_eq!(tried, crate::guide::Tried { files: 1, sessions: 4 });
-    assert_eq!(named(&collector.take_spans(), "chat llama3.1").len(), 2, "once by itself, and once when asked for");
+    assert_eq!(
+        spans_named(&collector.take_spans(), "chat llama3.1").len(),
+        2,
+        "once by itself, and once when asked for"
+    );
 }
 
 #[test]
@@ -320,7 +324,7 @@ fn an_action_that_a_run_proposed_is_a_span_below_it() {
     let sent = fixture.proem(&["runs", "export", "--otlp", &collector.url(), "--content"]);
     assert_eq!(sent.code(), 0, "{}", sent.transcript());
     let spans = collector.take_spans();
-    let (effect, run) = (named(&spans, "effect note")[0], named(&spans, "invoke_workflow")[0]);
+    let (effect, run) = (spans_named(&spans, "effect note")[0], spans_named(&spans, "invoke_workflow")[0]);
     assert_eq!((&effect.parent_span_id, &effect.trace_id), (&run.span_id, &run.trace_id));
     assert_eq!(value(effect, "proem.effect.state").as_deref(), Some("proposed"), "{effect:?}");
     assert_eq!(value(effect, "proem.effect.key"), Some(key));

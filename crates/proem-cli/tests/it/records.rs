@@ -424,7 +424,7 @@ fn sixteen_processes_on_four_machines_share_a_cap() {
     }
     let codes: Vec<Option<i32>> = children.iter_mut().map(|child| child.wait().unwrap().code()).collect();
     assert!(codes.iter().all(|code| matches!(code, Some(0 | 3) | None)), "{codes:?}");
-    // Whoever opens the records next settles what the dead ones left open.
+    // The next process settles the reservations of the dead ones.
     assert!(matches!(spawn_on(&machines[0]).wait().unwrap().code(), Some(0 | 3)));
     let number = |query: &str| database.run("capped", query).unwrap().trim().parse::<u64>().unwrap();
     let booked = number("SELECT coalesce(sum(nanos), 0)::bigint FROM proem.usage");

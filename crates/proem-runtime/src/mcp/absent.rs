@@ -23,6 +23,12 @@ impl McpSession {
         match *self {}
     }
 
+    /// Never asked: there is no session.
+    #[must_use]
+    pub const fn has_ended(&self) -> bool {
+        match *self {}
+    }
+
     /// # Errors
     ///
     /// Never: there is no session.

@@ -105,6 +105,12 @@ impl McpSession {
         }
     }
 
+    /// Whether the server has left the conversation.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.service.is_closed() || self.service.is_transport_closed()
+    }
+
     fn doubtful(&self, message: impl Into<String>) -> McpFailure {
         let wrote = self.life.as_ref().and_then(last_words);
         McpFailure { wrote, ..McpFailure::new(McpStage::Doubtful, message) }

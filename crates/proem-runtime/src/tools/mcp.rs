@@ -1,6 +1,7 @@
 //! Tools of servers of the Model Context Protocol.
 //!
-//! Invariants: a server is started or asked when a program first calls one of its tools, once for a run. A tool is called
+//! Invariants: a server is started or asked when a program first calls one of its tools, once for a run, and once more
+//! for the first call after its end. A tool is called
 //! only if a person approved exactly the definition that the server gives of it now, so that a server can't change what a
 //! person has permitted. A server's words reach a program as the result of a call alone.
 
@@ -71,7 +72,13 @@ impl McpServers {
                 return AttemptEnd::Refused(why);
             }
             let left = limit.saturating_sub(begun.elapsed());
+            if left.is_zero() {
+                return AttemptEnd::Unbegun(format!("its server was not ready within {} s", limit.as_secs()));
+            }
             let answer = server.session.call(&tool.tool, &call.arguments, key, left).await;
+            if server.session.has_ended() {
+                self.forget(&tool.server, &place).await;
+            }
             answer.map_or_else(unanswered_attempt, |result| answered_attempt(result, tool.output))
         };
         tokio::select! {
@@ -81,12 +88,21 @@ impl McpServers {
         }
     }
 
+    /// Lets the next call begin another conversation, unless one has begun already.
+    async fn forget(&self, name: &str, ended: &Arc<OnceCell<OpenServer>>) {
+        let mut open = self.open.lock().await;
+        if open.get(name).is_some_and(|known| Arc::ptr_eq(known, ended)) {
+            open.remove(name);
+        }
+    }
+
     async fn open_server(&self, name: &str, limit: Duration) -> Result<OpenServer, McpFailure> {
+        let begun = Instant::now();
         let Some(server) = self.servers.get(name) else {
             return Err(McpFailure::new(McpStage::Unsent, "it is not configured"));
         };
         let session = McpSession::open(server, limit).await?;
-        let listed = session.tools(limit).await?;
+        let listed = session.tools(limit.saturating_sub(begun.elapsed())).await?;
         let definitions = server_definitions(name, listed);
         let tools = Catalogue::new(definitions, &self.approvals);
         let of = tools.entries().iter().map(|entry| (own_tool_name(entry.own_name()), entry.approval()));

@@ -178,6 +178,14 @@ impl Performer<'_, '_> {
         next: Option<&ActionRow>,
     ) -> Result<(), Error> {
         let OpenGate { permit, unmet, account, bytes } = open;
+        // A login can take minutes. An outcome is not left unwritten so long.
+        let before = match before {
+            Some(before) if self.routes.must_sign_in(&bytes.draft.way) => {
+                self.write(before).await?;
+                None
+            }
+            before => before,
+        };
         if let Err(refusal) = self.routes.ready(&bytes.draft, row.key).await {
             if let Some(before) = before {
                 self.write(before).await?;

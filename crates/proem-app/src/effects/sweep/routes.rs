@@ -119,6 +119,27 @@ impl<'p> DeliveryRoutes<'p> {
         }
     }
 
+    /// Whether an action that leaves in this way has to wait for an access token.
+    pub(super) fn must_sign_in(&self, way: &DraftWay) -> bool {
+        let (name, login) = match way {
+            DraftWay::Inside => return false,
+            DraftWay::Mail { .. } => match &self.settings.mail.graph {
+                Some(graph) => (Some(&graph.credential), graph.login.is_some()),
+                None => return false,
+            },
+            DraftWay::Request { server, .. } => match self.settings.servers.get(server) {
+                Some(known) => (known.credential.as_ref(), known.login.is_some()),
+                None => return false,
+            },
+        };
+        login && name.is_some_and(|name| !self.has_token(name))
+    }
+
+    /// Whether there is an access token that is still used.
+    fn has_token(&self, name: &str) -> bool {
+        self.accounts.get(name).is_some_and(|known| known.at.elapsed() < TOKEN_USE)
+    }
+
     async fn prepare_way(&mut self, way: &DraftWay) -> Result<(), Error> {
         let mail = &self.settings.mail;
         match (way, &mail.server, &mail.graph) {
@@ -148,7 +169,7 @@ impl<'p> DeliveryRoutes<'p> {
     /// leaves the action and its approval as they are.
     async fn sign_in(&mut self, name: Option<&str>, login: Option<&LoginFile>, scope: HostScope) -> Result<(), Error> {
         let (Some(name), Some(login)) = (name, login) else { return Ok(()) };
-        if self.accounts.get(name).is_some_and(|known| known.at.elapsed() < TOKEN_USE) {
+        if self.has_token(name) {
             return Ok(());
         }
         let (Some(credential), Some(file)) = (self.secrets.get(name), self.settings.credentials.get(name)) else {

@@ -116,7 +116,7 @@ impl Team {
         office.configure(&configuration(&office, mail.port(), tickets.port, &jira.base));
         office.fixture.git(&["init", "-q", "-b", "main"]);
         office.fixture.trust_charter(&charter_text("artefact"));
-        // What a person trusted is trusted on each machine, and nothing else is the same there.
+        // Each machine trusts the files that the person trusted, and shares nothing else.
         let states = ["one", "two", "three"].map(|name| office.fixture.machine(name));
         let office = office.switched_on()?;
         let machines = states.map(|state| Machine { state, worker: None });
@@ -206,7 +206,7 @@ impl Team {
             .position(|machine| machine.worker.as_ref().is_some_and(|worker| worker.id().to_string() == id))
     }
 
-    /// What was begun three times and killed each time begins anew when a person says so. How often that was.
+    /// A person lets work begin anew that was begun three times and killed each time. How often that was.
     fn retry_stuck(&self) -> usize {
         let stuck = self.office.fixture.proem(&["workers", "--stuck", "--json"]);
         let stuck: Json = serde_json::from_str(stuck.stdout()).unwrap();
