@@ -1,5 +1,6 @@
 //! Reads a project's catalogue with what this user approved of it.
 
+mod agent_tool;
 mod approving;
 mod fetching;
 mod manifest_file;
@@ -23,6 +24,7 @@ use crate::places::Places;
 use crate::project::{BookReading, OpenProject};
 use crate::trust::{RepositoryTrust, TrustStore, sha256_hex};
 
+pub use agent_tool::agent_tool_table;
 pub use approving::{Approving, found_in, wanted_entries};
 pub use fetching::{FetchedServer, fetch_servers};
 pub use manifest_file::{embedded_manifest, read_manifest, write_manifest};

@@ -48,10 +48,14 @@ pub(crate) enum CatalogueCommand {
         place: CataloguePlace,
     },
     /// Print one entry with all that is known about it
-    #[command(after_help = "Example:\n  proem catalogue show github__create_issue")]
+    #[command(after_help = "Examples:\n  proem catalogue show github__create_issue\n  \
+                      proem catalogue show github__create_issue --agent-table >> reader.agent.toml")]
     Show {
         /// The name of the entry, as `proem catalogue list` shows it
         name: String,
+        /// Print the table that calls an approved tool of a server from an agent's file
+        #[arg(long, conflicts_with = "json")]
+        agent_table: bool,
         #[command(flatten)]
         place: CataloguePlace,
     },
@@ -106,7 +110,8 @@ pub(crate) struct CataloguePlace {
 pub(super) fn run_catalogue(command: &CatalogueCommand) -> Result<ExitCode, CommandFailure> {
     match command {
         CatalogueCommand::List { kind, server, place } => list::run_catalogue_list(*kind, server.as_deref(), place),
-        CatalogueCommand::Show { name, place } => show::run_catalogue_show(name, place),
+        CatalogueCommand::Show { name, agent_table: true, place } => show::run_catalogue_show_agent(name, place),
+        CatalogueCommand::Show { name, agent_table: false, place } => show::run_catalogue_show(name, place),
         CatalogueCommand::Fetch { names, place } => fetch::run_catalogue_fetch(names, &place.root, place.json),
         CatalogueCommand::Refresh(place) => refresh::run_catalogue_refresh(place),
         CatalogueCommand::Check(place) => check::run_catalogue_check(place),

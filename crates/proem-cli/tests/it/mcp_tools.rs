@@ -117,6 +117,30 @@ fn proem_is_a_server_for_its_own_programs() {
     }
 }
 
+/// The table of an approved tool is one for an agent's file, as it is printed.
+#[test]
+fn an_approved_tool_is_printed_for_an_agents_file() {
+    let fixture = Fixture::folder().unborn();
+    let configuration = format!("[mcp.own]\ncommand = [\"{}\", \"mcp\"]\n", fixture.binary.display());
+    fixture.configure("config.toml", &configuration);
+    assert_eq!(fixture.proem(&["catalogue", "fetch"]).code(), 0);
+    let show = || fixture.proem(&["catalogue", "show", "own__tokens_count", "--agent-table"]);
+    let unapproved = show();
+    assert_eq!((unapproved.code(), unapproved.stdout()), (1, ""), "{}", unapproved.transcript());
+    assert!(unapproved.stderr().contains("run `proem catalogue approve own__tokens_count` first"));
+    approve_all(&fixture);
+    let table = show();
+    fixture.write("count.clj", "(tool/tokens-count {:text \"one two three\"})");
+    let run_with = |table: &str| {
+        fixture.configure("agents/printed.agent.toml", &format!("version = 1\nname = \"printed\"\n\n{table}"));
+        fixture.proem(&["lisp", "run", "count.clj", "--agent", "printed"])
+    };
+    let printed = run_with(table.answer());
+    assert!(printed.answer().contains("\"cl100k\" 3"), "{}\n{}", printed.transcript(), table.answer());
+    let counted = run_with(&table.answer().replace("# effect = false", "effect = false"));
+    assert!(counted.answer().contains("\"cl100k\" 3"), "{}\n{}", counted.transcript(), table.answer());
+}
+
 /// A project's file can't name a server.
 #[test]
 fn a_projects_servers_count_for_nothing() {

@@ -262,6 +262,7 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["catalogue", "show", "clock"], Report),
         (&["catalogue", "show", "xEVILx__clock"], Report),
         (&["catalogue", "show", MARK], Report),
+        (&["catalogue", "show", "clock", "--agent-table"], Report),
         (&["catalogue", "show", "xEVILx__clock", "--json"], Json),
         (&["catalogue", "fetch"], Report),
         (&["catalogue", "fetch", "--json"], Json),
@@ -551,7 +552,8 @@ fn no_order_reaches_a_runner() {
 }
 
 /// The flags that give a command's output another form.
-const FORMS: [&str; 20] = [
+const FORMS: [&str; 21] = [
+    "--agent-table",
     "--body",
     "--calibrate",
     "--config",

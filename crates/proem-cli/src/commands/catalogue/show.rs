@@ -3,12 +3,13 @@
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
+use proem_app::catalogue::agent_tool_table;
 use proem_guard::show as door;
 use proem_select::catalogue::{Capability, signature};
 use proem_text::json;
 use serde_json::Value;
 
-use super::CataloguePlace;
+use super::{CataloguePlace, LoadedCatalogue};
 use super::{
     approval_word, concerns_about, definition_tokens, entry_place as place_of, exact_text, found_in, open_catalogue,
     summary_json,
@@ -17,14 +18,23 @@ use crate::commands::trust::review::diff_rows;
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, LEAD, RED, group_thousands, style_text};
 
+/// Prints the table that calls a tool from an agent's file.
+pub(super) fn run_catalogue_show_agent(name: &str, place: &CataloguePlace) -> Result<ExitCode, CommandFailure> {
+    let (_, _, loaded) = open_catalogue(&place.root)?;
+    ui::data(&agent_tool_table(entry_of_name(&loaded, name)?)?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn entry_of_name<'l>(loaded: &'l LoadedCatalogue, name: &str) -> Result<&'l Capability, CommandFailure> {
+    loaded.catalogue.get(name).ok_or_else(|| {
+        let shown = door::terminal_str(name);
+        CommandFailure::usage(format!("no entry is called `{shown}`; `proem catalogue list` shows the names"))
+    })
+}
+
 pub(super) fn run_catalogue_show(name: &str, place: &CataloguePlace) -> Result<ExitCode, CommandFailure> {
     let (_, _, loaded) = open_catalogue(&place.root)?;
-    let Some(entry) = loaded.catalogue.get(name) else {
-        let shown = door::terminal_str(name);
-        return Err(CommandFailure::usage(format!(
-            "no entry is called `{shown}`; `proem catalogue list` shows the names"
-        )));
-    };
+    let entry = entry_of_name(&loaded, name)?;
     let all = found_in(&loaded.catalogue)?;
     let found = concerns_about(&all, entry);
     if place.json {
