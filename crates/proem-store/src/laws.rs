@@ -54,7 +54,7 @@ pub use self::tools::{
 pub use self::triage::{
     LawSignals, a_cycle_ends_whole_or_not_at_all, a_cycle_may_write_a_chain_of_versions, a_judgement_opens_its_signal,
     a_purge_of_triage_leaves_what_is_open, a_signal_is_taken_in_once, a_source_goes_on_where_it_was_left,
-    every_line_of_triage_has_project_and_actor,
+    every_line_of_triage_has_project_and_actor, signals_that_come_together_are_as_if_each_came_alone,
 };
 pub use self::work::{
     a_lease_that_ran_out_ends_nothing, a_third_attempt_is_the_last, signals_and_holds_want_work, work_is_had_by_one,

@@ -8,6 +8,7 @@ mod apart;
 #[cfg(feature = "postgres")]
 mod dialect;
 mod fault;
+mod lines;
 mod order;
 #[cfg(feature = "postgres")]
 mod postgres_connection;
@@ -23,10 +24,11 @@ mod value;
 
 pub(crate) use self::apart::run_on_file_thread;
 pub(crate) use self::fault::{SqlFault, SqlResult, sqlite_unusable};
+pub(crate) use self::lines::Line;
 pub(crate) use self::order::{Company, Write};
 pub(crate) use self::queue::Queue;
 pub(crate) use self::row::Row;
 pub(crate) use self::statement::{StatementValues, params, redacted_value};
 pub(crate) use self::tables::{DatabaseKind, Tables};
 pub(crate) use self::transaction::{Scribe, Transaction};
-pub(crate) use self::value::{AnyBound, BoundValue, FromColumn, ValueKind};
+pub(crate) use self::value::{AnyBound, BoundValue, FromColumn, ToBound, ValueKind};

@@ -8,7 +8,7 @@ use crate::error::{Error, Unusable};
 use crate::sql::{BoundValue, DatabaseKind, SqlFault, SqlResult, Tables, redacted_value};
 
 /// A line, with its values in the order of the table's columns.
-pub(super) type Line = Vec<BoundValue<'static>>;
+pub(super) type Line = crate::sql::Line<'static>;
 
 /// All lines of a table, by number and hash.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,10 +93,7 @@ pub(super) fn insert_lines(tables: &Tables, form: &TableForm, lines: Vec<Line>) 
         refuse_nul(tables, form, &lines)?;
     }
     let columns: Vec<String> = form.columns.iter().map(|column| quote(&column.name)).collect();
-    let places = format!("({})", vec!["?"; columns.len()].join(", "));
-    let places = vec![&*places; lines.len()].join(", ");
-    let sql = format!("INSERT INTO {} ({}) VALUES {places}", quote(&form.name), columns.join(", "));
-    tables.execute(&sql, lines.into_iter().flatten().collect::<Vec<_>>()).map(drop)
+    tables.insert_lines(&format!("INSERT INTO {} ({})", quote(&form.name), columns.join(", ")), lines, "")
 }
 
 /// Refuses a text with a NUL, which PostgreSQL does not hold, by its line.

@@ -151,6 +151,40 @@ pub async fn a_signal_is_taken_in_once(backend: &impl Backend) {
     }
 }
 
+/// Signals that wait for the writer at the same time are answered and kept as if each had come alone, and one that is
+/// refused takes none along.
+///
+/// # Panics
+///
+/// If not.
+pub async fn signals_that_come_together_are_as_if_each_came_alone(backend: &impl Backend) {
+    let store = backend.open().await;
+    let other_project = Project("elsewhere".to_owned());
+    let signals: Vec<(u8, u8)> = (0..90).map(|number| (number % 40, number / 80)).collect();
+    let intakes = signals.iter().flat_map(|signal| {
+        let own = LawSignals.intake(1, &[*signal]);
+        [own.clone(), SignalIntake { project: other_project.clone(), ..own }]
+    });
+    let answers = futures_util::future::join_all(intakes.map(|intake| take_in(&store, intake))).await;
+    let count = |wanted| answers.iter().filter(|answers| answers.as_slice() == [wanted]).count();
+    let counts = [IntakeAnswer::New, IntakeAnswer::Revised, IntakeAnswer::Same].map(count);
+    assert_eq!(counts, [80, 20, 80], "in each project forty are new, ten came changed, and forty twice");
+    let mut refused = LawSignals.intake(2, &[(51, 1)]);
+    refused.signals.iter_mut().for_each(|signal| signal.standing = SignalStanding::Handled);
+    let around = [LawSignals.intake(2, &[(0, 0)]), refused, LawSignals.intake(2, &[(0, 1)])];
+    let answers = futures_util::future::join_all(around.map(|intake| store.take_signals(intake))).await;
+    let [Ok(before), Err(Error::Conflict(_)), Ok(after)] = answers.as_slice() else { panic!("{answers:?}") };
+    assert_eq!([before, after], [&[IntakeAnswer::Same]; 2]);
+    for project in [LawSamples.project(), other_project] {
+        let kept = store.signals(&project, 0, 100).await.unwrap_or_default();
+        assert_eq!(kept.len(), 50, "{project:?}");
+        assert!(kept.iter().all(|signal| signal.text.is_some()), "each has its words");
+        let work = store.work(Some(&project)).await.unwrap_or_default();
+        assert_eq!(work.len(), 1, "a cycle of {project:?} is wanted");
+    }
+    store.close().await;
+}
+
 async fn futures_pair<A>(one: impl Future<Output = A>, two: impl Future<Output = A>) -> (A, A) {
     tokio::join!(one, two)
 }

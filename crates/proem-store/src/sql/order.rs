@@ -1,5 +1,7 @@
 //! A line to write, and the caller that waits for it.
 
+use std::any::Any;
+
 use tokio::sync::oneshot;
 
 use super::tables::Tables;
@@ -24,6 +26,11 @@ pub(crate) trait Write: Send + 'static {
 
     /// Writes it. This may happen twice: what fails in company is tried again alone.
     fn write(&self, to: &mut Transaction<'_>) -> Result<Self::Answer, Error>;
+
+    /// Writes several of its kind in their order, and gives the answer to each.
+    fn write_all(those: &[&Self], to: &mut Transaction<'_>) -> Result<Vec<Self::Answer>, Error> {
+        those.iter().map(|one| one.write(to)).collect()
+    }
 
     /// Work after the commit, outside any transaction.
     fn afterwards(answer: &mut Self::Answer, tables: &Tables) {
@@ -56,12 +63,13 @@ impl<W: Write> Order<W> {
 }
 
 /// An order for whatever it is, as the thread takes it.
-pub(crate) trait AnyOrder: Send {
+pub(crate) trait AnyOrder: Send + Any {
     /// With whom it shares its transaction.
     fn company(&self) -> Company;
 
-    /// Writes it, and keeps the answer until it is committed.
-    fn write(&mut self, to: &mut Transaction<'_>) -> Result<(), Error>;
+    /// Writes it and those of its kind that directly follow, and keeps the answers until they are committed. How many
+    /// followed.
+    fn write(&mut self, following: &mut [Box<dyn AnyOrder>], to: &mut Transaction<'_>) -> Result<usize, Error>;
 
     /// Does what is left to do once it is committed.
     fn committed(&mut self, tables: &Tables);
@@ -75,14 +83,18 @@ impl<W: Write> AnyOrder for Order<W> {
         W::COMPANY
     }
 
-    fn write(&mut self, to: &mut Transaction<'_>) -> Result<(), Error> {
+    fn write(&mut self, following: &mut [Box<dyn AnyOrder>], to: &mut Transaction<'_>) -> Result<usize, Error> {
         let path = to.tables.path();
         if W::ORIGIN == StoreCreator::Own && to.epoch().is_none() {
             return Err(Error::Foreign { path: path.to_owned() });
         }
-        failpoint::write(W::NAME, path)?;
-        self.answer = Some(self.what.write(to)?);
-        Ok(())
+        let of_kind = following.iter_mut().map_while(|order| (&mut **order as &mut dyn Any).downcast_mut::<Self>());
+        let orders: Vec<&mut Self> = std::iter::once(self).chain(of_kind).collect();
+        orders.iter().try_for_each(|_| failpoint::write(W::NAME, path))?;
+        let answers = W::write_all(&orders.iter().map(|order| &order.what).collect::<Vec<_>>(), to)?;
+        let followed = orders.len().saturating_sub(1);
+        orders.into_iter().zip(answers).for_each(|(order, answer)| order.answer = Some(answer));
+        Ok(followed)
     }
 
     fn committed(&mut self, tables: &Tables) {

@@ -66,18 +66,26 @@ impl PostgresConnection {
         Ok(done?)
     }
 
-    /// Begins a transaction that may write, once no other one does. The lock's number spells `proemwrt`.
-    pub(super) fn begin(&self) -> SqlResult<()> {
+    /// Begins a transaction that may write, once no other one does, and asks a question that has one answer. The lock's
+    /// number spells `proemwrt`. Each statement sees what was committed before it, so the question sees what others wrote
+    /// before the lock was free.
+    pub(super) fn begin_with(&self, question: &str) -> SqlResult<Option<String>> {
         self.has_failed.set(false);
-        self.script("BEGIN; SELECT pg_advisory_xact_lock(x'70726f656d777274'::bigint)")
+        let script = format!("BEGIN; SELECT pg_advisory_xact_lock(x'70726f656d777274'::bigint); {question}");
+        let rows = {
+            let mut connection = self.connection.borrow_mut();
+            self.wait_for(sqlx::raw_sql(AssertSqlSafe(script)).fetch_all(&mut *connection))?
+        };
+        rows.last().map_or(Ok(None), |row| Row(RowSource::Postgres(row)).get(0))
     }
 
-    /// Commits. The server answers a commit behind a failure with a success, and undoes everything.
-    pub(super) fn commit(&self) -> SqlResult<()> {
+    /// Runs some last statements and commits. The server answers a commit behind a failure with a success, and undoes
+    /// everything.
+    pub(super) fn commit_with(&self, statements: &str) -> SqlResult<()> {
         if self.has_failed.get() {
             return Err(SqlFault::Mismatch("a statement of the transaction had failed".to_owned()));
         }
-        self.script("COMMIT")
+        self.script(&format!("{statements}COMMIT"))
     }
 
     pub(super) fn execute(&self, sql: &str, values: impl StatementValues) -> SqlResult<usize> {

@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 use super::apart::unusable_for_other_reason;
 use super::order::{AnyOrder, Company, Order, Write};
-use super::transaction::Scribe;
+use super::transaction::{Scribe, Transaction};
 use crate::error::Error;
 
 /// The most orders that share one transaction.
@@ -132,7 +132,7 @@ fn gather_orders(arrived: &Receiver<Letter>, together: &mut Vec<Box<dyn AnyOrder
 /// Writes orders in one transaction. If that fails, each has its own, so that none takes others along: that
 /// happens rarely, and a savepoint for each would be paid for by all.
 fn write_orders(scribe: &mut Scribe, mut orders: Vec<Box<dyn AnyOrder>>) {
-    let mut outcome = scribe.transact(|to| orders.iter_mut().try_for_each(|order| order.write(to)));
+    let mut outcome = scribe.transact(|to| write_each(&mut orders, to));
     if outcome.is_err() && orders.len() > 1 {
         return orders.into_iter().for_each(|order| write_orders(scribe, vec![order]));
     }
@@ -144,10 +144,19 @@ fn write_orders(scribe: &mut Scribe, mut orders: Vec<Box<dyn AnyOrder>>) {
     }
 }
 
+/// Writes orders in their order, those of a kind that follow one another together.
+fn write_each(mut orders: &mut [Box<dyn AnyOrder>], to: &mut Transaction<'_>) -> Result<(), Error> {
+    while let Some((first, following)) = orders.split_first_mut() {
+        let followed = first.write(following, to)?;
+        orders = following.get_mut(followed..).unwrap_or_default();
+    }
+    Ok(())
+}
+
 /// Writes the last order, closes the file, and only then answers.
 fn write_last_and_close(mut scribe: Scribe, mut last: Box<dyn AnyOrder>) {
     let outcome = match scribe.epoch {
-        Some(_) => scribe.transact(|to| last.write(to)),
+        Some(_) => scribe.transact(|to| last.write(&mut [], to).map(drop)),
         None => Ok(()),
     };
     let Scribe { tables, epoch, .. } = scribe;

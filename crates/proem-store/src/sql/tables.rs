@@ -148,12 +148,18 @@ impl Tables {
 
     /// Does something in a transaction that may write, or leaves no trace of it.
     pub(crate) fn atomically<T>(&self, work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
-        let begun = match &self.database {
-            Database::Sqlite(_) => self.execute("BEGIN IMMEDIATE", []).map(drop),
-            #[cfg(feature = "postgres")]
-            Database::Postgres(connection) => self.name_database(connection.begin()),
-        };
-        let done = begun.and_then(|()| work()).and_then(|done| self.commit().map(|()| done));
+        self.atomically_between("SELECT ''", |_| Ok((work()?, String::new())))
+    }
+
+    /// The same for work that begins with a question, which has one answer, and ends with statements, each closed by a
+    /// semicolon. To a server both travel with the beginning and the end of the transaction.
+    pub(crate) fn atomically_between<T>(
+        &self,
+        question: &str,
+        work: impl FnOnce(Option<String>) -> Result<(T, String), Error>,
+    ) -> Result<T, Error> {
+        let done = self.begin_with(question).and_then(work);
+        let done = done.and_then(|(done, statements)| self.commit_with(&statements).map(|()| done));
         if done.is_err() {
             // SQLite has undone it by itself where the disk is full; that there is nothing to undo is as well.
             _ = self.execute("ROLLBACK", []);
@@ -161,11 +167,27 @@ impl Tables {
         done
     }
 
-    fn commit(&self) -> Result<(), Error> {
+    fn begin_with(&self, question: &str) -> Result<Option<String>, Error> {
         match &self.database {
-            Database::Sqlite(_) => self.execute("COMMIT", []).map(drop),
+            Database::Sqlite(_) => {
+                self.execute("BEGIN IMMEDIATE", [])?;
+                self.row(question, [], |row| row.get(0)).map(Option::flatten)
+            }
             #[cfg(feature = "postgres")]
-            Database::Postgres(connection) => self.name_database(connection.commit()),
+            Database::Postgres(connection) => self.name_database(connection.begin_with(question)),
+        }
+    }
+
+    fn commit_with(&self, statements: &str) -> Result<(), Error> {
+        match &self.database {
+            Database::Sqlite(_) => {
+                if !statements.is_empty() {
+                    self.script(statements)?;
+                }
+                self.execute("COMMIT", []).map(drop)
+            }
+            #[cfg(feature = "postgres")]
+            Database::Postgres(connection) => self.name_database(connection.commit_with(statements)),
         }
     }
 

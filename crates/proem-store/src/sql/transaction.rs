@@ -46,15 +46,15 @@ impl Scribe {
         let Self { tables, opening, epoch } = self;
         let mut transaction =
             Transaction { tables, opening, epoch: epoch.as_ref(), begun: None, buried: Vec::new(), seen: Time(0) };
-        let done = tables.atomically(|| {
-            let before = last_seen(tables)?;
+        let last_seen = "SELECT (SELECT value FROM meta WHERE key = 'last_seen')";
+        let done = tables.atomically_between(last_seen, |seen| {
+            let before = Time(seen.and_then(|seen| seen.parse().ok()).unwrap_or(0));
             transaction.seen = before;
             let done = work(&mut transaction)?;
-            if transaction.seen != before {
-                let seen = transaction.seen.0.to_string();
-                tables.execute("UPDATE meta SET value = ? WHERE key = 'last_seen'", [seen])?;
-            }
-            Ok(done)
+            let seen = transaction.seen;
+            let is_later = seen != before;
+            let noted = is_later.then(|| format!("UPDATE meta SET value = '{}' WHERE key = 'last_seen';", seen.0));
+            Ok((done, noted.unwrap_or_default()))
         });
         let Transaction { begun, buried, .. } = transaction;
         if done.is_ok() {
@@ -106,10 +106,4 @@ impl Transaction<'_> {
     pub(crate) fn bury(&mut self, lock: EpochLock) {
         self.buried.push(lock);
     }
-}
-
-/// The last time that was seen, by whichever process.
-fn last_seen(tables: &Tables) -> Result<Time, Error> {
-    let seen: Option<String> = tables.row("SELECT value FROM meta WHERE key = 'last_seen'", [], |row| row.get(0))?;
-    Ok(Time(seen.and_then(|seen| seen.parse().ok()).unwrap_or(0)))
 }

@@ -25,9 +25,18 @@ pub(crate) enum BoundValue<'v> {
     Bytes(Cow<'v, [u8]>),
 }
 
-#[cfg(feature = "postgres")]
 impl BoundValue<'_> {
+    /// The bytes that it takes, about.
+    pub(super) fn length(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Bytes(bytes) => bytes.len(),
+            Self::Null(_) | Self::Integer(_) | Self::Real(_) => size_of::<i64>(),
+        }
+    }
+
     /// The kind of the value, or of the value that is missing.
+    #[cfg(feature = "postgres")]
     pub(super) const fn kind(&self) -> ValueKind {
         match self {
             Self::Null(kind) => *kind,

@@ -1,11 +1,16 @@
 //! Signals, taken in once.
 
-use super::content::write_contents;
+use std::collections::{BTreeMap, BTreeSet};
+
+use proem_engine::effect::key::SignalRevision;
+use proem_engine::run::Time;
+
+use super::content::insert_contents;
 use super::work;
 use crate::error::Error;
 use crate::failpoint;
-use crate::record::{NewSignal, NewTriageProject, SignalIntake, SignalStanding};
-use crate::sql::{Transaction, Write, params};
+use crate::record::{Actor, NewSignal, NewTriageProject, Project, SignalIntake, SignalStanding};
+use crate::sql::{BoundValue, Line, Tables, ToBound as _, Transaction, ValueKind, Write};
 use crate::store::Store;
 
 /// The relation of a signal to the stored ones.
@@ -48,49 +53,93 @@ impl Write for SignalIntake {
     const NAME: &'static str = "take-signals";
 
     fn write(&self, to: &mut Transaction<'_>) -> Result<Vec<IntakeAnswer>, Error> {
-        let answers: Vec<IntakeAnswer> =
-            self.signals.iter().map(|signal| self.take(signal, to)).collect::<Result<_, _>>()?;
-        let mut taken = self.signals.iter().zip(&answers);
-        if taken.any(|(signal, answer)| *answer != IntakeAnswer::Same && signal.standing == SignalStanding::Open) {
-            let at = to.at(self.at);
-            work::want_triage(to, &self.project, &self.actor, at)?;
-        }
-        Ok(answers)
+        Ok(Self::write_all(&[self], to)?.into_iter().flatten().collect())
+    }
+
+    fn write_all(those: &[&Self], to: &mut Transaction<'_>) -> Result<Vec<Vec<IntakeAnswer>>, Error> {
+        let mut answers = compare_with_stored(those, to.tables)?.into_iter();
+        let mut taken = Taken::default();
+        let of_each = those.iter().map(|intake| {
+            let answers: Vec<IntakeAnswer> = answers.by_ref().take(intake.signals.len()).collect();
+            taken.add(intake, &answers, to);
+            answers
+        });
+        let of_each = of_each.collect();
+        taken.write(to)?;
+        Ok(of_each)
     }
 }
 
-impl SignalIntake {
-    fn take(&self, signal: &NewSignal, to: &mut Transaction<'_>) -> Result<IntakeAnswer, Error> {
-        if signal.standing == SignalStanding::Handled {
-            let why = "a signal that only just came was handled by no cycle; take it in as open".to_owned();
-            return Err(Error::Conflict(why));
+/// The relation of each signal to those that are stored, or come before it.
+fn compare_with_stored(those: &[&SignalIntake], tables: &Tables) -> Result<Vec<IntakeAnswer>, Error> {
+    let signals: Vec<_> = those.iter().flat_map(|intake| intake.signals.iter().map(move |s| (*intake, s))).collect();
+    if signals.iter().any(|(_, signal)| signal.standing == SignalStanding::Handled) {
+        let why = "a signal that only just came was handled by no cycle; take it in as open".to_owned();
+        return Err(Error::Conflict(why));
+    }
+    let of_id = "EXISTS (SELECT 1 FROM signals WHERE (signals.project, signals.id) = (asked.project, asked.id)";
+    let after = format!(") SELECT place, {of_id}), {of_id} AND signals.revision = asked.revision) FROM asked");
+    let asked = (0_i64..).zip(&signals).map(|(place, (intake, signal))| {
+        let SignalRevision { id, revision } = &signal.id;
+        vec![place.into(), intake.project.0.to_bound(), id.to_bound(), revision.to_bound()]
+    });
+    let query = ("WITH asked (place, project, id, revision) AS (", &*after);
+    let found = tables.rows_about(query, asked, |row| Ok((row.get::<_, i64>(0)?, (row.get(1)?, row.get(2)?))))?;
+    let stored: BTreeMap<i64, (bool, bool)> = found.into_iter().collect();
+    let (mut ids, mut revisions) = (BTreeSet::new(), BTreeSet::new());
+    let compare = |(place, (intake, signal)): (i64, &(&SignalIntake, &NewSignal))| {
+        let of_id = (intake.project.clone(), signal.id.id.clone());
+        let (has_id, has_revision) = stored.get(&place).copied().unwrap_or_default();
+        let is_first_revision = revisions.insert((of_id.clone(), signal.id.revision.clone()));
+        let is_first = ids.insert(of_id);
+        match (has_revision || !is_first_revision, has_id || !is_first) {
+            (true, _) => IntakeAnswer::Same,
+            (false, true) => IntakeAnswer::Revised,
+            (false, false) => IntakeAnswer::New,
         }
-        let known = "SELECT max(revision = ?) FROM signals WHERE (project, id) = (?, ?)";
-        let of_id = (&signal.id.revision, &self.project.0, &signal.id.id);
-        let answer = match to.tables.row(known, of_id, |row| row.get::<_, Option<i64>>(0))?.flatten() {
-            Some(1) => return Ok(IntakeAnswer::Same),
-            Some(_) => IntakeAnswer::Revised,
-            None => IntakeAnswer::New,
-        };
-        let at = to.at(self.at);
-        write_contents(to.tables, [&signal.text])?;
-        to.tables.execute(
-            "INSERT INTO signals (project, id, revision, actor, at, source, kind, time, text, standing) \
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            params![
-                self.project.0,
-                signal.id.id,
-                signal.id.revision,
-                self.actor.to_string(),
-                at.0,
-                signal.source,
-                signal.kind,
-                signal.time.map(|time| time.0),
-                signal.text.hash,
-                signal.standing.as_str(),
-            ],
-        )?;
-        Ok(answer)
+    };
+    Ok((0_i64..).zip(&signals).map(compare).collect())
+}
+
+/// The lines of signals that nobody has seen, and what follows from them.
+#[derive(Default)]
+struct Taken<'s> {
+    contents: BTreeMap<&'s str, &'s [u8]>,
+    lines: Vec<Line<'s>>,
+    /// Who wants a cycle of a project since when.
+    wishes: BTreeMap<&'s Project, (&'s Actor, Time)>,
+}
+
+impl<'s> Taken<'s> {
+    fn add(&mut self, intake: &'s SignalIntake, answers: &[IntakeAnswer], to: &mut Transaction<'_>) {
+        for (signal, _) in intake.signals.iter().zip(answers).filter(|(_, answer)| **answer != IntakeAnswer::Same) {
+            let at = to.at(intake.at);
+            if let Some(bytes) = &signal.text.bytes {
+                self.contents.insert(&signal.text.hash, bytes);
+            }
+            self.lines.push(vec![
+                intake.project.0.to_bound(),
+                signal.id.id.to_bound(),
+                signal.id.revision.to_bound(),
+                intake.actor.to_string().into(),
+                at.0.into(),
+                signal.source.to_bound(),
+                signal.kind.to_bound(),
+                signal.time.map_or(BoundValue::Null(ValueKind::Integer), |time| time.0.into()),
+                signal.text.hash.to_bound(),
+                signal.standing.as_str().to_bound(),
+            ]);
+            if signal.standing == SignalStanding::Open {
+                self.wishes.insert(&intake.project, (&intake.actor, at));
+            }
+        }
+    }
+
+    fn write(self, to: &Transaction<'_>) -> Result<(), Error> {
+        insert_contents(to.tables, self.contents)?;
+        let insert = "INSERT INTO signals (project, id, revision, actor, at, source, kind, time, text, standing)";
+        to.tables.insert_lines(insert, self.lines, "")?;
+        self.wishes.into_iter().try_for_each(|(project, (actor, at))| work::want_triage(to, project, actor, at))
     }
 }
 

@@ -8,7 +8,7 @@ use proem_store::laws::{Backend as _, LawActions, LawSamples};
 use proem_store::record::NewAction;
 use proem_store::{EffectIntent, EffectOutcome, Error, IntentRepetition, Store, StoreAccess};
 
-use crate::postgres::Postgres;
+use crate::postgres::{Descent, Postgres};
 
 /// Takes an approved action up, lets it leave, and writes down that it did.
 async fn send(store: &Store, action: &NewAction) {
@@ -82,6 +82,31 @@ async fn a_restored_database_sends_nothing_before_a_person_has_looked() {
     // The one that it was copied from goes on.
     let store = postgres.open().await;
     assert_eq!(store.examine_witness().await.unwrap(), None);
+    store.close().await;
+}
+
+/// A standby is only read. One that is promoted, and a server that recovered, may lack what the first one sent.
+#[tokio::test]
+async fn a_promoted_or_recovered_server_sends_nothing_before_a_person_has_looked() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(postgres) = Postgres::new(folder.path()) else { return };
+    let store = postgres.open().await;
+    LawActions.approved(&store, &LawActions.action(1)).await;
+    LawActions.performer(&store).await;
+    let (recovered, _server) = postgres.on_copied_server(Descent::Recovery);
+    let (standby, _other_server) = postgres.on_copied_server(Descent::Standby);
+    let refused = standby.try_open(StoreAccess::Write).await.unwrap_err().to_string();
+    assert!(refused.contains("the server is a standby or read-only, so connect to the primary"), "{refused}");
+    assert!(!standby.try_open(StoreAccess::Read).await.unwrap().is_blank, "it is read");
+    standby.run("SELECT pg_promote()").unwrap();
+    for moved in [recovered, standby] {
+        let store = moved.open().await;
+        is_parked(&store, "the database was restored, copied or promoted").await;
+        assert_eq!(store.adopt(LawSamples.actor(), LawActions::NOW).await.unwrap().returned, 1);
+        assert_eq!(store.examine_witness().await.unwrap(), None);
+        store.close().await;
+    }
+    assert_eq!(store.examine_witness().await.unwrap(), None, "the first one goes on");
     store.close().await;
 }
 

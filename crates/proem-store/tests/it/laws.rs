@@ -72,6 +72,7 @@ keep! {
     a_run_is_taken_over_by_one,
     a_source_goes_on_where_it_was_left,
     a_signal_is_taken_in_once,
+    signals_that_come_together_are_as_if_each_came_alone,
     a_tool_call_is_not_made_again,
     a_tool_call_is_written_before_it_is_made,
     a_tool_call_keeps_its_outcome,

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail loudly")]
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,7 +12,7 @@ use proem_store::laws::{Backend, LawSamples};
 use proem_store::{DatabaseAddress, OpenedStore, Store, StoreAccess, StoreOptions};
 
 use crate::skipped::skip;
-use crate::test_server::{search_path, test_server};
+use crate::test_server::{TestServer, run_statements, search_path, start_somewhere, test_server};
 
 /// A database, and a folder for this machine's files about it.
 #[derive(Debug, Clone)]
@@ -20,6 +21,15 @@ pub(crate) struct Postgres {
     socket: PathBuf,
     name: String,
     role: &'static str,
+}
+
+/// The ways in which a server comes to be from another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Descent {
+    /// It follows the other one, and is only read.
+    Standby,
+    /// It recovered what the other one had written, and is its own master.
+    Recovery,
 }
 
 impl Postgres {
@@ -36,7 +46,7 @@ impl Postgres {
         let name = format!("records{}", NEXT.fetch_add(1, Ordering::Relaxed));
         let postgres =
             Self { path: folder.join("state/records.db"), socket: server.folder.clone(), name, role: "postgres" };
-        postgres.run_in("postgres", &format!("CREATE DATABASE {}", postgres.name)).unwrap();
+        server.run("postgres", &format!("CREATE DATABASE {}", postgres.name)).unwrap();
         Some(postgres)
     }
 
@@ -78,6 +88,13 @@ impl Postgres {
         restored
     }
 
+    /// The same database on a copy of its server, which lives as long as what is given beside it.
+    pub(crate) fn on_copied_server(&self, descent: Descent) -> (Self, TestServer) {
+        let word = if descent == Descent::Recovery { "recovery" } else { "" };
+        let server = start_somewhere(&[self.socket.as_os_str(), OsStr::new(word)]).unwrap();
+        (Self { socket: server.folder.clone(), ..self.clone() }, server)
+    }
+
     pub(crate) fn opening(&self, access: StoreAccess) -> StoreOptions {
         StoreOptions {
             path: self.path.clone(),
@@ -99,11 +116,7 @@ impl Postgres {
     }
 
     fn run_in(&self, database: &str, sql: &str) -> Result<String, String> {
-        match test_server() {
-            Ok(server) => server.run(database, sql),
-            // Another process has it, and this one was given its address.
-            Err(why) => Err(why.to_owned()),
-        }
+        run_statements(&self.socket, database, sql)
     }
 }
 
