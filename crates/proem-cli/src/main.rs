@@ -39,7 +39,13 @@ fn main() -> ExitCode {
             Err(error) => {
                 // Help and version are answers. They go to standard output with code 0.
                 if !error.use_stderr() {
-                    return match ui::help(&error) {
+                    let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+                    let printed = if commands::version::wants_version_document(&error, words) {
+                        commands::version::print_version_document()
+                    } else {
+                        ui::help(&error)
+                    };
+                    return match printed {
                         Ok(()) => ExitCode::SUCCESS,
                         Err(failure) => failure.code(),
                     };

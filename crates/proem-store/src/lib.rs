@@ -36,6 +36,7 @@ pub use open::OpenedStore;
 pub use opening::{StoreAccess, StoreCreator, StoreOptions};
 #[cfg(feature = "postgres")]
 pub use postgres::DatabaseAddress;
+pub use sqlite::form::newest_form;
 pub use sqlite::place::FileSystemKind;
 pub use store::Store;
 pub use witness::{EffectIntent, EffectOutcome, EffectWitness, IntentRepetition, WitnessedIntent};

@@ -11,6 +11,7 @@ use proem_runtime::files::{self, FileAccess};
 use proem_runtime::mcp::{McpFailure, McpSession};
 use proem_runtime::tools::server_definitions;
 use proem_select::catalogue::{Approvals, Catalogue, CatalogueName, MAX_FILE_BYTES, Sha256Hash};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::Error;
@@ -21,7 +22,7 @@ use crate::project::OpenProject;
 const LIMIT: Duration = Duration::from_mins(2);
 
 /// The tools of a server, as it listed them, beside those of the manifest that was there.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FetchedServer {
     /// The server, by its name in the configuration.
@@ -38,6 +39,7 @@ pub struct FetchedServer {
     pub failure: Option<String>,
     /// The last that a program that failed wrote to standard error.
     #[serde(skip)]
+    #[schemars(skip)]
     pub wrote: Option<Untrusted<String>>,
 }
 

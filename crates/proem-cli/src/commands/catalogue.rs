@@ -2,7 +2,7 @@
 
 mod approve;
 mod check;
-mod fetch;
+pub(super) mod fetch;
 mod list;
 pub(super) mod refresh;
 mod show;

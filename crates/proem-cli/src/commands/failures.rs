@@ -1,5 +1,6 @@
 //! `proem failures`: what prompts learn from.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -10,6 +11,8 @@ use proem_guard::show;
 use proem_store::ClearingWay;
 use proem_store::query::{FailureRow, FailureSource};
 use proem_text::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::json;
 
 use crate::failure::CommandFailure;
@@ -64,7 +67,7 @@ pub(super) fn run_failures(args: &FailuresCommand) -> Result<ExitCode, CommandFa
             ui::print_notes(&notes);
             let rows = rows?;
             if *json {
-                let rows: Vec<serde_json::Value> = rows.iter().map(row_json).collect();
+                let rows: Vec<FailureOutput<'_>> = rows.iter().map(FailureOutput::new).collect();
                 ui::print_json_document(&json::pretty(&json!(rows)))?;
             } else if rows.is_empty() {
                 ui::print_note(&format!("no failures{} are recorded for this project", of_agent(agent.as_deref())));
@@ -101,17 +104,61 @@ fn of_agent(agent: Option<&str>) -> String {
     agent.map_or_else(String::new, |agent| format!(" of `{}`", show::terminal_str(agent)))
 }
 
-fn row_json(row: &FailureRow) -> serde_json::Value {
-    let recorded = &row.recorded;
-    json!({
-        "run": row.run.0,
-        "timestamp": utc_second(recorded.at),
-        "result_key": recorded.kind,
-        "subagent": recorded.agent,
-        "issue": { "quality": recorded.issue.quality, "completeness": recorded.issue.completeness, "risks": recorded.issue.risks },
-        "source": row.found,
-        "cleared": row.cleared.map(utc_second),
-    })
+/// A recorded failure. Keys that failures have in logs of other programs keep their names there.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct FailureOutput<'f> {
+    /// The run that it was found in.
+    run: &'f str,
+    /// The time, in UTC.
+    timestamp: String,
+    /// The kind of result that failed.
+    result_key: &'f str,
+    /// The agent that failed.
+    subagent: &'f str,
+    /// The finding itself.
+    issue: IssueOutput<'f>,
+    /// How it was found.
+    #[schemars(with = "FoundBy")]
+    source: FailureSource,
+    /// The time since which it counts no more, in UTC. Null if it counts.
+    cleared: Option<String>,
+}
+
+/// How a failure was found: by code in an answer, or by a person who said so.
+#[derive(JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[expect(dead_code, reason = "the schema of a value of the store's, which knows of no schemas")]
+enum FoundBy {
+    Answer,
+    Person,
+}
+
+/// A result's weaknesses.
+#[derive(Debug, Serialize, JsonSchema)]
+struct IssueOutput<'f> {
+    quality: Quality,
+    completeness: Completeness,
+    /// The risks, each in words.
+    risks: &'f BTreeSet<String>,
+}
+
+impl<'f> FailureOutput<'f> {
+    fn new(row: &'f FailureRow) -> Self {
+        let recorded = &row.recorded;
+        Self {
+            run: &row.run.0,
+            timestamp: utc_second(recorded.at),
+            result_key: &recorded.kind,
+            subagent: &recorded.agent,
+            issue: IssueOutput {
+                quality: recorded.issue.quality,
+                completeness: recorded.issue.completeness,
+                risks: &recorded.issue.risks,
+            },
+            source: row.found,
+            cleared: row.cleared.map(utc_second),
+        }
+    }
 }
 
 fn failure_table(rows: &[FailureRow]) -> String {

@@ -37,6 +37,7 @@ pub(crate) mod store;
 pub(crate) mod tokens;
 pub(crate) mod triage;
 pub(crate) mod trust;
+pub(crate) mod version;
 pub(crate) mod worker;
 
 use std::process::ExitCode;

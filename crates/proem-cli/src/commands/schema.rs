@@ -23,7 +23,7 @@ use schemars::{JsonSchema, schema_for};
 use serde_json::{Value as Json, json};
 
 use super::book::experiment::ListedExperiment;
-use super::{assemble, book, doctor, improve, lisp, run};
+use super::{assemble, book, catalogue, doctor, failures, improve, lisp, run, version};
 use crate::failure::CommandFailure;
 use crate::ui;
 
@@ -57,10 +57,11 @@ impl PublishedSchema {
 }
 
 /// Every schema, by name.
-const SCHEMAS: [PublishedSchema; 27] = [
+const SCHEMAS: [PublishedSchema; 31] = [
     PublishedSchema::new("agent", "a file of `lisp agent`", agent_schema_text),
     PublishedSchema::new("artefacts", "artefacts show --json", noted_schema_text::<ArtefactsOutput>),
     PublishedSchema::new("assemble", "assemble --json", plain_schema_text::<assemble::WithProfile>),
+    PublishedSchema::new("book-diff", "book diff --json", plain_schema_text::<book::diff::BookDiffOutput<'_>>),
     PublishedSchema::new(
         "book-proposals",
         "book proposals --json",
@@ -68,9 +69,19 @@ const SCHEMAS: [PublishedSchema; 27] = [
     ),
     PublishedSchema::new("book-stats", "book stats --json", plain_schema_text::<Vec<VersionFigures>>),
     PublishedSchema::new("book-test", "book test --json", noted_schema_text::<book::test::output::BookTestOutput<'_>>),
+    PublishedSchema::new(
+        "catalogue-fetch",
+        "catalogue fetch --json",
+        plain_schema_text::<catalogue::fetch::CatalogueFetchOutput<'_>>,
+    ),
     PublishedSchema::new("doctor", "doctor --json", noted_schema_text::<doctor::DoctorOutput>),
     PublishedSchema::new("experiment-list", "book experiment list --json", plain_schema_text::<Vec<ListedExperiment>>),
     PublishedSchema::new("experiment-status", "book experiment status --json", plain_schema_text::<ExperimentStatus>),
+    PublishedSchema::new(
+        "failures-list",
+        "failures list --json",
+        plain_schema_text::<Vec<failures::FailureOutput<'_>>>,
+    ),
     PublishedSchema::new("feedback-batch", "feedback batch --json", noted_schema_text::<FeedbackBatch>),
     PublishedSchema::new("find", "find --json", noted_schema_text::<FindOutput>),
     PublishedSchema::new("improve", "improve --json", noted_schema_text::<improve::ImproveOutput<'_>>),
@@ -88,6 +99,7 @@ const SCHEMAS: [PublishedSchema; 27] = [
     PublishedSchema::new("triage-signals", "triage signals --json", noted_schema_text::<TriageSignalsOutput>),
     PublishedSchema::new("triage-status", "triage status --json", noted_schema_text::<TriageStatusOutput>),
     PublishedSchema::new("triage-sync", "triage sync --json", noted_schema_text::<SyncReport>),
+    PublishedSchema::new("version", "--version --json", plain_schema_text::<version::VersionOutput>),
     PublishedSchema::new("workers", "workers --json", plain_schema_text::<WorkOverview>),
 ];
 

@@ -466,6 +466,7 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["book", "diff", "reviews/strict", "reviews/strict", "--json"], Json),
         (&["book", "lock", "--json"], Json),
         (&["book", "test", "--json"], Json),
+        (&["--version", "--json"], Json),
         (&["catalogue", "refresh", "--json"], Json),
         (&["cost", "fit", "--json"], Json),
         (&["effects", "propose", "--schema"], Json),
@@ -528,11 +529,42 @@ fn check(args: &[&str], form: Form, run: &Run) -> Vec<String> {
     found.into_iter().map(|what| format!("{args:?}: {what}")).collect()
 }
 
+/// The commands whose output has a published schema, each with it.
+fn published_schemas(fixture: &Fixture) -> Vec<(String, jsonschema::Validator)> {
+    let listed = fixture.proem(&["schema"]).answer().to_owned();
+    let mut all = Vec::new();
+    for line in listed.lines() {
+        let (name, commands) = line.split_once(' ').unwrap();
+        let file = format!("{}/../../docs/reference/{name}.schema.json", env!("CARGO_MANIFEST_DIR"));
+        let schema: Json = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+        for command in commands.trim().split(", ").filter_map(|command| command.strip_suffix(" --json")) {
+            all.push((command.to_owned(), jsonschema::validator_for(&schema).unwrap()));
+        }
+    }
+    all
+}
+
+/// Compares an output for programs with the schema that is published for it. How many were compared: one or none.
+fn check_published_schema(schemas: &[(String, jsonschema::Validator)], args: &[&str], run: &Run) -> usize {
+    let command = args.join(" ");
+    let begins = |named: &str| format!("{command} ").starts_with(&format!("{named} "));
+    let all = defined().into_iter().map(|one| one.command).chain(["--version".to_owned()]);
+    let called = all.filter(|named| begins(named)).max_by_key(String::len).unwrap_or_default();
+    let of_command = schemas.iter().find(|(named, _)| *named == called);
+    let (true, Some((_, schema))) = (args.contains(&"--json"), of_command) else { return 0 };
+    let Ok(output) = serde_json::from_str::<Json>(run.stdout()) else { return 0 };
+    let problems: Vec<String> =
+        schema.iter_errors(&output).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    assert!(problems.is_empty(), "{args:?}: {problems:#?}");
+    1
+}
+
 #[test]
 fn no_order_reaches_a_runner() {
     let hostile = Hostile::new();
     let mut found = Vec::new();
-    let mut marked = 0;
+    let (mut marked, mut compared) = (0, 0);
+    let schemas = published_schemas(&hostile.fixture);
     for (args, form) in table() {
         let named = |arg: &&'static str| match *arg {
             "ID" => hostile.asked.clone(),
@@ -546,8 +578,10 @@ fn no_order_reaches_a_runner() {
         assert_ne!(run.code(), 70, "{args:?}: {}", run.stderr());
         marked += usize::from(run.stdout().contains(MARK) || run.stderr().contains(MARK));
         found.extend(check(&args, form, &run));
+        compared += check_published_schema(&schemas, &args, &run);
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
+    assert!(compared > 20, "only {compared} outputs were compared with their schemas");
     assert!(marked > 50, "only {marked} commands met an order: the fixture is no attack");
 }
 

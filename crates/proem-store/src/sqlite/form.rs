@@ -87,7 +87,9 @@ const ANSWERS: i64 = 7;
 const READABLE_ANSWERS: &str =
     "CREATE TEMP VIEW approvals AS SELECT a.*, NULL AS shown, NULL AS words FROM main.approvals a";
 
-pub(crate) fn newest_form() -> i64 {
+/// The form of records that this version writes, from 1 on. It upgrades older forms, and can't open newer ones.
+#[must_use]
+pub fn newest_form() -> i64 {
     i64::try_from(FORMS.len()).unwrap_or(i64::MAX)
 }
 

@@ -8,6 +8,8 @@ use proem_app::project::OpenProject;
 use proem_app::records;
 use proem_guard::show;
 use proem_text::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::json;
 
 use super::count_of_entries;
@@ -17,13 +19,20 @@ use crate::ui::{self, BOLD, DIM, RED, style_text};
 /// How many characters of a failed program's last words are shown.
 const LAST_WORDS: usize = 600;
 
+/// The answers of servers that were asked for their tools.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct CatalogueFetchOutput<'f> {
+    /// The servers, in the order in which they were asked.
+    servers: &'f [FetchedServer],
+}
+
 pub(super) fn run_catalogue_fetch(names: &[String], root: &Path, wants_json: bool) -> Result<ExitCode, CommandFailure> {
     let project = OpenProject::without_book(root, &crate::user_places()?)?;
     let mut tell = |name: &str| ui::aside(&format!("asking {name} for its tools\n"));
     let fetched =
         records::blocking(async { fetch_servers(&project, names, &mut tell).await.map_err(CommandFailure::from) })?;
     if wants_json {
-        ui::print_json_document(&json::pretty(&json!({ "servers": fetched })))?;
+        ui::print_json_document(&json::pretty(&json!(CatalogueFetchOutput { servers: &fetched })))?;
     } else {
         ui::print_listing(&fetched.iter().map(fetched_server_line).collect::<String>())?;
     }

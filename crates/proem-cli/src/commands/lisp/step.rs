@@ -43,7 +43,7 @@ pub(crate) struct LispAgentOutput {
     #[serde(skip_serializing_if = "Option::is_none")]
     shown: Option<LispLabel>,
     /// The agent's signature.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     signature: String,
     /// Its use of resources.
     usage: AgentUsage,
@@ -56,7 +56,7 @@ pub(crate) struct LispAgentOutput {
     #[serde(skip_serializing_if = "Option::is_none")]
     parent_trace_id: Option<String>,
     /// The commands that work without a model, if none can be asked.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     degraded: Vec<String>,
 }
 
