@@ -6,6 +6,7 @@ pub mod failures;
 pub mod file;
 pub mod learning;
 pub mod location;
+pub mod served_calls;
 pub mod work;
 pub mod writing;
 

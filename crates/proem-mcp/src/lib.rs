@@ -13,6 +13,7 @@ mod http;
 mod lines;
 mod page;
 mod prompts;
+mod recording;
 mod rendering;
 mod schema;
 mod server;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use proem_app::Error;
+use proem_app::records::served_calls::CallRecorder;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, GetPromptRequestParams,
     GetPromptResponse, Implementation, ListPromptsResult, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
@@ -11,12 +12,15 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
+use serde::{Serialize, Serializer};
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::McpSetting;
 use crate::answer::{failed_result, text_without_credentials, tool_result};
 use crate::call::{CallBounds, CallPermit, Claims, ToolCall, ToolPace};
 use crate::prompts;
+use crate::recording::PassingCall;
 use crate::tool::ToolEntry;
 use crate::tools::shipped_tools;
 
@@ -25,6 +29,9 @@ const TOOLS_FRESH_MS: u64 = 3_600_000;
 
 /// How long a client may rely on the list of prompts, in milliseconds: the book's files may change.
 const PROMPTS_FRESH_MS: u64 = 60_000;
+
+/// The name under which a prompt that was handed out is recorded, which no tool has.
+const GET_PROMPT: &str = "get_prompt";
 
 /// The server's purpose, for the model that uses it.
 const INSTRUCTIONS: &str = "Proem accounts for what language models read. Its tools only read: they show recorded runs, \
@@ -38,6 +45,7 @@ pub struct McpServer {
     tools: Arc<[ToolEntry]>,
     bounds: CallBounds,
     claims: Claims,
+    records: Option<Arc<CallRecorder>>,
 }
 
 impl McpServer {
@@ -49,7 +57,18 @@ impl McpServer {
             tools: shipped_tools().into(),
             bounds: CallBounds::default(),
             claims: Claims::default(),
+            records: None,
         }
+    }
+
+    /// The same server, which records each call and each prompt that it hands out. What can't be recorded is refused.
+    #[must_use]
+    pub fn recording(self, records: Arc<CallRecorder>) -> Self {
+        Self { records: Some(records), ..self }
+    }
+
+    fn passing(&self, tool: &str, context: &RequestContext<RoleServer>) -> PassingCall {
+        PassingCall::new(self.records.clone(), tool, context, self.setting.error_words)
     }
 
     fn tool(&self, name: &str) -> Option<&ToolEntry> {
@@ -83,6 +102,15 @@ impl McpServer {
             done = working => done.map(Some).map_err(|_| ErrorData::internal_error("the call failed", None)),
             () = stop.cancelled() => Ok(None),
         }
+    }
+}
+
+/// A result of which the document is recorded: the rest says the same once more.
+struct ResultDocument(CallToolResult);
+
+impl Serialize for ResultDocument {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.structured_content.serialize(serializer)
     }
 }
 
@@ -123,10 +151,15 @@ impl ServerHandler for McpServer {
         let ToolEntry { definition, pace, outside, perform } = entry.clone();
         let stop = context.ct.clone();
         let call = ToolCall { setting: Arc::clone(&self.setting), claims: self.claims.clone(), stop: stop.clone() };
+        let passing = self.passing(&definition.name, &context);
         let work = move |permit: CallPermit| -> Result<CallToolResult, Error> {
-            let answer = perform(&call, request.arguments.unwrap_or_default(), &definition.input_schema);
+            let arguments = request.arguments.unwrap_or_default();
+            let made = passing.make(&arguments.clone(), || {
+                let answer = perform(&call, arguments, &definition.input_schema)?;
+                Ok(ResultDocument(tool_result(answer, outside)?))
+            });
             drop(permit);
-            tool_result(answer?, outside)
+            made.map(|ResultDocument(result)| result)
         };
         match self.perform(pace, &stop, work).await? {
             None => Err(cancellation_error()),
@@ -158,7 +191,12 @@ impl ServerHandler for McpServer {
     ) -> Result<GetPromptResponse, ErrorData> {
         let setting = Arc::clone(&self.setting);
         let GetPromptRequestParams { name, arguments, .. } = request;
-        let work = move |_permit: CallPermit| prompts::get_prompt(&setting, &name, arguments.unwrap_or_default());
+        let passing = self.passing(GET_PROMPT, &context);
+        let work = move |_permit: CallPermit| {
+            let arguments = arguments.unwrap_or_default();
+            let asked = json!({ "name": name, "arguments": arguments });
+            passing.make(&asked, || prompts::get_prompt(&setting, &name, arguments))
+        };
         match self.perform(ToolPace::Works, &context.ct, work).await? {
             None => Err(cancellation_error()),
             Some(Ok(prompt)) => Ok(prompt.into()),

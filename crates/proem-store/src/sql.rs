@@ -24,7 +24,7 @@ mod value;
 
 pub(crate) use self::apart::run_on_file_thread;
 pub(crate) use self::fault::{SqlFault, SqlResult, sqlite_unusable};
-pub(crate) use self::lines::Line;
+pub(crate) use self::lines::TableLine;
 pub(crate) use self::order::{Company, Write};
 pub(crate) use self::queue::Queue;
 pub(crate) use self::row::Row;

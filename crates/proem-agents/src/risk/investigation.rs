@@ -77,15 +77,15 @@ struct InvestigationState {
 #[serde(tag = "kind", rename_all = "kebab-case")]
 enum InvestigationPhase {
     New,
-    Deciding { asked: OpenCall, attempts: Attempts },
+    Deciding { asked: UnansweredCall, attempts: Attempts },
     Measuring { effect: EffectId, choice: HopChoice },
-    Synthesising { asked: OpenCall, given: Vec<CitableEvidence> },
+    Synthesising { asked: UnansweredCall, given: Vec<CitableEvidence> },
     Over,
 }
 
 /// A call that is under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct OpenCall {
+struct UnansweredCall {
     /// The run's number of its first effect.
     first: u32,
     /// The limit of its use, with the attempt after it.
@@ -244,7 +244,7 @@ impl<'t> Investigation<'t> {
     }
 
     /// Begins an exchange.
-    fn ask(&mut self, mut exchange: Exchange<'t>, asking: OpenCall, report: &Report) -> InvestigationStep {
+    fn ask(&mut self, mut exchange: Exchange<'t>, asking: UnansweredCall, report: &Report) -> InvestigationStep {
         self.state.account = serde_json::to_value(report).ok();
         let step = exchange.step(Event { now: self.state.now, what: EventKind::Started });
         self.exchange = Some(exchange);
@@ -258,7 +258,7 @@ impl<'t> Investigation<'t> {
     }
 
     /// An exchange's step under the run's own numbers. Its outcome if it is over.
-    fn outer(&mut self, step: Step<Outcome>, asking: OpenCall) -> Result<InvestigationStep, Outcome> {
+    fn outer(&mut self, step: Step<Outcome>, asking: UnansweredCall) -> Result<InvestigationStep, Outcome> {
         let outer = |id: EffectId| EffectId(id.0.saturating_add(asking.first));
         match step {
             Step::Do(effects) => {

@@ -38,8 +38,13 @@ impl Talk {
     /// Starts the server, says something and these calls, hears every answer, and goes.
     #[track_caller]
     fn hold(fixture: &Fixture, before: &str, calls: &[(&str, Json)]) -> Self {
-        let mut command = fixture.command(&fixture.binary);
-        command.arg("mcp").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Self::hold_with(fixture.command(&fixture.binary).arg("mcp"), before, calls)
+    }
+
+    /// The same with a server of the test's own making.
+    #[track_caller]
+    fn hold_with(command: &mut Command, before: &str, calls: &[(&str, Json)]) -> Self {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
         stdin.write_all(format!("{before}{}", session(calls)).as_bytes()).unwrap();
@@ -71,6 +76,57 @@ fn nothing_but_the_protocol_is_on_standard_output() {
     assert_eq!(talk.document()["totals"]["o200k"], 2);
     assert_eq!(talk.answers[3]["result"]["isError"], true);
     assert!(talk.stderr.contains("proem.toml"), "what there is to say is on standard error: {}", talk.stderr);
+}
+
+/// Starts a server that records.
+fn recording_server(fixture: &Fixture) -> Command {
+    let mut command = fixture.command(&fixture.binary);
+    command.args(["mcp", "--record"]);
+    command
+}
+
+#[test]
+fn each_call_is_recorded_with_its_answer_if_that_is_wanted() {
+    let fixture = Fixture::folder();
+    let key = format!("AKIA{}", "QWERTYUIOPASDFGH");
+    let calls =
+        [("tokens_count", json!({ "text": format!("one two {key}") })), ("tokens_count", json!({ "words": 1 }))];
+    Talk::hold(&fixture, "", &calls);
+    let list = || fixture.proem(&["runs", "list", "--any", "--json"]).json();
+    assert_eq!(list(), json!([]), "nobody asked for records");
+    let talk = Talk::hold_with(&mut recording_server(&fixture), "", &calls);
+    assert_eq!((talk.code, talk.answers[3]["result"]["isError"].as_bool()), (0, Some(true)), "{}", talk.stderr);
+    let runs = list();
+    let shown = |place: usize| fixture.proem(&["runs", "show", runs[place]["id"].as_str().unwrap(), "--json"]).json();
+    let mut both = [shown(0), shown(1)];
+    both.sort_by_key(|run| run["tools"][0]["state"].to_string());
+    let [answered, failed] = both;
+    let call = &answered["tools"][0];
+    assert_eq!((&call["tool"], &call["state"]), (&json!("tokens_count"), &json!("answered")));
+    let texts = answered.to_string();
+    assert!(texts.contains("one two") && texts.contains("o200k") && !texts.contains(&key), "{texts}");
+    assert_eq!(answered["settings"]["client"], "test", "{texts}");
+    assert_eq!(failed["tools"][0]["state"], "failed");
+    assert!(failed.to_string().contains("wrong arguments"), "{failed}");
+    assert_eq!(fixture.proem(&["runs", "stuck"]).code(), 0, "each run has ended");
+}
+
+#[test]
+fn a_call_that_can_not_be_recorded_is_refused() {
+    let fixture = Fixture::folder();
+    let calls = [("tokens_count", json!({ "text": "one two" }))];
+    for (point, why) in [("tool-intent", "the call is not made"), ("tool-outcome", "the answer is withheld")] {
+        let mut server = recording_server(&fixture);
+        let talk = Talk::hold_with(server.env("PROEM_FAILPOINT", format!("fail:{point}")), "", &calls);
+        let result = &talk.answers[2]["result"];
+        assert_eq!(result["isError"], true, "{result}");
+        let words = result["content"][0]["text"].as_str().unwrap();
+        assert!(words.starts_with(why) && words.contains("can't be recorded: "), "{words}");
+    }
+    fixture.configure("config.toml", "[records]\nkeep = \"nothing\"\n");
+    let run = fixture.proem(&["mcp", "--record"]);
+    assert_eq!((run.code(), run.stdout()), (2, ""));
+    assert!(run.stderr().contains("change `records.keep` in your configuration"), "{}", run.stderr());
 }
 
 #[test]

@@ -611,7 +611,7 @@ const FORMS: [&str; 21] = [
 ];
 
 /// Those that don't.
-const OTHERS: [&str; 52] = [
+const OTHERS: [&str; 53] = [
     "--all",
     "--although-interface-differs",
     "--any",
@@ -646,6 +646,7 @@ const OTHERS: [&str; 52] = [
     "--proposals",
     "--quiet",
     "--raw",
+    "--record",
     "--release",
     "--repair",
     "--revert",

@@ -8,7 +8,7 @@ use crate::error::{Error, Unusable};
 use crate::sql::{BoundValue, DatabaseKind, SqlFault, SqlResult, Tables, redacted_value};
 
 /// A line, with its values in the order of the table's columns.
-pub(super) type Line = crate::sql::Line<'static>;
+pub(super) type Line = crate::sql::TableLine<'static>;
 
 /// All lines of a table, by number and hash.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use super::value::BoundValue;
 use crate::error::Error;
 
 /// The values of a line, in the order of its columns.
-pub(crate) type Line<'v> = Vec<BoundValue<'v>>;
+pub(crate) type TableLine<'v> = Vec<BoundValue<'v>>;
 
 /// The most lines of a statement: with ten columns each, a fiftieth of the values that SQLite and PostgreSQL take.
 const MOST_LINES: usize = 64;
@@ -18,11 +18,11 @@ const MOST_BYTES: usize = 1 << 20;
 
 impl Tables {
     /// Adds lines. `insert` is the statement as far as `VALUES`, `end` what follows the values.
-    pub(crate) fn insert_lines(&self, insert: &str, mut lines: Vec<Line<'_>>, end: &str) -> Result<(), Error> {
+    pub(crate) fn insert_lines(&self, insert: &str, mut lines: Vec<TableLine<'_>>, end: &str) -> Result<(), Error> {
         while !lines.is_empty() {
             let rest = lines.split_off(lines_of_statement(&lines));
-            let sql = format!("{insert} VALUES {}{end}", places(&lines));
-            self.execute(&sql, lines.into_iter().flatten().collect::<Line<'_>>())?;
+            let sql = format!("{insert} VALUES {}{end}", value_places(&lines));
+            self.execute(&sql, lines.into_iter().flatten().collect::<TableLine<'_>>())?;
             lines = rest;
         }
         Ok(())
@@ -33,23 +33,23 @@ impl Tables {
     pub(crate) fn rows_about<'v, T>(
         &self,
         (before, after): (&str, &str),
-        lines: impl IntoIterator<Item = Line<'v>>,
+        lines: impl IntoIterator<Item = TableLine<'v>>,
         mut read: impl FnMut(&Row<'_>) -> SqlResult<T>,
     ) -> Result<Vec<T>, Error> {
         let (mut found, mut lines) = (Vec::new(), lines.into_iter().peekable());
         while lines.peek().is_some() {
-            let mut asked: Vec<Line<'v>> = lines.by_ref().take(MOST_LINES).collect();
+            let mut asked: Vec<TableLine<'v>> = lines.by_ref().take(MOST_LINES).collect();
             let count = asked.len().next_power_of_two();
             asked.extend(asked.last().cloned().into_iter().cycle().take(count.saturating_sub(asked.len())));
-            let sql = format!("{before}VALUES {}{after}", places(&asked));
-            found.extend(self.rows(&sql, asked.into_iter().flatten().collect::<Line<'_>>(), &mut read)?);
+            let sql = format!("{before}VALUES {}{after}", value_places(&asked));
+            found.extend(self.rows(&sql, asked.into_iter().flatten().collect::<TableLine<'_>>(), &mut read)?);
         }
         Ok(found)
     }
 }
 
 /// How many of some lines the next statement has.
-fn lines_of_statement(lines: &[Line<'_>]) -> usize {
+fn lines_of_statement(lines: &[TableLine<'_>]) -> usize {
     let mut bytes = 0_usize;
     let fitting = lines.iter().take(MOST_LINES).take_while(|line| {
         let has_room = bytes < MOST_BYTES;
@@ -61,7 +61,7 @@ fn lines_of_statement(lines: &[Line<'_>]) -> usize {
 }
 
 /// The places of lines' values: `(?, ?), (?, ?)`.
-fn places(lines: &[Line<'_>]) -> String {
+fn value_places(lines: &[TableLine<'_>]) -> String {
     let of_line = format!("({})", vec!["?"; lines.first().map_or(0, Vec::len)].join(", "));
     vec![&*of_line; lines.len()].join(", ")
 }
@@ -70,7 +70,7 @@ fn places(lines: &[Line<'_>]) -> String {
 mod tests {
     use super::*;
 
-    fn line(bytes: usize) -> Line<'static> {
+    fn line(bytes: usize) -> TableLine<'static> {
         vec![BoundValue::Integer(1), BoundValue::from("x".repeat(bytes))]
     }
 
@@ -80,7 +80,7 @@ mod tests {
         assert_eq!(counts, [1, 2, 2, 4, 8, 32, 64, 64, 64]);
         assert_eq!(lines_of_statement(&[line(MOST_BYTES), line(1)]), 1);
         assert_eq!(lines_of_statement(&[line(1), line(1), line(1), line(MOST_BYTES), line(1)]), 4);
-        assert_eq!(places(&[line(1), line(1)]), "(?, ?), (?, ?)");
+        assert_eq!(value_places(&[line(1), line(1)]), "(?, ?), (?, ?)");
     }
 
     #[test]

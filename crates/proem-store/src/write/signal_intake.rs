@@ -10,7 +10,7 @@ use super::work;
 use crate::error::Error;
 use crate::failpoint;
 use crate::record::{Actor, NewSignal, NewTriageProject, Project, SignalIntake, SignalStanding};
-use crate::sql::{BoundValue, Line, Tables, ToBound as _, Transaction, ValueKind, Write};
+use crate::sql::{BoundValue, TableLine, Tables, ToBound as _, Transaction, ValueKind, Write};
 use crate::store::Store;
 
 /// The relation of a signal to the stored ones.
@@ -58,7 +58,7 @@ impl Write for SignalIntake {
 
     fn write_all(those: &[&Self], to: &mut Transaction<'_>) -> Result<Vec<Vec<IntakeAnswer>>, Error> {
         let mut answers = compare_with_stored(those, to.tables)?.into_iter();
-        let mut taken = Taken::default();
+        let mut taken = UnseenSignals::default();
         let of_each = those.iter().map(|intake| {
             let answers: Vec<IntakeAnswer> = answers.by_ref().take(intake.signals.len()).collect();
             taken.add(intake, &answers, to);
@@ -103,14 +103,14 @@ fn compare_with_stored(those: &[&SignalIntake], tables: &Tables) -> Result<Vec<I
 
 /// The lines of signals that nobody has seen, and what follows from them.
 #[derive(Default)]
-struct Taken<'s> {
+struct UnseenSignals<'s> {
     contents: BTreeMap<&'s str, &'s [u8]>,
-    lines: Vec<Line<'s>>,
+    lines: Vec<TableLine<'s>>,
     /// Who wants a cycle of a project since when.
     wishes: BTreeMap<&'s Project, (&'s Actor, Time)>,
 }
 
-impl<'s> Taken<'s> {
+impl<'s> UnseenSignals<'s> {
     fn add(&mut self, intake: &'s SignalIntake, answers: &[IntakeAnswer], to: &mut Transaction<'_>) {
         for (signal, _) in intake.signals.iter().zip(answers).filter(|(_, answer)| **answer != IntakeAnswer::Same) {
             let at = to.at(intake.at);

@@ -10,7 +10,7 @@ use proem_engine::tokens::CachingCounter;
 use serde_json::{Value as Json, json};
 
 use super::offer::Offer;
-use super::{Attempts, CitableEvidence, InvestigationPrompt, InvestigationState, InvestigationTerms, OpenCall};
+use super::{Attempts, CitableEvidence, InvestigationPrompt, InvestigationState, InvestigationTerms, UnansweredCall};
 use crate::prompt_call::{InputAuthor as By, PromptCall, prepare_prompt_call};
 use crate::risk::evidence::{KnownFacts, ListedSignals, PromptEvidence, gather_evidence};
 
@@ -20,7 +20,7 @@ const SIGNALS: &str = "signals";
 /// A request that fits.
 pub(super) struct FittedRequest {
     pub(super) request: Request,
-    pub(super) asking: OpenCall,
+    pub(super) asking: UnansweredCall,
     pub(super) report: Report,
     /// The evidence that is in it.
     pub(super) given: Vec<CitableEvidence>,
@@ -28,7 +28,7 @@ pub(super) struct FittedRequest {
 
 pub(super) fn decision_terms<'t>(
     terms: &InvestigationTerms<'t>,
-    asking: OpenCall,
+    asking: UnansweredCall,
     attempts: Attempts,
 ) -> run::ExchangeTerms<'t> {
     let attempts = match attempts {
@@ -39,14 +39,14 @@ pub(super) fn decision_terms<'t>(
 }
 
 /// The terms of a synthesis.
-pub(super) fn synthesis<'t>(terms: &InvestigationTerms<'t>, asking: OpenCall) -> run::ExchangeTerms<'t> {
+pub(super) fn synthesis<'t>(terms: &InvestigationTerms<'t>, asking: UnansweredCall) -> run::ExchangeTerms<'t> {
     exchange_terms(terms, terms.synthesis, asking, NonZeroU32::MIN.saturating_add(1))
 }
 
 fn exchange_terms<'t>(
     terms: &InvestigationTerms<'t>,
     asked: InvestigationPrompt<'t>,
-    asking: OpenCall,
+    asking: UnansweredCall,
     attempts: NonZeroU32,
 ) -> run::ExchangeTerms<'t> {
     run::ExchangeTerms {
@@ -220,6 +220,6 @@ fn ready(
     let stands = |mark: &str| shown.iter().any(|line| line.trim_start_matches("- ").starts_with(mark));
     let given = evidence.items.into_iter().filter(|item| stands(&item.mark())).map(|item| item.given).collect();
     // A second attempt may have as many tokens as any call, so the two may have this many together.
-    let asking = OpenCall { first: state.effects, tokens: tokens.saturating_add(most) };
+    let asking = UnansweredCall { first: state.effects, tokens: tokens.saturating_add(most) };
     Ok(FittedRequest { request, asking, report, given })
 }

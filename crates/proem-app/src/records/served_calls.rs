@@ -1,0 +1,200 @@
+//! Calls of another program's agents, each recorded as a run with one call of a tool.
+//!
+//! Invariants: a call is written down before it is made. A call or an answer that can't be written down is an error, so
+//! that nothing passes unrecorded. A call whose process ended in the middle stays as one that may have happened.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use proem_engine::assembly::PromptId;
+use proem_engine::run::{CallLabel, EffectId, ToolLabels, ToolOutcome, ToolPower};
+use proem_runtime::records::RecordDepth;
+use proem_store::record::{
+    HashedContent, NewRun, NewToolCall, Numbers, Replayable, RunFinish, RunId, RunOutcome, ToolCallState, ToolEnd,
+    ToolIntent,
+};
+use proem_text::json::compact;
+use serde_json::json;
+
+use super::writing::{CallTerms, OpenRecords, RecordChoice};
+use crate::error::Error;
+use crate::message::{Note, WithNotes};
+use crate::project::OpenProject;
+use crate::when;
+
+/// The agent that such runs are of, and the source of what their clients say.
+const AGENT: &str = "mcp";
+
+/// The only call of its run.
+const CALL: EffectId = EffectId(0);
+
+/// Why such a run can't be replayed.
+const NOT_REPLAYED: &str = "a client's call is made by that client alone";
+
+/// A call as a client makes it. Its texts hold no credential.
+#[derive(Debug, Clone, Copy)]
+pub struct ServedCall<'c> {
+    /// The tool's name.
+    pub tool: &'c str,
+    /// Its arguments, as the text of a JSON object.
+    pub arguments: &'c str,
+    /// The client's name, as it says. Empty if it says none.
+    pub client: &'c str,
+}
+
+/// Records the calls of clients. Clones are not needed: any number of calls share one.
+#[derive(Debug)]
+pub struct CallRecorder {
+    records: OpenRecords,
+}
+
+/// A call that is written down and not yet answered.
+#[derive(Debug)]
+#[must_use = "a call that is never answered stays as one that may have happened"]
+pub struct UnansweredCall<'r> {
+    calls: &'r CallRecorder,
+    run: RunId,
+    since: Instant,
+}
+
+impl CallRecorder {
+    /// Opens the records of a project.
+    ///
+    /// # Errors
+    ///
+    /// If the configuration keeps no records, or they can't be opened.
+    pub async fn open(project: &OpenProject) -> Result<WithNotes<Self>, Error> {
+        let opened = OpenRecords::begin(project, RecordChoice::Needed, Some(CallTerms::free())).await?;
+        let WithNotes { value, notes } = opened;
+        let none = "no records are kept, so no call can be recorded; change `records.keep` in your configuration";
+        let records = value.ok_or_else(|| Error::invalid(none))?;
+        Ok(WithNotes { value: Self { records }, notes })
+    }
+
+    /// Writes a call down that is about to be made.
+    ///
+    /// # Errors
+    ///
+    /// If it can't be written. Then it must not be made.
+    pub async fn begin(&self, call: ServedCall<'_>) -> Result<UnansweredCall<'_>, Error> {
+        let run = OpenRecords::id()?;
+        let context = self.records.kept();
+        let prompt = PromptId {
+            agent: AGENT.to_owned(),
+            name: call.tool.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            closure: String::new(),
+        };
+        let client = json!({ "client": call.client });
+        let begins = NewRun {
+            id: run.clone(),
+            project: context.project.clone(),
+            actor: context.actor.clone(),
+            kind: AGENT.to_owned(),
+            parent: None,
+            caller: None,
+            prompt,
+            role: String::new(),
+            model: String::new(),
+            endpoint: String::new(),
+            line: None,
+            started: when::time_now(),
+            files: BTreeMap::new(),
+            inputs: self.content(call.arguments),
+            settings: client,
+            profiles: None,
+            replayable: Replayable::No(NOT_REPLAYED.to_owned()),
+        };
+        let from_client = CallLabel { sources: Some(BTreeSet::from([AGENT.to_owned()])), secret: false };
+        let made = NewToolCall {
+            effect: CALL,
+            tool: call.tool.to_owned(),
+            power: ToolPower::Free,
+            key: run.0.clone(),
+            arguments: self.content(call.arguments),
+            labels: ToolLabels { arguments: BTreeMap::new(), decision: from_client },
+        };
+        let intent = ToolIntent {
+            run: run.clone(),
+            at: when::time_now(),
+            begins: Some(Box::new(begins)),
+            steps: Vec::new(),
+            snapshot: None,
+            calls: vec![made],
+        };
+        self.records.store().intend_tools(intent).await?;
+        Ok(UnansweredCall { calls: self, run, since: Instant::now() })
+    }
+
+    /// Deletes what is older than it may be, exports if that is configured, and closes the records.
+    pub async fn close(self) -> Vec<Note> {
+        self.records.end().await
+    }
+
+    fn content(&self, text: &str) -> HashedContent {
+        match self.records.kept().keeping {
+            RecordDepth::Content => HashedContent::new(text),
+            RecordDepth::Hashes => HashedContent::new(text).forgotten(),
+        }
+    }
+}
+
+impl UnansweredCall<'_> {
+    /// The run that the call is recorded as.
+    #[must_use]
+    pub const fn run(&self) -> &RunId {
+        &self.run
+    }
+
+    /// Writes the answer down: the text of its document, or why there is none. Neither holds a credential.
+    ///
+    /// # Errors
+    ///
+    /// If it can't be written. Then the client must not have it.
+    pub async fn answer(self, answer: Result<&str, &str>) -> Result<(), Error> {
+        let (state, outcome, ended) = match answer {
+            Ok(text) => {
+                (ToolCallState::Answered, ToolOutcome::Answered { result: text.to_owned() }, RunOutcome::Assembled)
+            }
+            Err(why) => (ToolCallState::Failed, ToolOutcome::Failed { message: why.to_owned() }, RunOutcome::Failed),
+        };
+        let took = self.since.elapsed();
+        let result = compact(&json!(outcome));
+        let end = ToolEnd {
+            run: self.run.clone(),
+            effect: CALL,
+            at: when::time_now(),
+            state,
+            result: self.calls.content(&result),
+            sealed: None,
+            took_ms: whole_milliseconds(took),
+            attempts: 1,
+        };
+        let store = self.calls.records.store();
+        store.end_tool(end).await?;
+        store.finish(finished_run(self.run, ended)).await?;
+        Ok(())
+    }
+}
+
+fn finished_run(run: RunId, outcome: RunOutcome) -> RunFinish {
+    RunFinish {
+        settles: None,
+        run,
+        at: when::time_now(),
+        begins: None,
+        steps: Vec::new(),
+        outcome,
+        because: None,
+        value: None,
+        calls: Vec::new(),
+        assembly: None,
+        numbers: Numbers::default(),
+        evaluations: Vec::new(),
+        not_replayable: None,
+    }
+}
+
+fn whole_milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
