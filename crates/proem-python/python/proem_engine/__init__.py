@@ -5,7 +5,7 @@
     'quarantine'
 """
 
-from . import tokens
+from . import records, tokens
 from ._answer import Decoded, decode
 from ._budget import Booking, Budget
 from ._errors import BudgetExceeded, InvalidError, NegativeError, OutsideError, ProemError
@@ -33,6 +33,7 @@ __all__ = [
     "Toolbox",
     "Untrusted",
     "decode",
+    "records",
     "select",
     "tokens",
 ]

@@ -1,0 +1,111 @@
+"""Recorded runs, for notebooks and reports.
+
+The program `proem` reads them: it alone knows where the records are, and which forms they had. Everything here has
+the keys of the program's published schemas; `proem schema` lists them.
+
+    from proem_engine import records
+
+    calls = list(records.open(".").calls(since="30d"))   # one dictionary for each call: tokens, cost, time, contract
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Generator
+from os import PathLike, fspath
+from tempfile import TemporaryFile
+from typing import IO, Any
+
+from ._checks import whole_number
+from ._errors import InvalidError, NegativeError, OutsideError, ProemError
+from ._untrusted import Untrusted
+
+_FAILURES: dict[int, type[ProemError]] = {1: NegativeError, 2: InvalidError}
+"""The kinds of failures by the program's exit codes. Any other code is a failure outside."""
+
+
+class Records:
+    """The recorded runs of a project, or of all projects of this user."""
+
+    def __init__(self, program: str, place: list[str]) -> None:
+        """Takes the program, and the arguments that say whose runs are meant."""
+        self._program = program
+        self._place = place
+
+    def runs(self, *, since: str | None = None, prompt: str | None = None, limit: int = 20) -> list[dict[str, Any]]:
+        """The newest runs, by the schema `runs-list`: those that asked a model or changed something.
+
+        `since` is a day such as `2026-11-01`, or `7d`. `prompt` is an agent, or one of its prompts.
+        """
+        wanted = ["--limit", str(whole_number(limit, "`limit`")), *_chosen(since, prompt)]
+        found: list[dict[str, Any]] = self._document(["runs", "list", *wanted, *self._place])
+        return found
+
+    def run(self, run: str) -> Untrusted[dict[str, Any]]:
+        """Everything that is kept of a run, by its id or the beginning of one. Its texts may be anybody's."""
+        return Untrusted(self._document(["runs", "show", *self._place, "--", run]))
+
+    def calls(self, *, since: str | None = None, prompt: str | None = None) -> Generator[dict[str, Any], None, None]:
+        """Every call to a model, the oldest first, by the schema `runs-export`. They have figures and names, no text.
+
+        They are read while the program prints them, so that any number of calls takes little memory. Whatever went wrong
+        is raised behind the last one.
+        """
+        command = [self._program, "--quiet", "runs", "export", *_chosen(since, prompt), *self._place]
+        # A pipe that nobody empties would stop the program when it is full.
+        with TemporaryFile("w+", encoding="utf-8") as said:
+            with _started(command, said) as process:
+                assert process.stdout is not None
+                try:
+                    for line in process.stdout:
+                        yield json.loads(line)
+                except GeneratorExit:
+                    process.kill()
+                    raise
+            said.seek(0)
+            _check_end(process.returncode, said.read())
+
+    def _document(self, arguments: list[str]) -> Any:
+        place = arguments.index("--") if "--" in arguments else len(arguments)
+        command = [self._program, "--quiet", *arguments[:place], "--json", *arguments[place:]]
+        with _started(command) as process:
+            printed, said = process.communicate()
+        _check_end(process.returncode, said)
+        return json.loads(printed)
+
+
+def open(root: str | PathLike[str] = ".", *, everything: bool = False, program: str = "proem") -> Records:
+    """The records of the project around a folder, or of `everything` that this user keeps.
+
+    `program` names the binary, which the package `proem-cli` installs. Raises `OutsideError` if it can't be started.
+    """
+    with _started([program, "--version"]) as process:
+        _, said = process.communicate()
+    _check_end(process.returncode, said)
+    place = ["--root", fspath(root)]
+    return Records(program, [*place, "--all"] if everything else place)
+
+
+def _chosen(since: str | None, prompt: str | None) -> list[str]:
+    given = [("--since", since), ("--prompt", prompt)]
+    return [f"{option}={value}" for option, value in given if value is not None]
+
+
+def _started(command: list[str], said: IO[str] | int = subprocess.PIPE) -> subprocess.Popen[str]:
+    try:
+        return subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=said, encoding="utf-8"
+        )
+    except OSError as error:
+        raise OutsideError(
+            f"the program `{command[0]}` can't be started: {error.strerror}; install the package `proem-cli`, or name "
+            "its place as `program`"
+        ) from None
+
+
+def _check_end(code: int, said: str) -> None:
+    if code == 0:
+        return
+    problems = [line.removeprefix("error: ") for line in said.splitlines() if line]
+    raise _FAILURES.get(code, OutsideError)(problems or [f"the program ended with code {code}"])
