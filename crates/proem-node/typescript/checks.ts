@@ -1,4 +1,6 @@
-/** Checks of arguments. */
+/** Checks of arguments. They also know values of other realms, such as a test runner's. */
+
+import { types } from 'node:util';
 
 import { InvalidError } from './errors.js';
 
@@ -7,15 +9,23 @@ const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /** Refuses anything but text. No model can read a lone surrogate. */
 export function checkText(text: unknown, what: string): asserts text is string {
-  if (ArrayBuffer.isView(text) || text instanceof ArrayBuffer) {
-    throw new InvalidError(`${what} is bytes; decode it, such as with \`new TextDecoder().decode(…)\``);
-  }
+  if (isBytes(text)) throw bytesError(what);
   if (typeof text !== 'string') throw new InvalidError(`${what} is ${typeWords(text)}; give a text`);
   const place = text.search(LONE_SURROGATE);
   if (place >= 0) {
-    const remedy = "replace it, such as with `.replace(/\\p{Surrogate}/gu, '\ufffd')`";
+    const remedy = "replace it, such as with `.replace(/\\p{Surrogate}/gu, '\\ufffd')`";
     throw new InvalidError(`${what} has a lone surrogate at unit ${place}; ${remedy}`);
   }
+}
+
+/** Whether a value is bytes in any of their forms. */
+export function isBytes(value: unknown): boolean {
+  return ArrayBuffer.isView(value) || types.isAnyArrayBuffer(value);
+}
+
+/** Bytes where text belongs. */
+export function bytesError(what: string): InvalidError {
+  return new InvalidError(`${what} is bytes; decode them, such as with \`new TextDecoder().decode(…)\``);
 }
 
 /** A number of tokens. */
@@ -29,7 +39,7 @@ export function wholeNumber(value: unknown, what: string): number {
 /** The secret behind delimiters as a list of bytes. */
 export function keyBytes(key: unknown): number[] | null {
   if (key === undefined || key === null) return null;
-  if (!(key instanceof Uint8Array)) throw new InvalidError(`\`key\` is ${typeWords(key)}; give 32 random bytes`);
+  if (!types.isUint8Array(key)) throw new InvalidError(`\`key\` is ${typeWords(key)}; give 32 random bytes`);
   if (key.length !== 32) throw new InvalidError(`\`key\` has ${key.length} bytes; give 32 random bytes`);
   return [...key];
 }

@@ -42,7 +42,9 @@ const KINDS: Record<string, typeof ProemError> = {
 
 /** @internal The error for a failure of the native module, whose message is JSON. */
 export function errorOfNative(failure: unknown): unknown {
-  if (!(failure instanceof Error) || !failure.message.startsWith('{"kind":')) return failure;
-  const { kind, problems } = JSON.parse(failure.message) as { kind: string; problems: string[] };
+  // A test runner's `Error` is of another realm than the module's.
+  const message = (failure as { readonly message?: unknown } | null)?.message;
+  if (typeof message !== 'string' || !message.startsWith('{"kind":')) return failure;
+  const { kind, problems } = JSON.parse(message) as { kind: string; problems: string[] };
   return new (KINDS[kind] ?? ProemError)(problems);
 }

@@ -1,6 +1,8 @@
 /** JavaScript's values as values of JSON. */
 
-import { checkText, typeWords } from './checks.js';
+import { types } from 'node:util';
+
+import { bytesError, checkText, isBytes, typeWords } from './checks.js';
 import { InvalidError } from './errors.js';
 import { Untrusted } from './untrusted.js';
 
@@ -102,13 +104,8 @@ function checkedNumber(value: number, place: string): number {
 function refusal(value: unknown, place: string): InvalidError {
   if (value === undefined) return new InvalidError(`${place} is undefined; give \`null\`, or leave it out`);
   if (typeof value === 'bigint') return new InvalidError(`${place} is a BigInt; give it as a text`);
-  if (value instanceof Date) return new InvalidError(`${place} is a Date; give a text, such as \`.toISOString()\``);
-  try {
-    // For bytes the remedy is another.
-    checkText(value, place);
-  } catch (problem) {
-    if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return problem as InvalidError;
-  }
+  if (types.isDate(value)) return new InvalidError(`${place} is a Date; give a text, such as \`.toISOString()\``);
+  if (isBytes(value)) return bytesError(place);
   const remedy = 'give plain objects, lists, texts, numbers, booleans or `null`';
   return new InvalidError(`${place} is ${typeWords(value)}; ${remedy}`);
 }
