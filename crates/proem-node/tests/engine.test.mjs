@@ -146,6 +146,7 @@ const UNREADABLE = [
   [nested(200), /nests deeper than 128 levels/],
   [endless, /nests deeper than 128 levels/],
   [new Untrusted(new Date()), /is a Date/],
+  [Object.create(new Untrusted('text')), /is of type `Untrusted`; give plain objects/],
 ];
 
 test('inputs that no model can read are refused', () => {

@@ -121,7 +121,9 @@ function checkedValue(checked: Validation): unknown {
 }
 
 function isStandard(schema: unknown): schema is StandardSchema {
-  return ((typeof schema === 'object' && schema !== null) || typeof schema === 'function') && '~standard' in schema;
+  if ((typeof schema !== 'object' && typeof schema !== 'function') || schema === null) return false;
+  const standard = (schema as { readonly '~standard'?: unknown })['~standard'];
+  return typeof standard === 'object' && standard !== null;
 }
 
 /** The place of the first number that JavaScript has rounded. */

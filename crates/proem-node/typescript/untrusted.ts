@@ -24,6 +24,11 @@ export class Untrusted<Value> {
     return this.#value;
   }
 
+  /** Whether a value is one, and not an object that only inherits from one. */
+  static is(value: unknown): value is Untrusted<unknown> {
+    return typeof value === 'object' && value !== null && #value in value;
+  }
+
   toString(): never {
     const remedy = 'contain it with `new Guard().contain(…).text`, or read its `value`';
     throw new InvalidError(`this value is from outside; ${remedy}`);
@@ -45,14 +50,14 @@ export class Untrusted<Value> {
 
 /** The text of an argument that may be from outside. */
 export function textOf(value: string | Untrusted<string>, what: string): string {
-  const text: unknown = value instanceof Untrusted ? value.value : value;
+  const text: unknown = Untrusted.is(value) ? value.value : value;
   checkText(text, what);
   return text;
 }
 
 /** The text of an argument that the caller has to vouch for. */
 export function ownText(value: string, what: string): string {
-  if ((value as unknown) instanceof Untrusted) {
+  if (Untrusted.is(value)) {
     throw new InvalidError(`${what} is from outside; give a text that you vouch for`);
   }
   checkText(value, what);

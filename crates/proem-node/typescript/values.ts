@@ -27,7 +27,7 @@ export function plainValue(value: unknown, place: string, fields: UndefinedField
 
 /** The inputs of a prompt as values of JSON, and the names of those that are from outside. */
 export function plainInputs(inputs: unknown): { plain: Record<string, unknown>; outside: string[] } {
-  if (inputs instanceof Untrusted) {
+  if (Untrusted.is(inputs)) {
     const { plain } = plainInputs(inputs.value);
     return { plain, outside: Object.keys(plain) };
   }
@@ -63,7 +63,7 @@ class Walk {
       checkText(value, place);
       return value;
     }
-    if (value instanceof Untrusted) {
+    if (Untrusted.is(value)) {
       this.metOutside = true;
       return this.plain(value.value, place, depth + 1);
     }
