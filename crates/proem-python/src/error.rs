@@ -15,6 +15,7 @@ pub(crate) fn exception_of(error: &proem::Error) -> PyErr {
     let problems = (error.problems().to_vec(),);
     match error.kind() {
         ErrorKind::Invalid => InvalidError::new_err(problems),
+        ErrorKind::Exceeded => BudgetExceeded::new_err(problems),
         ErrorKind::Negative => NegativeError::new_err(problems),
         ErrorKind::Outside => OutsideError::new_err(problems),
         _ => ProemError::new_err(problems),
@@ -24,9 +25,4 @@ pub(crate) fn exception_of(error: &proem::Error) -> PyErr {
 /// The exception for a caller's mistake.
 pub(crate) fn invalid_error(problem: impl Into<String>) -> PyErr {
     InvalidError::new_err((vec![problem.into()],))
-}
-
-/// The exception for a call that a budget has no room for.
-pub(crate) fn exceeded(problem: impl Into<String>) -> PyErr {
-    BudgetExceeded::new_err((vec![problem.into()],))
 }

@@ -3,6 +3,8 @@
 //! Everything here converts and nothing decides. Work on texts releases the interpreter's lock. The package's Python
 //! side in `python/proem_engine` has the public types.
 
+#![forbid(unsafe_code)]
+
 mod budget;
 mod error;
 mod guard;
@@ -15,7 +17,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use crate::budget::{NativeBooking, NativeBudget};
+    use crate::budget::{NativeBooking, NativeBudget, token_bound};
     #[pymodule_export]
     use crate::guard::NativeGuard;
     #[pymodule_export]

@@ -3,9 +3,15 @@
 use proem::tokens::Exactness;
 use pyo3::prelude::*;
 use pythonize::{depythonize, pythonize};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::error::{exception_of, invalid_error};
+
+/// Reads what the package's Python side has made plain.
+pub(crate) fn read_plain<T: DeserializeOwned>(value: &Bound<'_, PyAny>, what: &str) -> PyResult<T> {
+    depythonize(value).map_err(|error| invalid_error(format!("{what} can't be read: {error}")))
+}
 
 /// Counts the tokens of a text as a model cuts it: their number, and whether the model's own tokeniser counted.
 #[pyfunction]
@@ -40,8 +46,7 @@ impl NativeToolbox {
 #[pyfunction]
 pub(crate) fn decode_answer<'py>(text: &str, schema: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, Vec<String>)> {
     let py = schema.py();
-    let schema: Value =
-        depythonize(schema).map_err(|error| invalid_error(format!("the schema is no JSON: {error}")))?;
+    let schema: Value = read_plain(schema, "the schema")?;
     let decoded = py.detach(|| proem::decode(text, &schema)).map_err(|error| exception_of(&error))?;
     Ok((pythonize(py, &decoded.value)?, decoded.repairs))
 }

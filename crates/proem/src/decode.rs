@@ -4,12 +4,13 @@ use proem_engine::contract::Contract;
 use proem_engine::decode::{DecodedValue, PlacedRepair, RepairKind, decode_value};
 use proem_guard::Untrusted;
 use proem_text::{Label, Source};
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::{Error, ErrorKind};
 
 /// A value that a model's answer contains, and what was not as it should be around it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Decoded {
     /// The value. It meets the schema.
     pub value: Value,

@@ -14,6 +14,8 @@ pub enum ErrorKind {
     Invalid,
     /// The answer is negative: the model refused, or no answer met the contract.
     Negative,
+    /// A call could exceed a budget, so it must not be made.
+    Exceeded,
     /// Something outside failed: a server, a file, a program.
     Outside,
     /// Something that cannot happen did.

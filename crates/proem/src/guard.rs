@@ -2,12 +2,14 @@
 
 pub use proem_guard::{Finding, FindingKind, LanguageFamily, Severity, Verdict};
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use proem_guard::contain::ContainmentMode;
 use proem_guard::{ContainmentPart, Guard as Scanners, Policy, Scan, Tag, ToolVocabulary, Untrusted, contain};
 use proem_text::{Label, Source};
+use serde_json::{Value, json};
 
 use crate::Error;
 use crate::key::derivation_key;
@@ -54,7 +56,60 @@ pub struct Containment {
     pub report: ScanReport,
 }
 
+/// The unit in which a language counts places in its texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextUnit {
+    /// A character of Unicode, as in Python.
+    Character,
+    /// A unit of UTF-16, as in JavaScript.
+    Utf16,
+}
+
+impl ScanReport {
+    /// The report of `text` as JSON for another language, with places in its unit.
+    #[must_use]
+    pub fn to_json(&self, text: &str, unit: TextUnit) -> Value {
+        let ends = self.findings.iter().flat_map(|finding| [finding.span.start, finding.span.end]);
+        let places = unit.places(text, ends.collect());
+        let place = |byte| places.get(&byte).copied().unwrap_or_default();
+        let findings = self.findings.iter().map(|finding| {
+            let (start, end) = (place(finding.span.start), place(finding.span.end));
+            json!({ "rule": finding.rule, "severity": finding.severity.as_str(), "start": start, "end": end })
+        });
+        let findings: Vec<Value> = findings.collect();
+        json!({
+            "verdict": self.verdict.as_str(), "score": self.score, "findings": findings, "unread": self.unread,
+        })
+    }
+}
+
+impl TextUnit {
+    /// The number of units before each of these bytes, in one pass over the text.
+    fn places(self, text: &str, mut bytes: Vec<usize>) -> BTreeMap<usize, usize> {
+        bytes.sort_unstable();
+        bytes.dedup();
+        let (mut characters, mut units) = (text.char_indices().peekable(), 0usize);
+        let mut places = BTreeMap::new();
+        for byte in bytes {
+            while let Some((_, character)) = characters.next_if(|(start, _)| *start < byte) {
+                units = units.saturating_add(match self {
+                    Self::Character => 1,
+                    Self::Utf16 => character.len_utf16(),
+                });
+            }
+            places.insert(byte, units);
+        }
+        places
+    }
+}
+
 impl Containment {
+    /// The containment of `text` as JSON for another language, with places in its unit.
+    #[must_use]
+    pub fn to_json(&self, text: &str, unit: TextUnit) -> Value {
+        json!({ "text": self.text, "withheld": self.is_withheld(), "report": self.report.to_json(text, unit) })
+    }
+
     /// Whether the guard kept the text out.
     #[must_use]
     pub fn is_withheld(&self) -> bool {

@@ -28,6 +28,7 @@
 //! | look for attacks in a text, and contain it | [`Guard`] | `guard` (default) |
 //! | read the value of a model's answer | [`decode()`] | `guard` (default) |
 //! | count tokens | [`tokens::count`] | `tokens` (default) |
+//! | cap what calls may cost | [`CallBudget`] | `tokens` (default) |
 //! | ask a model for a checked value | `Client` | `llm` |
 //! | assess a commit | `risk::assess` | `risk` |
 //! | pick the tools for a task | `Toolbox` | `select` |
@@ -37,6 +38,8 @@
 
 mod error;
 
+#[cfg(feature = "tokens")]
+mod budget;
 #[cfg(feature = "llm")]
 pub mod client;
 #[cfg(feature = "guard")]
@@ -54,6 +57,8 @@ pub mod select;
 #[cfg(feature = "tokens")]
 pub mod tokens;
 
+#[cfg(feature = "tokens")]
+pub use budget::{CallBooking, CallBudget, ReportedUsage, SpentAmounts, prompt_token_bound};
 #[cfg(feature = "llm")]
 pub use client::{Answer, Budget, Client, Records};
 #[cfg(feature = "guard")]

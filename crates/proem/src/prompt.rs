@@ -15,7 +15,8 @@ use proem_engine::prompt::book::{LoosePrompt, loose_prompt};
 use proem_engine::prompt::compiled_prompt::Prompt as Loaded;
 use proem_engine::run::AnswerRequirement;
 use proem_engine::tokens::CachingCounter;
-use serde::Serialize;
+use serde::ser::SerializeStruct as _;
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::key::derivation_key;
 use crate::tokens::model_named;
@@ -76,12 +77,17 @@ impl Prompt {
 }
 
 /// How a prompt is rendered: for which model, in how many tokens, with which delimiters.
-#[derive(Debug, Clone, Default)]
+///
+/// It is read from an object of `model`, `max_tokens`, `key` and `untrusted`, each of which may be missing.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct RenderOptions {
     model: Option<String>,
     max_tokens: Option<usize>,
     key: Option<[u8; 32]>,
+    #[serde(rename = "untrusted")]
     from_outside: bool,
+    #[serde(skip)]
     guard: Option<Guard>,
 }
 
@@ -211,6 +217,22 @@ impl Rendered {
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         self.prepared.noted.iter().map(proem_agents::screen::ScreeningNote::in_words).collect()
+    }
+}
+
+impl Serialize for Rendered {
+    /// An object with what each method gives, by its name.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let messages: Vec<_> = self.messages().into_iter().map(|(role, text)| (role.as_str(), text)).collect();
+        let mut fields = serializer.serialize_struct("Rendered", 7)?;
+        fields.serialize_field("text", &self.text())?;
+        fields.serialize_field("messages", &messages)?;
+        fields.serialize_field("tokens", &self.tokens())?;
+        fields.serialize_field("shortened", &self.shortened())?;
+        fields.serialize_field("cache", &self.cache().sentence())?;
+        fields.serialize_field("notes", &self.notes())?;
+        fields.serialize_field("report", self.report())?;
+        fields.end()
     }
 }
 

@@ -7,6 +7,8 @@ use proem_select::catalogue::{Approvals, Catalogue, parse_lines};
 use proem_select::embedding::Embedder as _;
 use proem_select::select::{CatalogueIndex, Selector, TaskEmbedding};
 
+use serde::Serialize;
+
 use crate::Error;
 
 /// The tools that an agent has, ready to be ranked for many tasks.
@@ -28,7 +30,7 @@ pub struct Toolbox {
 }
 
 /// A tool with how likely a task needs it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RankedTool {
     /// As the catalogue names it.
     pub name: String,

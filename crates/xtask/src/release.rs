@@ -3,6 +3,8 @@
 //! The program is linked statically where Rust's target for musl is installed. What a machine lacks to make or try a
 //! package is said, and is a finding: a release without one of its packages is none.
 
+mod node_package;
+
 use std::{
     fs,
     io::ErrorKind,
@@ -53,6 +55,7 @@ pub(crate) fn check_release(root: &Path) -> Result<(), TaskFailure> {
         ("debian package", make_debian_package),
         ("wheel", make_wheel),
         ("npm package", make_npm_package),
+        ("npm package of the library", node_package::make_node_package),
     ] {
         match step(&folders, &program)? {
             None => print_to_stdout(&format!("{name}: made and tried\n")),

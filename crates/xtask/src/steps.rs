@@ -21,7 +21,8 @@ const TESTS: &str = "tests";
 /// The command that shows the same as the steps that are more than one run of cargo.
 const REPEAT_LINTS: &str = "cargo clippy --workspace --all-targets --locked -- -D warnings";
 const REPEAT_TESTS: &str = "cargo test --workspace --locked --tests";
-const REPEAT_PYTHON: &str = "cargo test --manifest-path crates/proem-python/Cargo.toml --target-dir target/python";
+const REPEAT_BINDINGS: &str =
+    "cargo test --manifest-path crates/proem-python/Cargo.toml --workspace --target-dir target/bindings";
 
 /// One run of cargo.
 struct CargoStep {
@@ -31,10 +32,10 @@ struct CargoStep {
 
 const FORMAT: CargoStep = CargoStep { name: "format", arguments: &["fmt", "--all", "--check"] };
 
-/// The Python module is a workspace of its own.
-const PYTHON_FORMAT: CargoStep = CargoStep {
-    name: "format (python)",
-    arguments: &["fmt", "--manifest-path", "crates/proem-python/Cargo.toml", "--check"],
+/// The modules for Python and Node are a workspace of their own.
+const BINDINGS_FORMAT: CargoStep = CargoStep {
+    name: "format (bindings)",
+    arguments: &["fmt", "--manifest-path", "crates/proem-python/Cargo.toml", "--all", "--check"],
 };
 
 /// The examples in the documentation of what is exported, which cargo builds and runs by itself.
@@ -83,9 +84,9 @@ pub(crate) fn check_project(root: &Path, strictness: Strictness) -> Result<(), T
     // By the same compiler, or all of it would be built once more.
     let driver = driver()?;
     run_step(root, &EXAMPLES, &[(WRAPPER, &driver.to_string_lossy())])?;
-    run_step(root, &PYTHON_FORMAT, &[])?;
-    time_step("python", REPEAT_PYTHON, || {
-        skipped.extend(suite::run_tests(suite::build_tests(root, suite::PYTHON)?)?);
+    run_step(root, &BINDINGS_FORMAT, &[])?;
+    time_step("bindings", REPEAT_BINDINGS, || {
+        skipped.extend(suite::run_tests(suite::build_tests(root, suite::BINDINGS)?)?);
         Ok(())
     })?;
     time_step("tidy", "cargo xtask tidy", || tidy::run_tidy(root))?;

@@ -40,20 +40,21 @@ pub(crate) struct TestBinary {
     folder: PathBuf,
 }
 
-/// Cargo's words for the workspace of all crates but one.
-pub(crate) const WORKSPACE: &[&str] = &["--workspace"];
+/// Cargo's words for the workspace of all crates but two.
+pub(crate) const WORKSPACE: &[&str] = &["--workspace", "--all-targets"];
 
-/// Those for the Python module, which is a workspace of its own.
-pub(crate) const PYTHON: &[&str] =
-    &["--manifest-path", "crates/proem-python/Cargo.toml", "--target-dir", "target/python"];
+/// Those for the modules for Python and Node, which are a workspace of their own. Their sources are no tests: napi leaves
+/// out there what uses them.
+pub(crate) const BINDINGS: &[&str] =
+    &["--manifest-path", "crates/proem-python/Cargo.toml", "--workspace", "--tests", "--target-dir", "target/bindings"];
 
-/// Builds and lints everything of a workspace, benches as well. Its tests. A warning is a finding.
+/// Builds and lints a workspace. Its tests. A warning is a finding.
 pub(crate) fn build_tests(root: &Path, workspace: &[&str]) -> Result<Vec<TestBinary>, TaskFailure> {
     let could_not = |error: io::Error| TaskFailure::Outside(format!("could not run cargo: {error}"));
     let mut build = Command::new(cargo_program())
         .arg("test")
         .args(workspace)
-        .args(["--all-targets", "--locked", "--no-run", "--message-format=json"])
+        .args(["--locked", "--no-run", "--message-format=json"])
         .env(WRAPPER, driver()?)
         .current_dir(root)
         .stdout(Stdio::piped())

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from types import TracebackType
 from typing import Any
 
 from . import _native
-from ._checks import check_text, whole_number
-from ._errors import InvalidError
+from ._checks import whole_number
 from ._values import plain_value
-
-_MEDIA = ("image", "audio", "video", "file", "document")
-"""Words in the types of parts whose tokens are not in their bytes."""
 
 
 class Booking:
@@ -80,7 +75,7 @@ class Budget:
         makes more tokens of a text than it has bytes. For pictures and files give the most `input_tokens` that the
         call can have. `output_tokens` is the cap on the answer that you send along.
         """
-        most = _bytes_of(prompt) if input_tokens is None else whole_number(input_tokens, "`input_tokens`")
+        most = _token_bound(prompt) if input_tokens is None else whole_number(input_tokens, "`input_tokens`")
         return Booking(self._native.book(model, most, whole_number(output_tokens, "`output_tokens`")))
 
     @property
@@ -99,23 +94,6 @@ class Budget:
         return self._native.spent[2]
 
 
-def _bytes_of(prompt: Any) -> int:
-    if isinstance(prompt, str):
-        check_text(prompt, "the prompt")
-        return len(prompt.encode("utf-8"))
+def _token_bound(prompt: Any) -> int:
     plain, _ = plain_value(prompt, "prompt")
-    _check_media(plain)
-    return len(json.dumps(plain, ensure_ascii=False).encode("utf-8"))
-
-
-def _check_media(value: Any) -> None:
-    """Refuses parts that a provider turns into more tokens than they have bytes."""
-    if isinstance(value, list):
-        for item in value:
-            _check_media(item)
-    elif isinstance(value, dict):
-        kind = value.get("type")
-        if isinstance(kind, str) and any(word in kind for word in _MEDIA):
-            raise InvalidError(f"the tokens of a part of type `{kind}` are not in its bytes; give `input_tokens`")
-        for item in value.values():
-            _check_media(item)
+    return _native.prompt_token_bound(plain)

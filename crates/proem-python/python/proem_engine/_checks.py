@@ -29,7 +29,9 @@ def whole_number(value: int, what: str) -> int:
 
 
 def secret(key: bytes | None) -> bytes | None:
-    """A secret behind delimiters. Its length is checked by the library."""
+    """A secret behind delimiters."""
     if key is not None and not isinstance(key, bytes):
         raise InvalidError(f"`key` is of type `{type(key).__name__}`; give 32 random bytes")
+    if key is not None and len(key) != 32:
+        raise InvalidError(f"`key` has {len(key)} bytes; give 32 random bytes")
     return key

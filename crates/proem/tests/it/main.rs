@@ -6,6 +6,7 @@
     reason = "helpers of tests may stop the test; clippy's exceptions cover test functions only"
 )]
 
+mod budgets;
 mod containment;
 mod decoding;
 

@@ -20,6 +20,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("proem-server", &["proem-app"]),
     ("proem-lab", &["proem-app"]),
     ("proem-fuzz", &["proem-runtime", "proem-triage"]),
+    ("proem-node", &["proem"]),
     ("proem-python", &["proem"]),
     ("proem-runtime", &["proem-embed", "proem-imports", "proem-llm", "proem-store"]),
     ("proem-store", &["proem-agents"]),
