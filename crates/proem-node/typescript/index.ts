@@ -14,4 +14,5 @@ export { Guard, type Containment, type Finding, type GuardOptions, type ScanRepo
 export { Prompt, type Message, type Rendered, type RenderOptions } from './prompt.js';
 export { Toolbox, select, type RankedTool } from './tools.js';
 export { Untrusted } from './untrusted.js';
+export * as records from './records.js';
 export * as tokens from './tokens.js';

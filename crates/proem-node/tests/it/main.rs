@@ -118,5 +118,7 @@ fn the_package_passes_its_own_tests() {
     fs::copy(module(), package.path().join("dist/proem-engine.node")).unwrap();
     let mut tests = node(package.path(), &["--test"]);
     let guide = manifest_folder().join("../../docs/guide/node.md");
-    expect_success(tests.args(test_files()).env("PROEM_TEST_GUIDE", guide));
+    let program = manifest_folder().join("../../target/debug/proem");
+    let tests = tests.args(test_files()).env("PROEM_TEST_GUIDE", guide).env("PROEM_TEST_PROGRAM", program);
+    expect_success(tests);
 }
