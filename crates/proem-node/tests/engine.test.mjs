@@ -118,6 +118,14 @@ function nested(depth) {
 const endless = [];
 endless.push(endless);
 
+/** As YAML's aliases make it: a few lines that are beyond any memory. */
+function aliased() {
+  /** @type {unknown} */
+  let value = 'lol';
+  for (let level = 0; level < 40; level += 1) value = [value, value];
+  return value;
+}
+
 class Mail {
   body = 'The kettle leaks.';
 }
@@ -145,6 +153,7 @@ const UNREADABLE = [
   [Promise.resolve('text'), /is of type `Promise`/],
   [nested(200), /nests deeper than 128 levels/],
   [endless, /nests deeper than 128 levels/],
+  [aliased(), /is beyond the 64 MiB of a value; give less, or no aliases/],
   [new Untrusted(new Date()), /is a Date/],
   [Object.create(new Untrusted('text')), /is of type `Untrusted`; give plain objects/],
 ];

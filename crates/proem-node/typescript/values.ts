@@ -8,6 +8,10 @@ import { Untrusted } from './untrusted.js';
 
 /** The deepest nesting, as for a model's answers. A value that contains itself is deeper. */
 const DEEPEST = 128;
+/** The most memory of a value, about, in bytes. Aliases of YAML make a larger one of a few lines. */
+const LARGEST = 2 ** 26;
+/** The memory of a value beside its text, about, in bytes. */
+const EACH = 64;
 
 /** A value in the types of JSON, and whether a part of it is marked as from outside. */
 export interface PlainValue {
@@ -50,12 +54,18 @@ export function isRounded(value: number): boolean {
 /** One value's parts. */
 class Walk {
   metOutside = false;
+  #size = 0;
 
   constructor(readonly undefinedFields: UndefinedFields) {}
 
   plain(value: unknown, place: string, depth: number): unknown {
     if (depth > DEEPEST) {
       throw new InvalidError(`${place.slice(0, 80)}… nests deeper than ${DEEPEST} levels; give a flatter value`);
+    }
+    this.#size += EACH + (typeof value === 'string' ? value.length : 0);
+    if (this.#size > LARGEST) {
+      const remedy = 'give less, or no aliases';
+      throw new InvalidError(`${place.slice(0, 80)}… is beyond the ${LARGEST >> 20} MiB of a value; ${remedy}`);
     }
     if (value === null || typeof value === 'boolean') return value;
     if (typeof value === 'number') return checkedNumber(value, place);

@@ -148,6 +148,14 @@ def endless() -> Any:
     return value
 
 
+def aliased() -> Any:
+    """As YAML's aliases make it: a few lines that are beyond any memory."""
+    value: Any = "lol"
+    for _ in range(40):
+        value = [value, value]
+    return value
+
+
 @pytest.mark.parametrize(
     ("value", "words"),
     [
@@ -163,6 +171,7 @@ def endless() -> Any:
         ({1: "one"}, "a key of input `document` is of type `int`"),
         (nested(200), "nests deeper than 128 levels"),
         (endless(), "nests deeper than 128 levels"),
+        (aliased(), "is beyond the 64 MiB of a value; give less, or no aliases"),
         (Inputs, "is of type `type`"),
         ({"a", "b"}, "is of type `set`"),
         (Untrusted(object()), "is of type `object`"),

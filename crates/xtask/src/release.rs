@@ -14,6 +14,8 @@ use std::{
 
 use crate::{TaskFailure, print_to_stdout, toolchain::cargo_program};
 
+/// The subcommand of cargo that writes the list of crates into a program.
+const AUDITABLE: &str = "cargo-auditable";
 const STATIC_TARGET: &str = "x86_64-unknown-linux-musl";
 const SHELLS: [&str; 5] = ["bash", "elvish", "fish", "powershell", "zsh"];
 /// The form of a Debian package for this machine.
@@ -51,6 +53,7 @@ pub(crate) fn check_release(root: &Path) -> Result<(), TaskFailure> {
     let mut lacking = Vec::new();
     for (name, step) in [
         ("archive", make_archive as fn(&ReleaseFolders, &Path) -> Result<Option<String>, TaskFailure>),
+        ("list of crates", read_crates),
         ("empty root", try_empty_root),
         ("debian package", make_debian_package),
         ("wheel", make_wheel),
@@ -70,8 +73,12 @@ pub(crate) fn check_release(root: &Path) -> Result<(), TaskFailure> {
 }
 
 impl ReleaseFolders {
+    /// Builds the program, with the list of its crates in it where `cargo auditable` is installed.
     fn build(&self) -> Result<PathBuf, TaskFailure> {
         let mut build = Command::new(cargo_program());
+        if has_auditable() {
+            build.arg("auditable");
+        }
         build.args(["build", "--release", "--locked", "--package", "proem-cli", "--features", "postgres"]);
         build.args(["--target", STATIC_TARGET]).current_dir(&self.root);
         run(&mut build)?;
@@ -103,6 +110,23 @@ fn make_archive(folders: &ReleaseFolders, program: &Path) -> Result<Option<Strin
     make_folder(&unpacked)?;
     run(Command::new("tar").arg("-C").arg(&unpacked).arg("-xf").arg(&archive))?;
     try_program(folders, &unpacked.join(&name).join("bin/proem"))?;
+    Ok(None)
+}
+
+/// The list of crates that scanners for known weaknesses read out of the program.
+fn read_crates(_: &ReleaseFolders, program: &Path) -> Result<Option<String>, TaskFailure> {
+    if !has_auditable() {
+        return Ok(Some(format!("there is no `{AUDITABLE}`; `cargo install {AUDITABLE}` brings it")));
+    }
+    let listed = match auditable_info::audit_info_from_file(program, auditable_info::Limits::default()) {
+        Ok(listed) => listed.packages,
+        Err(error) => return finding(&format!("the program's list of crates can't be read: {error}")),
+    };
+    for name in ["proem-store", "rusqlite", "sqlx-postgres"] {
+        if !listed.iter().any(|package| package.name == name) {
+            return finding(&format!("the program's list of {} crates lacks `{name}`", listed.len()));
+        }
+    }
     Ok(None)
 }
 
@@ -288,6 +312,10 @@ fn file_that_ends_with(folder: &Path, ending: &str) -> Result<Option<PathBuf>, T
 
 fn is_installed(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok_and(|tried| tried.status.success())
+}
+
+fn has_auditable() -> bool {
+    Command::new(AUDITABLE).args(["auditable", "--version"]).output().is_ok_and(|tried| tried.status.success())
 }
 
 fn run(command: &mut Command) -> Result<(), TaskFailure> {

@@ -14,6 +14,10 @@ from ._untrusted import Untrusted
 
 _DEEPEST = 128
 """The deepest nesting, as for a model's answers. A value that contains itself is deeper."""
+_LARGEST = 2**26
+"""The most memory of a value, about, in bytes. Aliases of YAML make a larger one of a few lines."""
+_EACH = 64
+"""The memory of a value beside its text, about, in bytes."""
 
 
 def plain_value(value: Any, place: str) -> tuple[Any, bool]:
@@ -30,10 +34,14 @@ class _Walk:
 
     def __init__(self) -> None:
         self.met_outside = False
+        self._size = 0
 
     def plain(self, value: Any, place: str, depth: int) -> Any:
         if depth > _DEEPEST:
             raise InvalidError(f"{place[:80]}… nests deeper than {_DEEPEST} levels; give a flatter value")
+        self._size += _EACH + (len(value) if isinstance(value, str) else 0)
+        if self._size > _LARGEST:
+            raise InvalidError(f"{place[:80]}… is beyond the {_LARGEST >> 20} MiB of a value; give less, or no aliases")
         if value is None or isinstance(value, bool):
             return value
         if isinstance(value, enum.Enum):
