@@ -58,7 +58,7 @@ pub(crate) fn text_without_credentials(text: &str) -> String {
 }
 
 /// A document without credentials, which is still an object.
-fn redact_credentials(document: Json) -> Result<Json, Error> {
+pub(crate) fn redact_credentials(document: Json) -> Result<Json, Error> {
     let loaded = secrets::loaded_secrets();
     let known = SecretFinder::new(&loaded).redact_json(&document).unwrap_or(document);
     let clean = match credential::redact_document(&json::compact(&known)) {

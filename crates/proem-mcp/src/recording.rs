@@ -2,13 +2,17 @@
 
 use std::sync::Arc;
 
-use proem_app::records::served_calls::{CallRecorder, ServedCall};
+use proem_app::records::served_calls::{CallRecorder, RecordDepth, ServedCall};
 use proem_app::{Error, records};
+use proem_text::json;
 use rmcp::RoleServer;
 use rmcp::service::RequestContext;
 use serde::Serialize;
 
-use crate::answer::text_without_credentials;
+use crate::answer::{redact_credentials, text_without_credentials};
+
+/// The tools whose answers are recorded already. A copy would outlive the run when that is purged.
+const OF_RECORDS: [&str; 2] = ["run_show", "run_diff"];
 
 /// The most characters of a client's name that are kept.
 const MAX_CLIENT_NAME: usize = 80;
@@ -31,7 +35,7 @@ impl PassingCall {
         error_words: fn(&Error) -> String,
     ) -> Self {
         let client = context.client_info().map(|client| client.name).unwrap_or_default();
-        let client = client.chars().take(MAX_CLIENT_NAME).collect();
+        let client = text_without_credentials(&client).chars().take(MAX_CLIENT_NAME).collect();
         Self { records, tool: tool.to_owned(), client, error_words }
     }
 
@@ -50,19 +54,21 @@ impl PassingCall {
         let call = ServedCall { tool: &self.tool, arguments: &arguments, client: &self.client };
         let unmade = |error| Error::outside(format!("the call is not made, because it can't be recorded: {error}"));
         let open = records::blocking(calls.begin(call)).map_err(unmade)?;
-        let made = make();
+        let made = make().and_then(|answer| Ok((clean_text(&answer)?, answer)));
         let answer = match &made {
-            Ok(answer) => Ok(clean_text(answer)?),
+            Ok((text, _)) => Ok(&**text),
             Err(error) => Err(text_without_credentials(&(self.error_words)(error))),
         };
+        let is_of_records = OF_RECORDS.contains(&&*self.tool);
+        let depth = if is_of_records { RecordDepth::Hashes } else { RecordDepth::Content };
         let withheld = |error| Error::outside(format!("the answer is withheld, because it can't be recorded: {error}"));
-        records::blocking(open.answer(answer.as_deref().map_err(String::as_str))).map_err(withheld)?;
-        made
+        records::blocking(open.answer(answer.as_ref().copied().map_err(String::as_str), depth)).map_err(withheld)?;
+        made.map(|(_, answer)| answer)
     }
 }
 
 /// A value as JSON, without credentials.
 fn clean_text(value: &impl Serialize) -> Result<String, Error> {
-    let text = serde_json::to_string(value).map_err(|error| Error::bug("a call can't be recorded", error))?;
-    Ok(text_without_credentials(&text))
+    let value = serde_json::to_value(value).map_err(|error| Error::bug("a call can't be recorded", error))?;
+    Ok(json::compact(&redact_credentials(value)?))
 }

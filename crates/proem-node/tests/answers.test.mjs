@@ -40,6 +40,18 @@ test('checks may be asynchronous', async () => {
 
 const URGENT = { type: 'object', properties: { urgent: { type: 'boolean' } }, required: ['urgent'] };
 
+test('a check that throws is an error that can be caught', async () => {
+  const Link = z.object({ link: z.string().transform((text) => new URL(text)) });
+  const text = '{"link": "no url"}';
+  assert.throws(() => decode(text, Link), { name: 'InvalidError', message: /use `decodeAsync`/ });
+  await assert.rejects(decodeAsync(text, Link), { name: 'NegativeError', message: /a check of the schema failed: / });
+  /** @type {any} */
+  const foreign = z.object({ link: z.string() });
+  const thenable = { ...foreign['~standard'], validate: () => ({ then: (/** @type {Function} */ done) => done({ value: 1 }) }) };
+  assert.throws(() => decode(text, { '~standard': thenable }), /use `decodeAsync`/);
+  assert.equal((await decodeAsync(text, { '~standard': thenable })).value, 1);
+});
+
 test('a JSON Schema is enough', () => {
   const decoded = decode(new Untrusted('It is:\n```json\n{"urgent": true}\n```'), URGENT);
   assert.deepEqual(decoded.value, { urgent: true });

@@ -44,6 +44,16 @@ test('a call that fails, or is forgotten, takes what was booked', async () => {
   assert.equal(budget.spentTokens, 3 * once + 52);
 });
 
+test('a booking is for one call', async () => {
+  const budget = new Budget({ tokens: 10_000 });
+  const booking = budget.book('a prompt', CALL);
+  const twice = [booking.during(() => 1), booking.during(() => 2)];
+  assert.deepEqual((await Promise.allSettled(twice)).map(({ status }) => status), ['fulfilled', 'rejected']);
+  const released = budget.book('a prompt', CALL);
+  released.release();
+  await assert.rejects(released.during(() => 3), { name: 'InvalidError', message: /book each call once/ });
+});
+
 test('an unknown price is never zero', () => {
   const call = { model: 'a model that nobody lists', outputTokens: 10 };
   assert.throws(() => new Budget({ dollars: 1 }).book('a prompt', call), { name: 'BudgetExceeded', message: /price/ });

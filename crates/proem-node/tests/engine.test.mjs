@@ -231,6 +231,8 @@ test('tools are ranked for a task', () => {
   const ranked = new Toolbox(tools).rank('put the new version into production');
   assert.deepEqual(ranked.map(({ name }) => name), ['deploy', 'translate']);
   assert.deepEqual(select('translate this letter into French', tools, { most: 1 }), ['translate']);
+  const dotted = tools.map((tool) => ({ ...tool, name: `shop.${tool.name}` }));
+  assert.deepEqual(select('translate this letter into French', dotted, { most: 1 }), ['shop.translate']);
   const wrapped = tools.map((tool) => ({ type: 'function', function: tool }));
   assert.deepEqual(new Toolbox(wrapped).rank('put the new version into production'), ranked);
   assert.deepEqual([new Toolbox([]).rank('anything'), select('translate this', tools, { most: 0 })], [[], []]);

@@ -67,6 +67,17 @@ test('runs and calls are read', async () => {
   assert.equal((await (await records.open(folder, { everything: true, program })).runs()).length, 2);
 });
 
+test('whoever drops the calls ends well', async () => {
+  const endless = join(folder, 'endless');
+  writeFileSync(endless, '#!/bin/sh\n[ "$1" = --version ] || while echo "{}"; do :; done\n');
+  chmodSync(endless, 0o755);
+  const code = `const { records } = require('proem-engine');
+    records.open('.', { program: ${JSON.stringify(endless)} }).then((found) => found.calls().next()).then(console.log);`;
+  const cwd = fileURLToPath(new URL('../', import.meta.url));
+  const { stdout } = await promisify(execFile)(process.execPath, ['--eval', code], { cwd, timeout: 60_000 });
+  assert.match(stdout, /done: false/);
+});
+
 test('failures say what to do', async () => {
   await assert.rejects(records.open('.', { program: 'no-such-program' }), /install the package of the binary/);
   const found = await records.open(folder, { program });

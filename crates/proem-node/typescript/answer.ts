@@ -33,7 +33,7 @@ export interface StandardSchema<Output = unknown> {
   readonly '~standard': {
     readonly vendor: string;
     readonly types?: { readonly output: Output } | undefined;
-    validate(value: unknown): Validation | Promise<Validation>;
+    validate(value: unknown): Validation | PromiseLike<Validation>;
     readonly jsonSchema: { input(options: { readonly target: 'draft-2020-12' }): Record<string, unknown> };
   };
 }
@@ -60,8 +60,14 @@ export function decode(text: string | Untrusted<string>, schema: object): Decode
 export function decode(text: string | Untrusted<string>, schema: object): Decoded<unknown> {
   const { value, repairs } = now<PlainDecoded>(() => begin(text, schema));
   const checked = validationOf(schema, value);
-  if (checked instanceof Promise) {
-    throw new InvalidError('the checks of the schema are asynchronous; use `decodeAsync`');
+  if (isThenable(checked)) {
+    // Nobody waits for it, and a rejection that nobody hears ends the process. Zod checks again in this way, too, if a
+    // check threw.
+    checked.then(
+      () => undefined,
+      () => undefined,
+    );
+    throw new InvalidError('a check of the schema threw, or is asynchronous; use `decodeAsync`, which says which');
   }
   return new Decoded(checkedValue(checked), repairs);
 }
@@ -74,7 +80,23 @@ export function decodeAsync<Schema extends StandardSchema>(
 export function decodeAsync(text: string | Untrusted<string>, schema: object): Promise<Decoded<unknown>>;
 export async function decodeAsync(text: string | Untrusted<string>, schema: object): Promise<Decoded<unknown>> {
   const { value, repairs } = await later<PlainDecoded>(() => begin(text, schema));
-  return new Decoded(checkedValue(await validationOf(schema, value)), repairs);
+  return new Decoded(checkedValue(await settledValidation(validationOf(schema, value))), repairs);
+}
+
+async function settledValidation(checked: Validation | PromiseLike<Validation>): Promise<Validation> {
+  try {
+    return await checked;
+  } catch (error) {
+    throw checkFailure(error);
+  }
+}
+
+function checkFailure(error: unknown): NegativeError {
+  return new NegativeError(`a check of the schema failed: ${messageOf(error)}`);
+}
+
+function isThenable(value: object): value is PromiseLike<Validation> {
+  return 'then' in value && typeof value.then === 'function';
 }
 
 function begin(text: string | Untrusted<string>, schema: object): Job {
@@ -101,7 +123,7 @@ function jsonSchemaOf(schema: unknown): unknown {
 }
 
 /** What the schema's own checks, which have the last word, make of a decoded value. */
-function validationOf(schema: object, value: unknown): Validation | Promise<Validation> {
+function validationOf(schema: object, value: unknown): Validation | PromiseLike<Validation> {
   const place = roundedPlace(value, '');
   if (place !== undefined) {
     const problem = 'a whole number beyond 2^53, which JavaScript rounds; ask for it as a text';
@@ -111,7 +133,7 @@ function validationOf(schema: object, value: unknown): Validation | Promise<Vali
   try {
     return schema['~standard'].validate(value);
   } catch (error) {
-    throw new InvalidError(`the checks of the schema failed: ${messageOf(error)}`);
+    throw checkFailure(error);
   }
 }
 

@@ -35,6 +35,7 @@ export interface Usage {
 /** What one call has booked. */
 export class Booking {
   readonly #native: NativeBooking;
+  #isBegun = false;
 
   /** @internal */
   constructor(booking: NativeBooking) {
@@ -60,8 +61,10 @@ export class Booking {
     this.#native.release();
   }
 
-  /** Makes the call. One that fails, or was not settled inside, takes what was booked. */
+  /** Makes the call, once. One that fails, or was not settled inside, takes what was booked. */
   async during<T>(call: (booking: Booking) => T | PromiseLike<T>): Promise<T> {
+    if (this.#isBegun || !this.isOpen) throw new InvalidError('this booking is used; book each call once');
+    this.#isBegun = true;
     try {
       return await call(this);
     } finally {

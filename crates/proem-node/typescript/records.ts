@@ -5,8 +5,10 @@
  * the keys of the program's published schemas; `proem schema` lists them.
  */
 
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
+import { type Readable } from 'node:stream';
 
 import { checkOptions, checkText, typeWords, wholeNumber } from './checks.js';
 import { InvalidError, NegativeError, OutsideError } from './errors.js';
@@ -49,7 +51,7 @@ export class Records {
     return (await this.#document(['runs', 'list', '--limit', limit, ...chosen(wanted)])) as RecordDocument[];
   }
 
-  /** Everything that is kept of a run, by its id or the beginning of one. Its texts may be anybody's. */
+  /** Everything that is kept of a run, by the schema `runs-show`: by its id or the beginning of one. Its texts may be anybody's. */
   async run(run: string): Promise<Untrusted<RecordDocument>> {
     checkText(run, 'the run');
     return new Untrusted((await this.#document(['runs', 'show'], ['--', run])) as RecordDocument);
@@ -86,7 +88,7 @@ export async function open(root: string = '.', options: RecordsOptions = {}): Pr
   }
   checkText(program, '`program`');
   await printedText(program, ['--version']);
-  return new Records(program, ['--root', root, ...(everything ? ['--all'] : [])]);
+  return new Records(program, [`--root=${root}`, ...(everything ? ['--all'] : [])]);
 }
 
 function chosen({ since, prompt }: Selection): string[] {
@@ -108,16 +110,31 @@ async function* printedLines(program: string, line: readonly string[]): AsyncGen
   const child = spawn(program, line, { stdio: ['ignore', 'pipe', 'pipe'] });
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
-  const ended = new Promise<number | null | Error>((resolve) => child.on('error', resolve).on('close', resolve));
+  const ended = new Promise<number | string | Error>((resolve) =>
+    child.on('error', resolve).on('close', (code, signal) => resolve(code ?? signal ?? 'unknown')),
+  );
+  const lines = createInterface({ input: child.stdout.setEncoding('utf8'), crlfDelay: Infinity });
+  const printed = lines[Symbol.asyncIterator]();
   try {
-    yield* createInterface({ input: child.stdout.setEncoding('utf8'), crlfDelay: Infinity });
+    for (;;) {
+      // Only a caller who waits keeps the process alive: one may drop these lines without a word.
+      setWaiting(child, 'ref');
+      const { value, done } = await printed.next();
+      if (done === true) break;
+      setWaiting(child, 'unref');
+      yield value;
+    }
     checkEnd(program, await ended, said);
   } finally {
     child.kill();
   }
 }
 
-function checkEnd(program: string, end: number | null | Error, said: string): void {
+function setWaiting(child: ChildProcessByStdio<null, Readable, Readable>, way: 'ref' | 'unref'): void {
+  for (const part of [child, child.stdout as Socket, child.stderr as Socket]) part[way]();
+}
+
+function checkEnd(program: string, end: number | string | Error, said: string): void {
   if (end === 0) return;
   if (end instanceof Error) {
     const remedy = 'install the package of the binary, or name its place as `program`';
@@ -126,5 +143,5 @@ function checkEnd(program: string, end: number | null | Error, said: string): vo
   const problems = said.split('\n').filter((line) => line !== '');
   const words = problems.map((line) => line.replace(/^error: /, ''));
   const Failure = end === 1 ? NegativeError : end === 2 ? InvalidError : OutsideError;
-  throw new Failure(words.length > 0 ? words : [`the program ended with code ${end}`]);
+  throw new Failure(words.length > 0 ? words : [`the program ended with ${typeof end === 'string' ? '' : 'code '}${end}`]);
 }

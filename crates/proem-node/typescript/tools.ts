@@ -8,7 +8,7 @@ import { plainValue } from './values.js';
 
 /** A tool with how likely a task needs it. */
 export interface RankedTool {
-  /** As the catalogue names it. */
+  /** Its name as you gave it. Of several that differ only in signs that no provider takes, one that tells them apart. */
   readonly name: string;
   /** How likely the task needs it: 0 to 1, calibrated. */
   readonly probability: number;

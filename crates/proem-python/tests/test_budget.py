@@ -40,6 +40,16 @@ def test_a_call_that_fails_amidst_takes_what_was_booked() -> None:
     assert budget.spent_tokens == before + 52
 
 
+def test_a_booking_is_for_one_call() -> None:
+    budget = Budget(tokens=10_000)
+    booking = budget.book("a prompt", model="gpt-4o", output_tokens=500)
+    with booking:
+        with pytest.raises(InvalidError, match="book each call once"):
+            booking.__enter__()
+    with pytest.raises(InvalidError, match="book each call once"):
+        booking.__enter__()
+
+
 def test_an_unknown_price_is_never_zero() -> None:
     with pytest.raises(BudgetExceeded, match="price"):
         Budget(dollars=1.0).book("a prompt", model="a model that nobody lists", output_tokens=10)

@@ -247,6 +247,8 @@ def test_tools_are_ranked_for_a_task() -> None:
     assert select("translate this letter into French", TOOLS, most=1) == ["translate"]
     wrapped = [{"type": "function", "function": tool} for tool in TOOLS]
     assert Toolbox(wrapped).rank("put the new version into production") == ranked
+    dotted = [{**tool, "name": f"shop.{tool['name']}"} for tool in TOOLS]
+    assert select("translate this letter into French", dotted, most=1) == ["shop.translate"]
     assert Toolbox([]).rank("anything") == [] and select("translate this", TOOLS, most=-1) == []
 
 

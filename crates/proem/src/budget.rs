@@ -18,7 +18,9 @@ use crate::{Error, ErrorKind};
 const NANOS: f64 = 1e9;
 
 /// Words in the types of parts whose tokens are not in their bytes.
-const MEDIA: [&str; 5] = ["image", "audio", "video", "file", "document"];
+const MEDIA: [&str; 6] = ["image", "audio", "video", "file", "document", "media"];
+/// The keys of addresses, as Gemini and Bedrock name them, of which the provider reads what is behind.
+const ADDRESSES: [&str; 3] = ["fileUri", "file_uri", "s3Location"];
 
 /// Caps on the tokens and the dollars of a process's calls: each is booked before it is made, at the most that it can
 /// take, and settled afterwards. Threads may share one.
@@ -251,11 +253,32 @@ fn media_type(value: &Value) -> Option<&str> {
         Value::Array(items) => items.iter().find_map(media_type),
         Value::Object(fields) => {
             let kind = fields.get("type").and_then(Value::as_str);
-            kind.filter(|kind| MEDIA.iter().any(|word| kind.contains(word)))
+            kind.filter(|kind| words_of_name(kind).any(|word| MEDIA.contains(&&*word)))
+                .or_else(|| ADDRESSES.into_iter().find(|key| fields.get(*key).is_some_and(is_address)))
                 .or_else(|| fields.values().find_map(media_type))
         }
         _ => None,
     }
+}
+
+/// Whether a value is an address, and not the schema of one, as a tool's parameters have it.
+fn is_address(value: &Value) -> bool {
+    value.is_string() || value.get("uri").is_some_and(Value::is_string)
+}
+
+/// The words of a name such as `input_image` or `imageUrl`, in lower case.
+fn words_of_name(name: &str) -> impl Iterator<Item = String> {
+    let apart = name.split(|sign: char| !sign.is_ascii_alphanumeric());
+    apart.flat_map(|part| {
+        let mut words = vec![String::new()];
+        for sign in part.chars() {
+            if sign.is_ascii_uppercase() {
+                words.push(String::new());
+            }
+            words.last_mut().into_iter().for_each(|word| word.push(sign.to_ascii_lowercase()));
+        }
+        words
+    })
 }
 
 /// The amount of a cap that a call takes. One without a known price is let pass only by caps that count tokens.

@@ -1,13 +1,14 @@
 //! The tools that a task needs.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use proem_embed::StaticModel;
-use proem_select::catalogue::{Approvals, Catalogue, parse_lines};
+use proem_select::catalogue::{Approvals, Catalogue, CatalogueName, parse_lines};
 use proem_select::embedding::Embedder as _;
 use proem_select::select::{CatalogueIndex, Selector, TaskEmbedding};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
@@ -27,12 +28,15 @@ pub struct Toolbox {
     selector: Selector,
     index: CatalogueIndex,
     model: StaticModel<'static>,
+    /// The names as they were given, by the names in the catalogue, whose letters are fewer.
+    given: BTreeMap<String, String>,
 }
 
 /// A tool with how likely a task needs it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RankedTool {
-    /// As the catalogue names it.
+    /// Its name as it was given. Of several that differ only in characters that no provider takes, the name by which the
+    /// catalogue tells them apart.
     pub name: String,
     /// How likely the task needs it: 0 to 1, calibrated.
     pub probability: f32,
@@ -55,7 +59,7 @@ impl Toolbox {
         let (selector, model) = (Selector::shipped()?, StaticModel::built_in().map_err(proem_engine::Error::from)?);
         let mut index = CatalogueIndex::new(catalogue.entries(), &Selector::shipped_usage()?, &selector);
         index.embed(catalogue.entries(), &model, None)?;
-        Ok(Self { catalogue, selector, index, model })
+        Ok(Self { catalogue, selector, index, model, given: given_names(text) })
     }
 
     /// All tools, the likeliest first. For a task that needs none of them, none fits.
@@ -70,12 +74,26 @@ impl Toolbox {
         let entries = self.catalogue.entries();
         let ranking = self.selector.rank(entries, &self.index, &query, Some(&meant))?;
         let tool = |ranked: &proem_select::select::RankedEntry| {
-            let name = entries.get(ranked.entry)?.name().as_str().to_owned();
+            let entry = entries.get(ranked.entry)?;
+            let named = entry.name().as_str();
+            let given = self.given.get(named).filter(|_| !entry.collided());
+            let name = given.map_or(named, String::as_str).to_owned();
             let probability = ranked.probability;
             Some(RankedTool { name, probability, fits: probability >= ranking.threshold })
         };
         Ok(ranking.ranked.iter().filter_map(tool).collect())
     }
+}
+
+#[derive(Deserialize)]
+struct GivenTool {
+    name: String,
+}
+
+/// The names on lines, by those that the catalogue makes of them.
+fn given_names(text: &str) -> BTreeMap<String, String> {
+    let tools = text.lines().filter_map(|line| serde_json::from_str::<GivenTool>(line).ok());
+    tools.map(|GivenTool { name }| (CatalogueName::joined(None, &name).as_str().to_owned(), name)).collect()
 }
 
 impl fmt::Debug for Toolbox {

@@ -32,7 +32,7 @@ impl InstallWay {
         match folder.and_then(Path::file_name).and_then(|name| name.to_str()) {
             _ if has("node_modules") => Self::Npm,
             _ if has("Cellar") => Self::Homebrew,
-            Some("debug" | "release" | "dist") if is_beside(".fingerprint") => Self::SourceTree,
+            Some("debug" | "release") if is_beside(".fingerprint") => Self::SourceTree,
             // Cargo keeps the list of what it installed one folder above.
             Some("bin") if is_beside("../.crates2.json") => Self::Cargo,
             Some("bin") if is_beside("python") || is_beside("python3") && !folder.is_some_and(is_of_system) => {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use proem_engine::assembly::PromptId;
 use proem_engine::run::{CallLabel, EffectId, ToolLabels, ToolOutcome, ToolPower};
-use proem_runtime::records::RecordDepth;
+pub use proem_runtime::records::RecordDepth;
 use proem_store::record::{
     HashedContent, NewRun, NewToolCall, Numbers, Replayable, RunFinish, RunId, RunOutcome, ToolCallState, ToolEnd,
     ToolIntent,
@@ -16,14 +16,17 @@ use proem_store::record::{
 use proem_text::json::compact;
 use serde_json::json;
 
-use super::writing::{CallTerms, OpenRecords, RecordChoice};
+use super::writing::{OpenRecords, RecordChoice};
 use crate::error::Error;
 use crate::message::{Note, WithNotes};
 use crate::project::OpenProject;
 use crate::when;
 
-/// The agent that such runs are of, and the source of what their clients say.
-const AGENT: &str = "mcp";
+/// The kind of such runs, and the source of what their clients say.
+const KIND: &str = "mcp";
+
+/// The agent of such runs. No folder of a book has such a name, and lists leave it out by it.
+const AGENT: &str = "client:mcp";
 
 /// The only call of its run.
 const CALL: EffectId = EffectId(0);
@@ -64,11 +67,17 @@ impl CallRecorder {
     ///
     /// If the configuration keeps no records, or they can't be opened.
     pub async fn open(project: &OpenProject) -> Result<WithNotes<Self>, Error> {
-        let opened = OpenRecords::begin(project, RecordChoice::Needed, Some(CallTerms::free())).await?;
-        let WithNotes { value, notes } = opened;
-        let none = "no records are kept, so no call can be recorded; change `records.keep` in your configuration";
-        let records = value.ok_or_else(|| Error::invalid(none))?;
-        Ok(WithNotes { value: Self { records }, notes })
+        let WithNotes { value, notes } = OpenRecords::begin(project, RecordChoice::AsConfigured, None).await?;
+        match (value, notes.first()) {
+            (Some(records), _) => Ok(WithNotes { value: Self { records }, notes }),
+            (None, Some(Note { message, .. })) => {
+                let failure = Error::outside(message.text.clone());
+                Err(message.hint.clone().into_iter().fold(failure, Error::hinting))
+            }
+            (None, None) => Err(Error::invalid(
+                "no records are kept, so no call can be recorded; change `records.keep` in your configuration",
+            )),
+        }
     }
 
     /// Writes a call down that is about to be made.
@@ -85,12 +94,12 @@ impl CallRecorder {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             closure: String::new(),
         };
-        let client = json!({ "client": call.client });
+        let client = self.records.keeps_content().then_some(call.client);
         let begins = NewRun {
             id: run.clone(),
             project: context.project.clone(),
             actor: context.actor.clone(),
-            kind: AGENT.to_owned(),
+            kind: KIND.to_owned(),
             parent: None,
             caller: None,
             prompt,
@@ -101,11 +110,11 @@ impl CallRecorder {
             started: when::time_now(),
             files: BTreeMap::new(),
             inputs: self.content(call.arguments),
-            settings: client,
+            settings: json!({ "client": client }),
             profiles: None,
             replayable: Replayable::No(NOT_REPLAYED.to_owned()),
         };
-        let from_client = CallLabel { sources: Some(BTreeSet::from([AGENT.to_owned()])), secret: false };
+        let from_client = CallLabel { sources: Some(BTreeSet::from([KIND.to_owned()])), secret: false };
         let made = NewToolCall {
             effect: CALL,
             tool: call.tool.to_owned(),
@@ -146,12 +155,13 @@ impl UnansweredCall<'_> {
         &self.run
     }
 
-    /// Writes the answer down: the text of its document, or why there is none. Neither holds a credential.
+    /// Writes the answer down: the text of its document, or why there is none. Neither holds a credential. `depth` says
+    /// whether more than the hash of an answer is kept.
     ///
     /// # Errors
     ///
     /// If it can't be written. Then the client must not have it.
-    pub async fn answer(self, answer: Result<&str, &str>) -> Result<(), Error> {
+    pub async fn answer(self, answer: Result<&str, &str>, depth: RecordDepth) -> Result<(), Error> {
         let (state, outcome, ended) = match answer {
             Ok(text) => {
                 (ToolCallState::Answered, ToolOutcome::Answered { result: text.to_owned() }, RunOutcome::Assembled)
@@ -159,13 +169,14 @@ impl UnansweredCall<'_> {
             Err(why) => (ToolCallState::Failed, ToolOutcome::Failed { message: why.to_owned() }, RunOutcome::Failed),
         };
         let took = self.since.elapsed();
-        let result = compact(&json!(outcome));
+        let result = self.calls.content(&compact(&json!(outcome)));
+        let result = if depth == RecordDepth::Hashes && answer.is_ok() { result.forgotten() } else { result };
         let end = ToolEnd {
             run: self.run.clone(),
             effect: CALL,
             at: when::time_now(),
             state,
-            result: self.calls.content(&result),
+            result,
             sealed: None,
             took_ms: whole_milliseconds(took),
             attempts: 1,

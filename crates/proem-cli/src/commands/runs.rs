@@ -8,7 +8,7 @@ mod list;
 mod purge;
 mod replay;
 mod resume;
-mod show;
+pub(super) mod show;
 mod spans;
 mod stuck;
 

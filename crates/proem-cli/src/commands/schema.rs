@@ -23,7 +23,7 @@ use schemars::{JsonSchema, schema_for};
 use serde_json::{Value as Json, json};
 
 use super::book::experiment::ListedExperiment;
-use super::{assemble, book, catalogue, doctor, failures, improve, lisp, run, version};
+use super::{assemble, book, catalogue, doctor, failures, improve, lisp, run, runs, version};
 use crate::failure::CommandFailure;
 use crate::ui;
 
@@ -57,7 +57,7 @@ impl PublishedSchema {
 }
 
 /// Every schema, by name.
-const SCHEMAS: [PublishedSchema; 31] = [
+const SCHEMAS: [PublishedSchema; 32] = [
     PublishedSchema::new("agent", "a file of `lisp agent`", agent_schema_text),
     PublishedSchema::new("artefacts", "artefacts show --json", noted_schema_text::<ArtefactsOutput>),
     PublishedSchema::new("assemble", "assemble --json", plain_schema_text::<assemble::WithProfile>),
@@ -93,6 +93,7 @@ const SCHEMAS: [PublishedSchema; 31] = [
     PublishedSchema::new("run", "run --json", noted_schema_text::<run::output::RunOutput>),
     PublishedSchema::new("runs-export", "runs export, each line", plain_schema_text::<ExportedCall>),
     PublishedSchema::new("runs-list", "runs list --json, runs stuck --json", plain_schema_text::<Vec<RunSummary>>),
+    PublishedSchema::new("runs-show", "runs show --json", plain_schema_text::<runs::show::output::RunOutput<'_>>),
     PublishedSchema::new("scan", "scan --json", noted_schema_text::<proem_app::scan::output::ScanOutput>),
     PublishedSchema::new("tokens", "tokens --json", plain_schema_text::<TokensOutput>),
     PublishedSchema::new("triage-run", "triage run --json", noted_schema_text::<TriageOutput>),

@@ -88,7 +88,8 @@ fn recording_server(fixture: &Fixture) -> Command {
 #[test]
 fn each_call_is_recorded_with_its_answer_if_that_is_wanted() {
     let fixture = Fixture::folder();
-    let key = format!("AKIA{}", "QWERTYUIOPASDFGH");
+    // A private key without its end takes the rest of any text along.
+    let key = format!("AKIA{}\n-----BEGIN {} KEY-----\nabc", "QWERTYUIOPASDFGH", "PRIVATE");
     let calls =
         [("tokens_count", json!({ "text": format!("one two {key}") })), ("tokens_count", json!({ "words": 1 }))];
     Talk::hold(&fixture, "", &calls);
@@ -104,11 +105,41 @@ fn each_call_is_recorded_with_its_answer_if_that_is_wanted() {
     let call = &answered["tools"][0];
     assert_eq!((&call["tool"], &call["state"]), (&json!("tokens_count"), &json!("answered")));
     let texts = answered.to_string();
-    assert!(texts.contains("one two") && texts.contains("o200k") && !texts.contains(&key), "{texts}");
+    assert!(texts.contains("one two") && texts.contains("o200k") && !texts.contains("AKIA"), "{texts}");
+    assert!(call["arguments"]["text"].is_string(), "{call}");
     assert_eq!(answered["settings"]["client"], "test", "{texts}");
     assert_eq!(failed["tools"][0]["state"], "failed");
     assert!(failed.to_string().contains("wrong arguments"), "{failed}");
     assert_eq!(fixture.proem(&["runs", "stuck"]).code(), 0, "each run has ended");
+}
+
+/// Runs are looked at through a server that records: its own calls are in nobody's way, and keep no copy of a run.
+#[test]
+fn recorded_calls_are_no_runs_of_the_project() {
+    let fixture = Fixture::folder();
+    fixture.proem(&["assemble", "mend the clock"]).answer();
+    let calls = [("runs_list", json!({})), ("run_show", json!({ "run": "last" })), ("run_show", json!({ "run": "x" }))];
+    for _ in 0..2 {
+        let talk = Talk::hold_with(&mut recording_server(&fixture), "", &calls);
+        assert_eq!(talk.document()["runs"].as_array().map(Vec::len), Some(1), "{}", talk.document());
+        assert_eq!(talk.answers[3]["result"]["structuredContent"]["run"]["kind"], "assemble", "{}", talk.answers[3]);
+    }
+    assert_eq!(fixture.proem(&["runs", "list", "--json"]).json(), json!([]), "failed calls are none either");
+    let all = fixture.proem(&["runs", "list", "--any", "--json"]).json();
+    assert_eq!(all.as_array().map(Vec::len), Some(7));
+    let shown = |run: &Json| fixture.proem(&["runs", "show", run["id"].as_str().unwrap(), "--json"]).json();
+    let looks = all.as_array().unwrap().iter().filter(|run| run["prompt"] == "client:mcp/run_show");
+    let calls: Vec<Json> = looks.map(|run| shown(run)["tools"][0].clone()).collect();
+    assert_eq!(calls.len(), 4);
+    for call in calls {
+        assert!(call["arguments"]["run"].is_string(), "{call}");
+        assert_eq!(call["outcome"].is_null(), call["state"] == "answered", "no copy of a run is kept: {call}");
+    }
+    fixture.configure("config.toml", "[records]\nkeep = \"hashes\"\n");
+    Talk::hold_with(&mut recording_server(&fixture), "", &[("tokens_count", json!({ "text": "a private word" }))]);
+    let newest = fixture.proem(&["runs", "list", "--any", "--limit", "1", "--json"]).json()[0]["id"].clone();
+    let kept = fixture.proem(&["runs", "show", newest.as_str().unwrap(), "--json"]).json();
+    assert_eq!((&kept["settings"]["client"], &kept["tools"][0]["arguments"]), (&Json::Null, &Json::Null), "{kept}");
 }
 
 #[test]

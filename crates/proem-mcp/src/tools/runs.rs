@@ -89,7 +89,7 @@ impl McpTool for RunsList {
             since: arguments.since.map(|since| when::since(&since, when::time_now(), &zone)).transpose()?,
             prompt: arguments.prompt,
             outcome: None,
-            listed: RunScope::Any,
+            listed: RunScope::Own,
             limit: Some(read),
         };
         let rows = records::blocking(async {
@@ -162,7 +162,7 @@ impl McpTool for RunShow {
         let project = call.project()?;
         records::blocking(async {
             let store = records::look_at_records(&project).await?.value;
-            let id = find_run(&store, &project, &arguments.run, Whose::Project, RunScope::Any).await?;
+            let id = find_run(&store, &project, &arguments.run, Whose::Project, RunScope::Own).await?;
             let run = store.run(&id).await?;
             let mut hashes: Vec<String> = run.value.iter().cloned().collect();
             let section = section_hash(&run, &arguments)?;
@@ -253,7 +253,7 @@ impl McpTool for RunDiff {
                 first: &arguments.first,
                 second: arguments.second.as_deref(),
                 whose: Whose::Project,
-                listed: RunScope::Any,
+                listed: RunScope::Own,
             };
             // The notes are about prices and cache rules of other versions, which the documents have as unknown.
             let mut notes = Vec::new();

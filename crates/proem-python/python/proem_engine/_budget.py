@@ -7,6 +7,7 @@ from typing import Any
 
 from . import _native
 from ._checks import whole_number
+from ._errors import InvalidError
 from ._values import plain_value
 
 
@@ -19,6 +20,7 @@ class Booking:
     def __init__(self, native: _native.Booking) -> None:
         """Takes what `Budget.book` has booked."""
         self._native = native
+        self._is_begun = False
 
     def settle(
         self,
@@ -49,6 +51,9 @@ class Booking:
         self._native.release()
 
     def __enter__(self) -> Booking:
+        if self._is_begun or not self._native.is_open:
+            raise InvalidError("this booking is used; book each call once")
+        self._is_begun = True
         return self
 
     def __exit__(

@@ -43,7 +43,10 @@ class Records:
         return found
 
     def run(self, run: str) -> Untrusted[dict[str, Any]]:
-        """Everything that is kept of a run, by its id or the beginning of one. Its texts may be anybody's."""
+        """Everything that is kept of a run, by the schema `runs-show`. Its texts may be anybody's.
+
+        `run` is its id or the beginning of one.
+        """
         return Untrusted(self._document(["runs", "show", *self._place, "--", run]))
 
     def calls(self, *, since: str | None = None, prompt: str | None = None) -> Generator[dict[str, Any], None, None]:
@@ -83,7 +86,9 @@ def open(root: str | PathLike[str] = ".", *, everything: bool = False, program: 
     with _started([program, "--version"]) as process:
         _, said = process.communicate()
     _check_end(process.returncode, said)
-    place = ["--root", fspath(root)]
+    if not isinstance(everything, bool):
+        raise InvalidError(f"`everything` is of type `{type(everything).__name__}`; give `True` or `False`")
+    place = [f"--root={fspath(root)}"]
     return Records(program, [*place, "--all"] if everything else place)
 
 
@@ -97,9 +102,10 @@ def _started(command: list[str], said: IO[str] | int = subprocess.PIPE) -> subpr
         return subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=said, encoding="utf-8"
         )
-    except OSError as error:
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
         raise OutsideError(
-            f"the program `{command[0]}` can't be started: {error.strerror}; install the package `proem-cli`, or name "
+            f"the program `{command[0]}` can't be started: {why}; install the package `proem-cli`, or name "
             "its place as `program`"
         ) from None
 

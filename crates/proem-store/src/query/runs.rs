@@ -86,9 +86,12 @@ pub enum RunScope {
     /// All that are recorded.
     #[default]
     Any,
-    /// Those that asked a model or changed something. A prompt that was only assembled did neither.
+    /// All but the calls of clients.
+    Own,
+    /// Those that asked a model or changed something. A prompt that was only assembled did neither, nor did a client's
+    /// call.
     Acted,
-    /// Those that have not ended.
+    /// Those that have not ended and could go on. A client's call can't.
     Unfinished,
 }
 
@@ -97,8 +100,9 @@ impl RunScope {
     const fn condition(self) -> &'static str {
         match self {
             Self::Any => "",
-            Self::Acted => " AND outcome IS DISTINCT FROM 'assembled'",
-            Self::Unfinished => " AND outcome IS NULL",
+            Self::Own => " AND agent <> 'client:mcp'",
+            Self::Acted => " AND outcome IS DISTINCT FROM 'assembled' AND agent <> 'client:mcp'",
+            Self::Unfinished => " AND outcome IS NULL AND agent <> 'client:mcp'",
         }
     }
 }

@@ -21,8 +21,8 @@ pub struct NewRun {
     pub project: Project,
     /// The actor that started it.
     pub actor: Actor,
-    /// `prompt` for a call with any prompt of the book, `assemble` for an assembly without a call. Later agents have
-    /// names of their own.
+    /// `prompt` for a call with any prompt of the book, `assemble` for an assembly without a call, `mcp` for a client's
+    /// call. Later agents have names of their own.
     pub kind: String,
     /// The run that it is a fork of.
     pub parent: Option<RunId>,

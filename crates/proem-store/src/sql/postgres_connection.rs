@@ -67,11 +67,13 @@ impl PostgresConnection {
     }
 
     /// Begins a transaction that may write, once no other one does, and asks a question that has one answer. The lock's
-    /// number spells `proemwrt`. Each statement sees what was committed before it, so the question sees what others wrote
-    /// before the lock was free.
+    /// number spells `proemwrt`. Each statement sees what was committed before it, whatever the server's default is, so the
+    /// question sees what others wrote before the lock was free.
     pub(super) fn begin_with(&self, question: &str) -> SqlResult<Option<String>> {
         self.has_failed.set(false);
-        let script = format!("BEGIN; SELECT pg_advisory_xact_lock(x'70726f656d777274'::bigint); {question}");
+        let script = format!(
+            "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(x'70726f656d777274'::bigint); {question}"
+        );
         let rows = {
             let mut connection = self.connection.borrow_mut();
             self.wait_for(sqlx::raw_sql(AssertSqlSafe(script)).fetch_all(&mut *connection))?

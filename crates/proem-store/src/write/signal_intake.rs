@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proem_engine::effect::key::SignalRevision;
 use proem_engine::run::Time;
+use proem_guard::credential::redact_document;
 
 use super::content::insert_contents;
 use super::work;
@@ -88,9 +89,10 @@ fn compare_with_stored(those: &[&SignalIntake], tables: &Tables) -> Result<Vec<I
     let stored: BTreeMap<i64, (bool, bool)> = found.into_iter().collect();
     let (mut ids, mut revisions) = (BTreeSet::new(), BTreeSet::new());
     let compare = |(place, (intake, signal)): (i64, &(&SignalIntake, &NewSignal))| {
-        let of_id = (intake.project.clone(), signal.id.id.clone());
+        // As they will be stored: two that differ only in a credential are one.
+        let of_id = (intake.project.clone(), clean_text(&signal.id.id));
         let (has_id, has_revision) = stored.get(&place).copied().unwrap_or_default();
-        let is_first_revision = revisions.insert((of_id.clone(), signal.id.revision.clone()));
+        let is_first_revision = revisions.insert((of_id.clone(), clean_text(&signal.id.revision)));
         let is_first = ids.insert(of_id);
         match (has_revision || !is_first_revision, has_id || !is_first) {
             (true, _) => IntakeAnswer::Same,
@@ -99,6 +101,10 @@ fn compare_with_stored(those: &[&SignalIntake], tables: &Tables) -> Result<Vec<I
         }
     };
     Ok((0_i64..).zip(&signals).map(compare).collect())
+}
+
+fn clean_text(text: &str) -> String {
+    redact_document(text).unwrap_or_else(|| text.to_owned())
 }
 
 /// The lines of signals that nobody has seen, and what follows from them.

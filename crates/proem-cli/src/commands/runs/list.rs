@@ -89,7 +89,7 @@ fn no_runs_sentence(wanted: &RunsWanted) -> String {
     let whose = if wanted.project.is_some() { " of this project" } else { "" };
     match wanted.listed {
         RunScope::Acted => format!("no run{whose} asked a model; `proem run` records what it does\n"),
-        RunScope::Any | RunScope::Unfinished => {
+        RunScope::Any | RunScope::Own | RunScope::Unfinished => {
             format!("no run{whose} is recorded; `proem run` and `proem assemble` record what they do\n")
         }
     }

@@ -1,7 +1,7 @@
 //! `proem runs show`: what was sent, section by section, what came back, and what it cost.
 
 mod account;
-mod output;
+pub(in crate::commands) mod output;
 mod picture;
 mod profile;
 mod tools;
@@ -19,7 +19,7 @@ use proem_engine::run::EffectId;
 use proem_store::Store;
 use proem_store::query::{CallRow, RunDetail};
 use proem_text::json;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use super::{CommandFailure, OpenProject, RecordsPlace, RunScope};
 use crate::ui;
@@ -119,7 +119,7 @@ pub(super) async fn run_runs_show(
     let shown = RunView { run: &run, texts: &texts, beside, turns };
     ui::print_notes(&notes);
     if place.json {
-        ui::print_json_document(&json::pretty(&output::run_json(&shown)))?;
+        ui::print_json_document(&json::pretty(&json!(output::RunOutput::new(&shown))))?;
     } else {
         ui::print_listing(&account::run_account(&shown, &zone, wanted.full))?;
     }
