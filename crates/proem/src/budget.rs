@@ -254,7 +254,7 @@ fn media_type(value: &Value) -> Option<&str> {
         Value::Object(fields) => {
             let kind = fields.get("type").and_then(Value::as_str);
             kind.filter(|kind| words_of_name(kind).any(|word| MEDIA.contains(&&*word)))
-                .or_else(|| ADDRESSES.into_iter().find(|key| fields.get(*key).is_some_and(is_address)))
+                .or_else(|| ADDRESSES.into_iter().find(|key| fields.get(*key).is_some_and(is_media_address)))
                 .or_else(|| fields.values().find_map(media_type))
         }
         _ => None,
@@ -262,7 +262,7 @@ fn media_type(value: &Value) -> Option<&str> {
 }
 
 /// Whether a value is an address, and not the schema of one, as a tool's parameters have it.
-fn is_address(value: &Value) -> bool {
+fn is_media_address(value: &Value) -> bool {
     value.is_string() || value.get("uri").is_some_and(Value::is_string)
 }
 

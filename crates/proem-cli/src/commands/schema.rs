@@ -93,7 +93,7 @@ const SCHEMAS: [PublishedSchema; 32] = [
     PublishedSchema::new("run", "run --json", noted_schema_text::<run::output::RunOutput>),
     PublishedSchema::new("runs-export", "runs export, each line", plain_schema_text::<ExportedCall>),
     PublishedSchema::new("runs-list", "runs list --json, runs stuck --json", plain_schema_text::<Vec<RunSummary>>),
-    PublishedSchema::new("runs-show", "runs show --json", plain_schema_text::<runs::show::output::RunOutput<'_>>),
+    PublishedSchema::new("runs-show", "runs show --json", plain_schema_text::<runs::show::output::ShownRunOutput<'_>>),
     PublishedSchema::new("scan", "scan --json", noted_schema_text::<proem_app::scan::output::ScanOutput>),
     PublishedSchema::new("tokens", "tokens --json", plain_schema_text::<TokensOutput>),
     PublishedSchema::new("triage-run", "triage run --json", noted_schema_text::<TriageOutput>),

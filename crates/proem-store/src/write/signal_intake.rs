@@ -90,9 +90,9 @@ fn compare_with_stored(those: &[&SignalIntake], tables: &Tables) -> Result<Vec<I
     let (mut ids, mut revisions) = (BTreeSet::new(), BTreeSet::new());
     let compare = |(place, (intake, signal)): (i64, &(&SignalIntake, &NewSignal))| {
         // As they will be stored: two that differ only in a credential are one.
-        let of_id = (intake.project.clone(), clean_text(&signal.id.id));
+        let of_id = (intake.project.clone(), stored_text(&signal.id.id));
         let (has_id, has_revision) = stored.get(&place).copied().unwrap_or_default();
-        let is_first_revision = revisions.insert((of_id.clone(), clean_text(&signal.id.revision)));
+        let is_first_revision = revisions.insert((of_id.clone(), stored_text(&signal.id.revision)));
         let is_first = ids.insert(of_id);
         match (has_revision || !is_first_revision, has_id || !is_first) {
             (true, _) => IntakeAnswer::Same,
@@ -103,7 +103,7 @@ fn compare_with_stored(those: &[&SignalIntake], tables: &Tables) -> Result<Vec<I
     Ok((0_i64..).zip(&signals).map(compare).collect())
 }
 
-fn clean_text(text: &str) -> String {
+fn stored_text(text: &str) -> String {
     redact_document(text).unwrap_or_else(|| text.to_owned())
 }
 

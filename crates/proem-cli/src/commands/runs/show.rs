@@ -119,7 +119,7 @@ pub(super) async fn run_runs_show(
     let shown = RunView { run: &run, texts: &texts, beside, turns };
     ui::print_notes(&notes);
     if place.json {
-        ui::print_json_document(&json::pretty(&json!(output::RunOutput::new(&shown))))?;
+        ui::print_json_document(&json::pretty(&json!(output::ShownRunOutput::new(&shown))))?;
     } else {
         ui::print_listing(&account::run_account(&shown, &zone, wanted.full))?;
     }

@@ -17,7 +17,7 @@ use proem_app::when;
 /// A run. Texts that are not kept are null.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct RunOutput<'r> {
+pub(crate) struct ShownRunOutput<'r> {
     run: RunSummary,
     #[serde(flatten)]
     result: RunResultOutput<'r>,
@@ -26,7 +26,7 @@ pub(crate) struct RunOutput<'r> {
     #[serde(flatten)]
     going_on: GoingOn<'r>,
     /// The calls to models, in order.
-    calls: Vec<CallOutput<'r>>,
+    calls: Vec<ModelCallOutput<'r>>,
     #[serde(flatten)]
     course: RunCourseOutput,
     #[serde(flatten)]
@@ -38,7 +38,7 @@ pub(crate) struct RunOutput<'r> {
 struct RunResultOutput<'r> {
     /// Why there is no value of a model's. Null if there is one.
     because: &'r Option<Json>,
-    /// The value.
+    /// The answer as a value of JSON.
     value: Option<Json>,
 }
 
@@ -74,12 +74,12 @@ struct RunCourseOutput {
     tools: Vec<Json>,
     /// The turns of a mission.
     turns: Vec<Json>,
-    steps: Vec<StepOutput>,
+    steps: Vec<RunStepOutput>,
 }
 
 /// An event that a run took.
 #[derive(Debug, Serialize, JsonSchema)]
-struct StepOutput {
+struct RunStepOutput {
     step: u32,
     at: String,
     /// The hash of what it holds.
@@ -117,13 +117,13 @@ struct ApprovalOutput<'r> {
 
 /// A call to a model. An assembly without a call has neither attempts nor a body.
 #[derive(Debug, Serialize, JsonSchema)]
-struct CallOutput<'r> {
+struct ModelCallOutput<'r> {
     #[serde(flatten)]
     asked: CallAsked<'r>,
     #[serde(flatten)]
     answered: CallAnswered<'r>,
     #[serde(flatten)]
-    request: CallRequest<'r>,
+    request: SentRequestOutput<'r>,
     #[serde(flatten)]
     count: CallCount<'r>,
     attempts: Vec<Json>,
@@ -164,9 +164,9 @@ struct CallAnswered<'r> {
     problems: &'r Json,
 }
 
-/// The request of a call.
+/// The bytes that a call sent, and their sections.
 #[derive(Debug, Serialize, JsonSchema)]
-struct CallRequest<'r> {
+struct SentRequestOutput<'r> {
     /// The SHA-256 of its bytes. Null where nothing was asked.
     body: Option<&'r str>,
     /// The items that were kept from the provider.
@@ -174,7 +174,7 @@ struct CallRequest<'r> {
     /// The parts that limits kept out of it, in words.
     cut: Vec<String>,
     /// Its sections, in the order in which they were sent.
-    sections: Vec<SectionOutput<'r>>,
+    sections: Vec<SentSectionOutput<'r>>,
 }
 
 /// The tokens of a call's request.
@@ -194,11 +194,11 @@ struct CallCount<'r> {
 
 /// A section of a request.
 #[derive(Debug, Serialize, JsonSchema)]
-struct SectionOutput<'r> {
+struct SentSectionOutput<'r> {
     name: &'r str,
     role: &'r str,
     #[serde(flatten)]
-    standing: SectionStanding<'r>,
+    standing: SentSectionStanding<'r>,
     /// Its tokens, by the call's counter.
     tokens: u64,
     /// The hash of its text.
@@ -211,7 +211,7 @@ struct SectionOutput<'r> {
 
 /// The standing of a section in its request.
 #[derive(Debug, Serialize, JsonSchema)]
-struct SectionStanding<'r> {
+struct SentSectionStanding<'r> {
     /// `constitution`, `rules`, `trusted`, `untrusted` or `task`.
     trust: &'r str,
     /// `static`, `per-run` or `never`.
@@ -224,7 +224,7 @@ struct SectionStanding<'r> {
     boundary: bool,
 }
 
-impl<'r> RunOutput<'r> {
+impl<'r> ShownRunOutput<'r> {
     pub(super) fn new(shown: &'r RunView<'_>) -> Self {
         let run = shown.run;
         let beside = run.calls.iter().zip(&shown.beside);
@@ -232,7 +232,7 @@ impl<'r> RunOutput<'r> {
             Replayable::Yes => None,
             Replayable::No(why) => Some(&**why),
         };
-        let step = |(step, at, event): &(u32, _, String)| StepOutput {
+        let step = |(step, at, event): &(u32, _, String)| RunStepOutput {
             step: *step,
             at: when::rfc3339(*at),
             event: event.clone(),
@@ -251,7 +251,7 @@ impl<'r> RunOutput<'r> {
                 profile: json!(run.profiles),
             },
             going_on: GoingOn { replayable: why.is_none(), not_replayable: why, resumable: run.resumable },
-            calls: beside.map(|(call, found)| CallOutput::new(shown, call, found.as_ref())).collect(),
+            calls: beside.map(|(call, found)| ModelCallOutput::new(shown, call, found.as_ref())).collect(),
             course: RunCourseOutput {
                 tools: tools::tool_rows(shown),
                 turns: turns::turn_rows(&shown.turns),
@@ -285,7 +285,7 @@ impl<'r> ApprovalOutput<'r> {
     }
 }
 
-impl<'r> CallOutput<'r> {
+impl<'r> ModelCallOutput<'r> {
     fn new(shown: &'r RunView<'_>, call: &'r CallRow, beside: Option<&CacheFinding>) -> Self {
         let is_sent = !call.body.is_empty();
         Self {
@@ -305,11 +305,11 @@ impl<'r> CallOutput<'r> {
                 repairs: &call.repairs,
                 problems: &call.problems,
             },
-            request: CallRequest {
+            request: SentRequestOutput {
                 body: is_sent.then_some(&*call.body),
                 dropped: &call.dropped,
                 cut: shown.cuts(call),
-                sections: call.sections.iter().map(|section| SectionOutput::new(shown, call, section)).collect(),
+                sections: call.sections.iter().map(|section| SentSectionOutput::new(shown, call, section)).collect(),
             },
             count: CallCount {
                 tokens: call.tokens,
@@ -324,11 +324,11 @@ impl<'r> CallOutput<'r> {
     }
 }
 
-impl<'r> SectionOutput<'r> {
+impl<'r> SentSectionOutput<'r> {
     fn new(shown: &'r RunView<'_>, call: &CallRow, section: &'r SectionRow) -> Self {
         // The facts about a picture say more than its bytes, which `--body` has.
         let media = shown.media(call, &section.name).map(|media| json!(media));
-        let standing = SectionStanding {
+        let standing = SentSectionStanding {
             trust: &section.trust,
             cache: &section.cache,
             rank: &section.rank,
