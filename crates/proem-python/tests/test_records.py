@@ -11,7 +11,8 @@ import pytest
 from proem_engine import InvalidError, NegativeError, OutsideError, records
 from test_guide import ROOT, Provider, provider
 
-PROGRAM = ROOT / "target/debug/proem"
+PROGRAM = ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "debug/proem"
+"""The program, which `cargo build` in the workspace makes."""
 
 __all__ = ["provider"]
 

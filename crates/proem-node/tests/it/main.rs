@@ -118,7 +118,8 @@ fn the_package_passes_its_own_tests() {
     fs::copy(module(), package.path().join("dist/proem-engine.node")).unwrap();
     let mut tests = node(package.path(), &["--test"]);
     let guide = manifest_folder().join("../../docs/guide/node.md");
-    let program = manifest_folder().join("../../target/debug/proem");
+    let target = env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    let program = manifest_folder().join("../..").join(target).join("debug/proem");
     let tests = tests.args(test_files()).env("PROEM_TEST_GUIDE", guide).env("PROEM_TEST_PROGRAM", program);
     expect_success(tests);
 }
