@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use proem_app::Error;
 use proem_app::project::{BookReading, OpenProject};
@@ -83,6 +84,13 @@ impl CallBounds {
         // The semaphores are never closed.
         let turn = Arc::clone(turns).acquire_owned().await.ok()?;
         Some(CallPermit { _open: open, _turn: turn })
+    }
+
+    /// Waits until nothing is worked on, for a while at most.
+    pub(crate) async fn wait_until_idle(&self, most: Duration) {
+        let turns = u32::try_from(MOST_WORKING).unwrap_or(u32::MAX);
+        // Whatever still works then is not waited for.
+        _ = tokio::time::timeout(most, self.working.acquire_many(turns)).await;
     }
 }
 

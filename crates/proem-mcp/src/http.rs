@@ -58,14 +58,14 @@ type BoxedResponse = Response<BoxBody<Bytes, Infallible>>;
 /// # Errors
 ///
 /// If the address is none of this machine alone, or can't be listened on.
-pub fn serve_http(server: McpServer, options: HttpOptions, listening: fn(&str)) -> Result<(), Error> {
+pub fn serve_http(server: &McpServer, options: HttpOptions, listening: fn(&str)) -> Result<(), Error> {
     let HttpOptions { address, token, mut origins } = options;
     if !address.ip().is_loopback() {
         return Err(Error::invalid(format!(
             "{address} can be reached from other machines; listen on 127.0.0.1 or [::1], and put a proxy in front of it"
         )));
     }
-    run_until_stopped(async |stop| {
+    run_until_stopped(server, async |stop| {
         let unheard = |error: std::io::Error| Error::outside(format!("could not listen on {address}: {error}"));
         let listener = TcpListener::bind(address).await.map_err(unheard)?;
         let origin = format!("http://{}", listener.local_addr().map_err(unheard)?);
@@ -77,8 +77,9 @@ pub fn serve_http(server: McpServer, options: HttpOptions, listening: fn(&str)) 
             .enforce_origin_validation()
             .with_max_request_body_bytes(MAX_MESSAGE_BYTES)
             .with_cancellation_token(stop.clone());
+        let served = server.clone();
         let service: McpService =
-            StreamableHttpService::new(move || Ok(server.clone()), Arc::new(LocalSessionManager::default()), config);
+            StreamableHttpService::new(move || Ok(served.clone()), Arc::new(LocalSessionManager::default()), config);
         let endpoint =
             Endpoint { service, token: token.map(|token| Arc::from(token_digest(token.expose().as_bytes()))) };
         endpoint.accept_connections(&listener, &stop).await

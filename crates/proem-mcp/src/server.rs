@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use proem_app::Error;
 use proem_app::records::served_calls::CallRecorder;
@@ -29,6 +30,9 @@ const TOOLS_FRESH_MS: u64 = 3_600_000;
 
 /// How long a client may rely on the list of prompts, in milliseconds: the book's files may change.
 const PROMPTS_FRESH_MS: u64 = 60_000;
+
+/// How long the server waits at its end for calls that are recorded.
+const LAST_CALLS: Duration = Duration::from_secs(5);
 
 /// The name under which a prompt that was handed out is recorded, which no tool has.
 const GET_PROMPT: &str = "get_prompt";
@@ -65,6 +69,13 @@ impl McpServer {
     #[must_use]
     pub fn recording(self, records: Arc<CallRecorder>) -> Self {
         Self { records: Some(records), ..self }
+    }
+
+    /// Waits for calls that are recorded, so that their answers are, too.
+    pub(crate) async fn end_recorded_calls(&self) {
+        if self.records.is_some() {
+            self.bounds.wait_until_idle(LAST_CALLS).await;
+        }
     }
 
     fn passing(&self, tool: &str, context: &RequestContext<RoleServer>) -> PassingCall {

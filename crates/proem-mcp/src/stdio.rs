@@ -20,10 +20,10 @@ pub const MAX_MESSAGE_BYTES: usize = 4 * 1024 * 1024;
 /// # Errors
 ///
 /// If the client doesn't begin as the protocol wants, or the system gives no resources.
-pub fn serve_stdio(server: McpServer, refused: fn(&str)) -> Result<(), Error> {
-    run_until_stopped(async |stop| {
+pub fn serve_stdio(server: &McpServer, refused: fn(&str)) -> Result<(), Error> {
+    run_until_stopped(server, async |stop| {
         let (read, write) = stdio_pipes();
-        serve_streams(server, (read, write), refused, stop).await
+        serve_streams(server.clone(), (read, write), refused, stop).await
     })
 }
 
@@ -57,7 +57,10 @@ where
 }
 
 /// Does asynchronous work until it ends. Its token fires when somebody stops the process.
-pub(crate) fn run_until_stopped(work: impl AsyncFnOnce(CancellationToken) -> Result<(), Error>) -> Result<(), Error> {
+pub(crate) fn run_until_stopped(
+    server: &McpServer,
+    work: impl AsyncFnOnce(CancellationToken) -> Result<(), Error>,
+) -> Result<(), Error> {
     let runtime = records::runtime()?;
     let done = runtime.block_on(async {
         let stop = CancellationToken::new();
@@ -68,9 +71,10 @@ pub(crate) fn run_until_stopped(work: impl AsyncFnOnce(CancellationToken) -> Res
         });
         let done = work(stop).await;
         signals.abort();
+        server.end_recorded_calls().await;
         done
     });
-    // Work whose client went need not end first.
+    // Work whose client went need not end first, unless it is recorded.
     runtime.shutdown_background();
     done
 }

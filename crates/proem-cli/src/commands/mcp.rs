@@ -63,7 +63,8 @@ pub(super) fn run_mcp(args: &McpArgs) -> Result<ExitCode, CommandFailure> {
     };
     let server = McpServer::new(McpSetting { root: args.root.clone(), places, error_words: serving_error_words });
     let server = calls.iter().fold(server, |server, calls| server.recording(Arc::clone(calls)));
-    let served = serve_on(args, &project, server);
+    let served = serve_on(args, &project, &server);
+    drop(server);
     // Calls that are still made, because their client went, keep the records open until the process ends.
     if let Some(calls) = calls.and_then(Arc::into_inner) {
         ui::print_notes(&records::blocking(async { Ok::<_, Error>(calls.close().await) })?);
@@ -71,7 +72,7 @@ pub(super) fn run_mcp(args: &McpArgs) -> Result<ExitCode, CommandFailure> {
     served.map(|()| ExitCode::SUCCESS)
 }
 
-fn serve_on(args: &McpArgs, project: &OpenProject, server: McpServer) -> Result<(), CommandFailure> {
+fn serve_on(args: &McpArgs, project: &OpenProject, server: &McpServer) -> Result<(), CommandFailure> {
     match args.http {
         None => serve_stdio(server, print_refusal)?,
         Some(address) => {
