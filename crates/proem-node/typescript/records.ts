@@ -51,7 +51,10 @@ export class Records {
     return (await this.#document(['runs', 'list', '--limit', limit, ...chosen(wanted)])) as RecordDocument[];
   }
 
-  /** Everything that is kept of a run, by the schema `runs-show`: by its id or the beginning of one. Its texts may be anybody's. */
+  /**
+   * Everything that is kept of a run, by the schema `runs-show`. `run` is its id or the beginning of one.
+   * Its texts may be anybody's.
+   */
   async run(run: string): Promise<Untrusted<RecordDocument>> {
     checkText(run, 'the run');
     return new Untrusted((await this.#document(['runs', 'show'], ['--', run])) as RecordDocument);
@@ -143,5 +146,6 @@ function checkEnd(program: string, end: number | string | Error, said: string): 
   const problems = said.split('\n').filter((line) => line !== '');
   const words = problems.map((line) => line.replace(/^error: /, ''));
   const Failure = end === 1 ? NegativeError : end === 2 ? InvalidError : OutsideError;
-  throw new Failure(words.length > 0 ? words : [`the program ended with ${typeof end === 'string' ? '' : 'code '}${end}`]);
+  const how = typeof end === 'string' ? end : `code ${end}`;
+  throw new Failure(words.length > 0 ? words : [`the program ended with ${how}`]);
 }

@@ -8,7 +8,9 @@ import { plainValue } from './values.js';
 
 /** A tool with how likely a task needs it. */
 export interface RankedTool {
-  /** Its name as you gave it. Of several that differ only in signs that no provider takes, one that tells them apart. */
+  /**
+   * Its name as you gave it. Several that differ only in signs that no provider takes have names that tell them apart.
+   */
   readonly name: string;
   /** How likely the task needs it: 0 to 1, calibrated. */
   readonly probability: number;

@@ -17,7 +17,7 @@ class RankedTool:
     """A tool with how likely a task needs it."""
 
     name: str
-    """Its name as you gave it. Of several that differ only in signs that no provider takes, one that tells them apart."""
+    """Its name as you gave it. Several that differ only in signs that no provider takes have names that differ more."""
     probability: float
     """How likely the task needs it: 0 to 1, calibrated."""
     fits: bool
