@@ -30,7 +30,7 @@ fn a_prompt_has_at_most_a_token_for_each_byte() {
         (json!({ "parts": [{ "fileData": { "fileUri": "gs://a/b.pdf" } }] }), None),
         (json!({ "source": { "s3Location": { "uri": "s3://a/b.png" } } }), None),
         (json!({ "type": "profile" }), Some(18)),
-        (json!({ "properties": { "fileUri": { "type": "string" } } }), Some(43)),
+        (json!({ "properties": { "fileUri": { "type": "string" } } }), Some(44)),
     ] {
         let bound = prompt_token_bound(&prompt);
         assert_eq!(bound.as_ref().ok().copied(), expected, "{prompt}");
