@@ -89,7 +89,7 @@ impl CallBounds {
     /// Waits until nothing is worked on, for a while at most.
     pub(crate) async fn wait_until_idle(&self, most: Duration) {
         let turns = u32::try_from(MOST_WORKING).unwrap_or(u32::MAX);
-        // Whatever still works then is not waited for.
+        // Nobody waits for work that takes longer.
         _ = tokio::time::timeout(most, self.working.acquire_many(turns)).await;
     }
 }

@@ -11,9 +11,6 @@ use serde::Serialize;
 
 use crate::answer::{redact_credentials, text_without_credentials};
 
-/// The tools whose answers are recorded already. A copy would outlive the run when that is purged.
-const OF_RECORDS: [&str; 2] = ["run_show", "run_diff"];
-
 /// The most characters of a client's name that are kept.
 const MAX_CLIENT_NAME: usize = 80;
 
@@ -23,20 +20,21 @@ pub(crate) struct PassingCall {
     records: Option<Arc<CallRecorder>>,
     tool: String,
     client: String,
+    depth: RecordDepth,
     error_words: fn(&Error) -> String,
 }
 
 impl PassingCall {
-    /// A call of a tool. Without records it is only made.
+    /// A call of a tool, of whose answer so much is recorded. Without records it is only made.
     pub(crate) fn new(
         records: Option<Arc<CallRecorder>>,
-        tool: &str,
+        (tool, depth): (&str, RecordDepth),
         context: &RequestContext<RoleServer>,
         error_words: fn(&Error) -> String,
     ) -> Self {
         let client = context.client_info().map(|client| client.name).unwrap_or_default();
         let client = text_without_credentials(&client).chars().take(MAX_CLIENT_NAME).collect();
-        Self { records, tool: tool.to_owned(), client, error_words }
+        Self { records, tool: tool.to_owned(), client, depth, error_words }
     }
 
     /// Makes the call, between its record and that of its answer. This blocks.
@@ -59,10 +57,9 @@ impl PassingCall {
             Ok((text, _)) => Ok(&**text),
             Err(error) => Err(text_without_credentials(&(self.error_words)(error))),
         };
-        let is_of_records = OF_RECORDS.contains(&&*self.tool);
-        let depth = if is_of_records { RecordDepth::Hashes } else { RecordDepth::Content };
         let withheld = |error| Error::outside(format!("the answer is withheld, because it can't be recorded: {error}"));
-        records::blocking(open.answer(answer.as_ref().copied().map_err(String::as_str), depth)).map_err(withheld)?;
+        records::blocking(open.answer(answer.as_ref().copied().map_err(String::as_str), self.depth))
+            .map_err(withheld)?;
         made.map(|(_, answer)| answer)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use proem_app::Error;
-use proem_app::records::served_calls::CallRecorder;
+use proem_app::records::served_calls::{CallRecorder, RecordDepth};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, GetPromptRequestParams,
     GetPromptResponse, Implementation, ListPromptsResult, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
@@ -65,7 +65,7 @@ impl McpServer {
         }
     }
 
-    /// The same server, which records each call and each prompt that it hands out. What can't be recorded is refused.
+    /// The same server, which records each call and each prompt that it hands out. It refuses a call that it can't record.
     #[must_use]
     pub fn recording(self, records: Arc<CallRecorder>) -> Self {
         Self { records: Some(records), ..self }
@@ -78,7 +78,7 @@ impl McpServer {
         }
     }
 
-    fn passing(&self, tool: &str, context: &RequestContext<RoleServer>) -> PassingCall {
+    fn passing(&self, tool: (&str, RecordDepth), context: &RequestContext<RoleServer>) -> PassingCall {
         PassingCall::new(self.records.clone(), tool, context, self.setting.error_words)
     }
 
@@ -159,10 +159,10 @@ impl ServerHandler for McpServer {
         let Some(entry) = self.tool(&request.name) else {
             return Err(unknown_name("tool", "tools/list"));
         };
-        let ToolEntry { definition, pace, outside, perform } = entry.clone();
+        let ToolEntry { definition, pace, recorded, outside, perform } = entry.clone();
         let stop = context.ct.clone();
         let call = ToolCall { setting: Arc::clone(&self.setting), claims: self.claims.clone(), stop: stop.clone() };
-        let passing = self.passing(&definition.name, &context);
+        let passing = self.passing((&definition.name, recorded), &context);
         let work = move |permit: CallPermit| -> Result<CallToolResult, Error> {
             let arguments = request.arguments.unwrap_or_default();
             let made = passing.make(&arguments.clone(), || {
@@ -202,7 +202,7 @@ impl ServerHandler for McpServer {
     ) -> Result<GetPromptResponse, ErrorData> {
         let setting = Arc::clone(&self.setting);
         let GetPromptRequestParams { name, arguments, .. } = request;
-        let passing = self.passing(GET_PROMPT, &context);
+        let passing = self.passing((GET_PROMPT, RecordDepth::Content), &context);
         let work = move |_permit: CallPermit| {
             let arguments = arguments.unwrap_or_default();
             let asked = json!({ "name": name, "arguments": arguments });

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use proem_app::Error;
+use proem_app::records::served_calls::RecordDepth;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -29,6 +30,8 @@ pub(crate) trait McpTool {
     const LISTS: &'static [&'static str] = &[];
     /// How long it takes.
     const PACE: ToolPace = ToolPace::Works;
+    /// The part of an answer that is recorded. A copy of a recorded run would outlive that run when it is purged.
+    const RECORDED: RecordDepth = RecordDepth::Content;
     /// The schema that a call must meet.
     type Arguments: DeserializeOwned + JsonSchema;
     /// The schema that every result meets.
@@ -53,6 +56,7 @@ pub(crate) trait McpTool {
 pub(crate) struct ToolEntry {
     pub(crate) definition: Tool,
     pub(crate) pace: ToolPace,
+    pub(crate) recorded: RecordDepth,
     pub(crate) outside: &'static [&'static str],
     pub(crate) perform: fn(&ToolCall, JsonObject, &JsonObject) -> Result<ToolAnswer, Error>,
 }
@@ -67,7 +71,7 @@ impl ToolEntry {
             .with_title(T::TITLE)
             .with_raw_output_schema(Arc::new(inline_schema::<T::Answer>()))
             .with_annotations(annotations);
-        Self { definition, pace: T::PACE, outside: T::OUTSIDE, perform: perform_call::<T> }
+        Self { definition, pace: T::PACE, recorded: T::RECORDED, outside: T::OUTSIDE, perform: perform_call::<T> }
     }
 }
 

@@ -51,8 +51,8 @@ impl NodeBudget {
 
     /// The amounts of all settled calls.
     #[napi(getter)]
-    pub fn spent(&self) -> napi::Result<String> {
-        to_json(&self.budget.spent())
+    pub fn spending(&self) -> napi::Result<String> {
+        to_json(&self.budget.spending())
     }
 }
 

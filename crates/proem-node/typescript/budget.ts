@@ -120,21 +120,21 @@ export class Budget {
 
   /** The settled tokens. `null` without a cap on tokens. */
   get spentTokens(): number | null {
-    return this.#spent().tokens;
+    return this.#spending().tokens;
   }
 
   /** The settled dollars of all calls with a known price. `null` without a cap on dollars. */
   get spentDollars(): number | null {
-    return this.#spent().dollars;
+    return this.#spending().dollars;
   }
 
   /** How many settled calls have no known price. */
   get unpricedCalls(): number {
-    return this.#spent().unpriced_calls;
+    return this.#spending().unpriced_calls;
   }
 
-  #spent() {
-    return JSON.parse(this.#native.spent) as { tokens: number | null; dollars: number | null; unpriced_calls: number };
+  #spending() {
+    return JSON.parse(this.#native.spending) as { tokens: number | null; dollars: number | null; unpriced_calls: number };
   }
 }
 

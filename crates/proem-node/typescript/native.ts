@@ -15,7 +15,7 @@ export interface NativeBooking {
 }
 
 export interface NativeBudget {
-  readonly spent: string;
+  readonly spending: string;
   book(call: string): NativeBooking;
 }
 

@@ -35,8 +35,8 @@ impl NativeBudget {
     /// The settled tokens and dollars, `None` for what is not capped, and the number of settled calls without a price.
     #[getter(spent)]
     fn settled_amounts(&self) -> (Option<u64>, Option<f64>, u64) {
-        let spent = self.budget.spent();
-        (spent.tokens, spent.dollars, spent.unpriced_calls)
+        let spending = self.budget.spending();
+        (spending.tokens, spending.dollars, spending.unpriced_calls)
     }
 }
 

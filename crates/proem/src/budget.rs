@@ -31,7 +31,7 @@ const ADDRESSES: [&str; 3] = ["fileUri", "file_uri", "s3Location"];
 /// let budget = CallBudget::new(Some(3_000), None)?;
 /// let booking = budget.book("gpt-4o", 40, 100)?;
 /// booking.settle(Some(&ReportedUsage { input_tokens: 12, output_tokens: 40, ..ReportedUsage::default() }))?;
-/// assert_eq!(budget.spent().tokens, Some(52));
+/// assert_eq!(budget.spending().tokens, Some(52));
 /// assert!(budget.book("gpt-4o", 4_000, 100).is_err());
 /// # Ok::<(), proem::Error>(())
 /// ```
@@ -138,7 +138,7 @@ impl CallBudget {
 
     /// The amounts of all settled calls.
     #[must_use]
-    pub fn spent(&self) -> SpentAmounts {
+    pub fn spending(&self) -> SpentAmounts {
         let sums = self.account.lock();
         let settled = |unit| sums.caps.iter().find(|(cap, _)| cap.unit == unit).map(|(_, balance)| balance.settled);
         #[expect(clippy::cast_precision_loss, reason = "billionths of a dollar beyond 2^53 are nine million dollars")]

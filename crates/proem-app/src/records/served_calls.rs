@@ -10,8 +10,7 @@ use proem_engine::assembly::PromptId;
 use proem_engine::run::{CallLabel, EffectId, ToolLabels, ToolOutcome, ToolPower};
 pub use proem_runtime::records::RecordDepth;
 use proem_store::record::{
-    HashedContent, NewRun, NewToolCall, Numbers, Replayable, RunFinish, RunId, RunOutcome, ToolCallState, ToolEnd,
-    ToolIntent,
+    NewRun, NewToolCall, Replayable, RunFinish, RunId, RunOutcome, ToolCallState, ToolEnd, ToolIntent,
 };
 use proem_text::json::compact;
 use serde_json::json;
@@ -87,7 +86,6 @@ impl CallRecorder {
     /// If it can't be written. Then it must not be made.
     pub async fn begin(&self, call: ServedCall<'_>) -> Result<UnansweredCall<'_>, Error> {
         let run = OpenRecords::id()?;
-        let context = self.records.kept();
         let prompt = PromptId {
             agent: AGENT.to_owned(),
             name: call.tool.to_owned(),
@@ -96,23 +94,9 @@ impl CallRecorder {
         };
         let client = self.records.keeps_content().then_some(call.client);
         let begins = NewRun {
-            id: run.clone(),
-            project: context.project.clone(),
-            actor: context.actor.clone(),
-            kind: KIND.to_owned(),
-            parent: None,
-            caller: None,
-            prompt,
-            role: String::new(),
-            model: String::new(),
-            endpoint: String::new(),
-            line: None,
-            started: when::time_now(),
-            files: BTreeMap::new(),
-            inputs: self.content(call.arguments),
             settings: json!({ "client": client }),
-            profiles: None,
             replayable: Replayable::No(NOT_REPLAYED.to_owned()),
+            ..self.records.unasked_run(&run, KIND, prompt, call.arguments)
         };
         let from_client = CallLabel { sources: Some(BTreeSet::from([KIND.to_owned()])), secret: false };
         let made = NewToolCall {
@@ -120,7 +104,7 @@ impl CallRecorder {
             tool: call.tool.to_owned(),
             power: ToolPower::Free,
             key: run.0.clone(),
-            arguments: self.content(call.arguments),
+            arguments: self.records.content(call.arguments),
             labels: ToolLabels { arguments: BTreeMap::new(), decision: from_client },
         };
         let intent = ToolIntent {
@@ -139,22 +123,9 @@ impl CallRecorder {
     pub async fn close(self) -> Vec<Note> {
         self.records.end().await
     }
-
-    fn content(&self, text: &str) -> HashedContent {
-        match self.records.kept().keeping {
-            RecordDepth::Content => HashedContent::new(text),
-            RecordDepth::Hashes => HashedContent::new(text).forgotten(),
-        }
-    }
 }
 
 impl UnansweredCall<'_> {
-    /// The run that the call is recorded as.
-    #[must_use]
-    pub const fn run(&self) -> &RunId {
-        &self.run
-    }
-
     /// Writes the answer down: the text of its document, or why there is none. Neither holds a credential. `depth` says
     /// whether more than the hash of an answer is kept.
     ///
@@ -169,7 +140,7 @@ impl UnansweredCall<'_> {
             Err(why) => (ToolCallState::Failed, ToolOutcome::Failed { message: why.to_owned() }, RunOutcome::Failed),
         };
         let took = self.since.elapsed();
-        let result = self.calls.content(&compact(&json!(outcome)));
+        let result = self.calls.records.content(compact(&json!(outcome)));
         let result = if depth == RecordDepth::Hashes && answer.is_ok() { result.forgotten() } else { result };
         let end = ToolEnd {
             run: self.run.clone(),
@@ -183,26 +154,8 @@ impl UnansweredCall<'_> {
         };
         let store = self.calls.records.store();
         store.end_tool(end).await?;
-        store.finish(finished_run(self.run, ended)).await?;
+        store.finish(RunFinish::new(self.run, when::time_now(), ended)).await?;
         Ok(())
-    }
-}
-
-fn finished_run(run: RunId, outcome: RunOutcome) -> RunFinish {
-    RunFinish {
-        settles: None,
-        run,
-        at: when::time_now(),
-        begins: None,
-        steps: Vec::new(),
-        outcome,
-        because: None,
-        value: None,
-        calls: Vec::new(),
-        assembly: None,
-        numbers: Numbers::default(),
-        evaluations: Vec::new(),
-        not_replayable: None,
     }
 }
 

@@ -4,16 +4,19 @@
 //! leaves only with `--no-record`, and not even then if a budget is configured, because it could not be booked. A
 //! command that sends nothing says once that nothing is recorded and goes on.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use proem_engine::assembly::PromptId;
 use proem_engine::call::NanoDollars;
 use proem_engine::ledger::{Cap, Pricing};
 use proem_llm::secret::Secret;
 use proem_runtime::Environment;
 use proem_runtime::files::{self, FileAccess};
 use proem_runtime::records::{Ledger, Necessity, RecordDepth, RecordingContext, SealKey, unsent_reason};
-use proem_store::record::{Actor, Project as Owner, RunId};
+use proem_store::record::{Actor, HashedContent, NewRun, Project as Owner, Replayable, RunId};
 use proem_store::{Purge, Store, StoreAccess as Wanted, StoreCreator};
+use serde_json::Value as Json;
 
 use super::learning::FailureHistory;
 use super::{actor, booking_zone, open_records, records_location, records_owner};
@@ -197,6 +200,35 @@ impl OpenRecords {
             secrets: &self.secrets,
             project: &self.owner,
             actor: &self.actor,
+        }
+    }
+
+    /// A text as it is kept: with its bytes, or by its hash alone.
+    pub(crate) fn content(&self, text: impl AsRef<[u8]>) -> HashedContent {
+        let content = HashedContent::new(text);
+        if self.keeps_content() { content } else { content.forgotten() }
+    }
+
+    /// The line of a run that asks no model, begun now, without settings.
+    pub(crate) fn unasked_run(&self, id: &RunId, kind: &str, prompt: PromptId, inputs: &str) -> NewRun {
+        NewRun {
+            id: id.clone(),
+            project: self.owner.clone(),
+            actor: self.actor.clone(),
+            kind: kind.to_owned(),
+            parent: None,
+            caller: None,
+            prompt,
+            role: String::new(),
+            model: String::new(),
+            endpoint: String::new(),
+            line: None,
+            started: when::time_now(),
+            files: BTreeMap::new(),
+            inputs: self.content(inputs),
+            settings: Json::Null,
+            profiles: None,
+            replayable: Replayable::No("it asked no model".to_owned()),
         }
     }
 

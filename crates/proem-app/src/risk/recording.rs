@@ -14,8 +14,8 @@ use proem_engine::run::{Attempt, CancelReason, ExchangeEnd, FallbackReason, Outc
 use proem_engine::versions::Versions;
 use proem_risk::assess::Investigate;
 use proem_runtime::driver::CallTrace;
-use proem_runtime::records::{ASSEMBLED_ONLY, RecordDepth, Recording, RunEnd, Start};
-use proem_store::record::{Evaluation, HashedContent, NewRun, Numbers, Replayable, RunFinish, RunId, RunOutcome};
+use proem_runtime::records::{ASSEMBLED_ONLY, Recording, RunEnd, Start};
+use proem_store::record::{Evaluation, NewRun, Numbers, Replayable, RunFinish, RunId, RunOutcome};
 use serde_json::{Value as Json, json};
 use tokio::time::Instant;
 
@@ -289,47 +289,21 @@ async fn write_assessment(
     kept: &ReportSubject<'_>,
     report: &RiskReport,
 ) -> Result<(), Error> {
-    let common = records.kept();
-    let keep = |text: String| match common.keeping {
-        RecordDepth::Content => HashedContent::new(text),
-        RecordDepth::Hashes => HashedContent::new(text).forgotten(),
-    };
     let value = serde_json::to_value(report).map_err(|error| Error::bug("a report can't be recorded", error))?;
-    let inputs = json!({ "change": value.get("change") });
+    let inputs = proem_text::json::compact(&json!({ "change": value.get("change") }));
+    let prompt = kept.prompts.synthesis.prompt.id.clone();
     let run = NewRun {
-        id: id.clone(),
-        project: common.project.clone(),
-        actor: common.actor.clone(),
-        kind: feedback::KIND.to_owned(),
-        parent: None,
-        caller: None,
-        prompt: kept.prompts.synthesis.prompt.id.clone(),
-        role: String::new(),
-        model: String::new(),
-        endpoint: String::new(),
-        line: None,
-        started: when::time_now(),
-        files: BTreeMap::new(),
-        inputs: keep(proem_text::json::compact(&inputs)),
         settings: kept.settings(),
-        profiles: None,
         replayable: Replayable::No(ASSEMBLED_ONLY.to_owned()),
+        ..records.unasked_run(&id, feedback::KIND, prompt, &inputs)
     };
     let finish = RunFinish {
-        settles: None,
-        run: id,
-        at: when::time_now(),
         begins: Some(Box::new(run)),
-        steps: Vec::new(),
-        outcome: RunOutcome::Assembled,
-        because: None,
         // Of many changes only what feedback needs is kept.
-        value: (kept.assessing.count() == 1).then(|| keep(proem_text::json::compact(&value))),
-        calls: Vec::new(),
-        assembly: None,
+        value: (kept.assessing.count() == 1).then(|| records.content(proem_text::json::compact(&value))),
         numbers: Numbers { degraded: true, ..Numbers::default() },
-        evaluations: Vec::new(),
         not_replayable: Some(ASSEMBLED_ONLY.to_owned()),
+        ..RunFinish::new(id, when::time_now(), RunOutcome::Assembled)
     };
     records.store().finish(finish).await?;
     Ok(())

@@ -1,6 +1,7 @@
 //! Recorded runs: listed, shown, compared.
 
 use proem_app::project::OpenProject;
+use proem_app::records::served_calls::RecordDepth;
 use proem_app::records::{self, Whose};
 use proem_app::runs::diff::output::{RequestPairOutput, RunDiffOutput};
 use proem_app::runs::diff::{DiffOptions, Runs};
@@ -148,6 +149,7 @@ impl McpTool for RunShow {
         cost and value. With `section` it shows the text of a section as it was sent.";
     const OUTSIDE: &'static [&'static str] = &["/value", "/text", "/calls/*/attempts/*/failed"];
     const LISTS: &'static [&'static str] = &["/calls"];
+    const RECORDED: RecordDepth = RecordDepth::Hashes;
     type Arguments = RunShowArguments;
     type Answer = Page<RunShowAnswer>;
 
@@ -239,6 +241,7 @@ impl McpTool for RunDiff {
         and why the provider's cache missed.";
     const OUTSIDE: &'static [&'static str] = &["/comparisons/*/texts", "/comparisons/*/answers"];
     const LISTS: &'static [&'static str] = &["/comparisons"];
+    const RECORDED: RecordDepth = RecordDepth::Hashes;
     type Arguments = RunDiffArguments;
     type Answer = Page<RunDiffOutput>;
 

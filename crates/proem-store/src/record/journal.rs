@@ -57,3 +57,25 @@ pub struct RunFinish {
     /// Why it can't be replayed after all.
     pub not_replayable: Option<String>,
 }
+
+impl RunFinish {
+    /// The end of a run of which nothing else is to be written.
+    #[must_use]
+    pub fn new(run: RunId, at: Time, outcome: RunOutcome) -> Self {
+        Self {
+            settles: None,
+            run,
+            at,
+            begins: None,
+            steps: Vec::new(),
+            outcome,
+            because: None,
+            value: None,
+            calls: Vec::new(),
+            assembly: None,
+            numbers: Numbers::default(),
+            evaluations: Vec::new(),
+            not_replayable: None,
+        }
+    }
+}

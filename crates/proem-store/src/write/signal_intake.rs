@@ -112,7 +112,7 @@ fn stored_text(text: &str) -> String {
 struct UnseenSignals<'s> {
     contents: BTreeMap<&'s str, &'s [u8]>,
     lines: Vec<TableLine<'s>>,
-    /// Who wants a cycle of a project since when.
+    /// The actor that wants a cycle of each project, and since when.
     wishes: BTreeMap<&'s Project, (&'s Actor, Time)>,
 }
 

@@ -11,11 +11,11 @@ fn a_call_is_refused_before_it_could_exceed_a_cap() {
     let usage = ReportedUsage { input_tokens: 12, output_tokens: 40, ..ReportedUsage::default() };
     booking.settle(Some(&usage)).unwrap();
     assert!(!booking.is_open() && booking.settle(Some(&usage)).unwrap_err().to_string().contains("closed"));
-    assert_eq!(budget.spent().tokens, Some(52));
+    assert_eq!(budget.spending().tokens, Some(52));
     budget.book("gpt-4o", 40, 500).unwrap().release();
-    assert_eq!(budget.spent().tokens, Some(52));
+    assert_eq!(budget.spending().tokens, Some(52));
     budget.book("gpt-4o", 40, 500).unwrap().settle(None).unwrap();
-    assert!(budget.spent().tokens.unwrap() > 592);
+    assert!(budget.spending().tokens.unwrap() > 592);
     assert_eq!(CallBudget::new(None, None).unwrap_err().kind(), ErrorKind::Invalid);
 }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use proem_engine::assembly::PromptId;
 use proem_store::StoreAccess;
 use proem_store::record::{
-    Actor, ActorKind, HashedContent, NewFeedback, NewRun, Numbers, Replayable, RunFinish, RunId, RunOutcome,
+    Actor, ActorKind, HashedContent, NewFeedback, NewRun, Replayable, RunFinish, RunId, RunOutcome,
 };
 use serde_json::json;
 
@@ -65,21 +65,8 @@ fn record_verdicts(
                 profiles: None,
                 replayable: Replayable::No("a test".to_owned()),
             };
-            let finish = RunFinish {
-                settles: None,
-                run: run.id.clone(),
-                at,
-                begins: Some(Box::new(run)),
-                steps: Vec::new(),
-                outcome: RunOutcome::Assembled,
-                because: None,
-                value: None,
-                calls: Vec::new(),
-                assembly: None,
-                numbers: Numbers::default(),
-                evaluations: Vec::new(),
-                not_replayable: None,
-            };
+            let finish =
+                RunFinish { begins: Some(Box::new(run.clone())), ..RunFinish::new(run.id, at, RunOutcome::Assembled) };
             let run = finish.run.clone();
             store.finish(finish).await?;
             let verdict = if is_right(n) { "caught" } else { "false-positive" };
