@@ -158,8 +158,26 @@ fn weigh_files<'c>(
     let best = best_first(&first, is_code, BEST);
     let best: Vec<_> = best.into_iter().map(|file| (file, evidence.together(file))).collect();
     evidence.late(&first, &best);
-    let scores = workers::map_with_workers(workers, &evidence.signals, |signals| weights.score(signals));
+    let mut scores = workers::map_with_workers(workers, &evidence.signals, |signals| weights.score(signals));
+    raise_named(&evidence, &mut scores);
     Some(Weighed { evidence, best, scores })
+}
+
+/// Puts files that the task names with their path before all others, in their own order. Somebody who writes a path means
+/// it, and a sum of learned weights promises nothing.
+fn raise_named(evidence: &Evidence<'_>, scores: &mut [f32]) {
+    let is_named = |signals: &FileSignals| signals.get(Signal::PathNamed as usize).is_some_and(|value| *value > 0.0);
+    let named: Vec<bool> = evidence.signals.iter().map(is_named).collect();
+    let of =
+        |wanted: bool| scores.iter().zip(&named).filter(move |(_, named)| **named == wanted).map(|(score, _)| *score);
+    let (least, best_other) = (of(true).fold(f32::INFINITY, f32::min), of(false).fold(f32::NEG_INFINITY, f32::max));
+    if least > best_other {
+        return;
+    }
+    let raise = best_other - least + ABOVE;
+    for (score, named) in scores.iter_mut().zip(named) {
+        *score += if named { raise } else { 0.0 };
+    }
 }
 
 /// Ranks all files. At most `most` of each use are returned. Foreign files are code that comes last.
@@ -206,6 +224,9 @@ fn best_first(scores: &[f32], counts: impl Fn(usize) -> bool, most: usize) -> Ve
     order.truncate(most);
     order
 }
+
+/// How far the last named file is above the first other one, in units of the score.
+const ABOVE: f32 = 0.01;
 
 /// `ln Σ exp(x)`.
 fn log_sum(values: impl Iterator<Item = f32> + Clone) -> f32 {
