@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -78,8 +78,23 @@ test('whoever drops the calls ends well', async () => {
   assert.match(stdout, /done: false/);
 });
 
+test('the program of an installed package is taken', async () => {
+  const installed = join(folder, `modules/proem-${process.platform}-${process.arch}/bin`);
+  mkdirSync(installed, { recursive: true });
+  symlinkSync(program, join(installed, 'proem'));
+  mkdirSync(join(folder, 'git'));
+  const git = (process.env['PATH'] ?? '').split(delimiter).map((place) => join(place, 'git')).find(existsSync);
+  symlinkSync(String(git), join(folder, 'git/git'));
+  const code = `const { records } = require('proem-engine');
+    records.open(process.argv[1]).then((found) => found.runs()).then((runs) => console.log(runs.length));`;
+  const cwd = fileURLToPath(new URL('../', import.meta.url));
+  const env = { ...process.env, NODE_PATH: join(folder, 'modules'), PATH: join(folder, 'git') };
+  const { stdout } = await promisify(execFile)(process.execPath, ['--eval', code, folder], { cwd, env });
+  assert.equal(stdout, '2\n');
+});
+
 test('failures say what to do', async () => {
-  await assert.rejects(records.open('.', { program: 'no-such-program' }), /install the package of the binary/);
+  await assert.rejects(records.open('.', { program: 'no-such-program' }), /install the package `proem-/);
   const found = await records.open(folder, { program });
   await assert.rejects(found.runs({ since: 'yesterday' }), (error) => error instanceof InvalidError);
   await assert.rejects(

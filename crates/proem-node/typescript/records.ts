@@ -14,11 +14,14 @@ import { checkOptions, checkText, typeWords, wholeNumber } from './checks.js';
 import { InvalidError, NegativeError, OutsideError } from './errors.js';
 import { Untrusted } from './untrusted.js';
 
+/** The package of the program for this platform. */
+const PROGRAM_PACKAGE = `proem-${process.platform}-${process.arch}`;
+
 /** The records that are read. */
 export interface RecordsOptions {
   /** With `true`, those of all projects of this user. */
   readonly everything?: boolean | undefined;
-  /** The binary, `proem` if it is on the `PATH`. */
+  /** The binary. Without it, that of the installed package `proem-linux-x64`, or else `proem` from the `PATH`. */
   readonly program?: string | undefined;
 }
 
@@ -80,18 +83,26 @@ export class Records {
 /**
  * The records of the project around a folder.
  *
- * Throws `OutsideError` if the program, which the package of the binary installs, can't be started.
+ * Throws `OutsideError` if the program can't be started.
  */
 export async function open(root: string = '.', options: RecordsOptions = {}): Promise<Records> {
   checkText(root, 'the folder');
   checkOptions(options, ['everything', 'program']);
-  const { everything = false, program = 'proem' } = options;
+  const { everything = false, program = installedProgram() } = options;
   if (typeof everything !== 'boolean') {
     throw new InvalidError(`\`everything\` is ${typeWords(everything)}; give \`true\` or \`false\``);
   }
   checkText(program, '`program`');
   await printedText(program, ['--version']);
   return new Records(program, [`--root=${root}`, ...(everything ? ['--all'] : [])]);
+}
+
+function installedProgram(): string {
+  try {
+    return require.resolve(`${PROGRAM_PACKAGE}/bin/proem`);
+  } catch {
+    return 'proem';
+  }
 }
 
 function chosen({ since, prompt }: Selection): string[] {
@@ -140,7 +151,7 @@ function setWaiting(child: ChildProcessByStdio<null, Readable, Readable>, way: '
 function checkEnd(program: string, end: number | string | Error, said: string): void {
   if (end === 0) return;
   if (end instanceof Error) {
-    const remedy = 'install the package of the binary, or name its place as `program`';
+    const remedy = `install the package \`${PROGRAM_PACKAGE}\`, or name its place as \`program\``;
     throw new OutsideError(`the program \`${program}\` can't be started: ${end.message}; ${remedy}`);
   }
   const problems = said.split('\n').filter((line) => line !== '');

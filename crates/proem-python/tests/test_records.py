@@ -1,8 +1,10 @@
 """Recorded runs, as the program reads them."""
 
 import os
+import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +43,7 @@ def asked(provider: Provider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_runs_and_calls_are_read(asked: Path) -> None:
-    found = records.open(asked, program=str(PROGRAM))
+    found = records.open(asked, program=PROGRAM)
     runs = found.runs()
     assert [run["outcome"] for run in runs] == ["answered", "answered"] and len(found.runs(limit=1)) == 1
     whole = found.run(runs[0]["id"])
@@ -54,14 +56,25 @@ def test_runs_and_calls_are_read(asked: Path) -> None:
     begun = found.calls()
     assert next(begun)["run"] == runs[1]["id"]
     begun.close()
-    assert len(records.open(asked, everything=True, program=str(PROGRAM)).runs()) == 2
+    assert len(records.open(asked, everything=True, program=PROGRAM).runs()) == 2
+
+
+def test_the_program_beside_this_python_is_taken(asked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (asked / "bin").mkdir()
+    (asked / "bin/git").symlink_to(str(shutil.which("git")))
+    monkeypatch.setenv("PATH", str(asked / "bin"))
+    monkeypatch.setattr(sysconfig, "get_path", {"scripts": str(asked)}.__getitem__)
+    with pytest.raises(OutsideError, match="`proem` can't be started"):
+        records.open(asked)
+    (asked / "proem").symlink_to(PROGRAM)
+    assert len(records.open(asked).runs()) == 2
 
 
 def test_failures_say_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    with pytest.raises(OutsideError, match="install the package `proem-cli`"):
+    with pytest.raises(OutsideError, match="`pip install .proem-engine.program..` brings it"):
         records.open(program="no-such-program")
-    found = records.open(tmp_path, program=str(PROGRAM))
+    found = records.open(tmp_path, program=PROGRAM)
     assert found.runs() == [] and list(found.calls()) == []
     with pytest.raises(InvalidError, match="yesterday"):
         found.runs(since="yesterday")
@@ -76,4 +89,4 @@ def test_a_program_that_fails_is_an_error(tmp_path: Path) -> None:
     script.write_text(f"#!{sys.executable}\nimport sys\nif '--version' not in sys.argv: sys.exit(3)\n", encoding="utf-8")
     script.chmod(0o755)
     with pytest.raises(OutsideError, match="ended with code 3"):
-        records.open(tmp_path, program=str(script)).runs()
+        records.open(tmp_path, program=script).runs()

@@ -4,6 +4,7 @@
 //! package is said, and is a finding: a release without one of its packages is none.
 
 mod node_package;
+mod wheels;
 
 use std::{
     fs,
@@ -17,6 +18,8 @@ use crate::{TaskFailure, print_to_stdout, toolchain::cargo_program};
 /// The subcommand of cargo that writes the list of crates into a program.
 const AUDITABLE: &str = "cargo-auditable";
 const STATIC_TARGET: &str = "x86_64-unknown-linux-musl";
+/// The npm package of the program.
+const PROGRAM_PACKAGE: &str = "proem-linux-x64";
 const SHELLS: [&str; 5] = ["bash", "elvish", "fish", "powershell", "zsh"];
 /// The form of a Debian package for this machine.
 const ARCHITECTURE: &str = "amd64";
@@ -56,7 +59,8 @@ pub(crate) fn check_release(root: &Path) -> Result<(), TaskFailure> {
         ("list of crates", read_crates),
         ("empty root", try_empty_root),
         ("debian package", make_debian_package),
-        ("wheel", make_wheel),
+        ("wheel", wheels::make_program_wheel),
+        ("wheel of the library", wheels::make_library_wheel),
         ("npm package", make_npm_package),
         ("npm package of the library", node_package::make_node_package),
     ] {
@@ -192,30 +196,6 @@ fn make_debian_package(folders: &ReleaseFolders, program: &Path) -> Result<Optio
     Ok(None)
 }
 
-/// Made by `maturin` of the same program, and installed into a new environment.
-fn make_wheel(folders: &ReleaseFolders, _: &Path) -> Result<Option<String>, TaskFailure> {
-    let environment = folders.trial.join("python");
-    if !is_installed("python3") {
-        return Ok(Some("there is no `python3`".to_owned()));
-    }
-    let maturin = folders.root.join("target/package/maturin");
-    if !maturin.join("bin/maturin").is_file() {
-        run(Command::new("python3").args(["-m", "venv"]).arg(&maturin))?;
-        let install = Command::new(maturin.join("bin/pip")).args(["install", "--quiet", "maturin==1.9.0"]).status();
-        if !install.is_ok_and(|status| status.success()) {
-            return Ok(Some("`pip` could not install maturin".to_owned()));
-        }
-    }
-    let mut build = Command::new(maturin.join("bin/maturin"));
-    build.args(["build", "--release", "--locked", "--features", "postgres", "--target", STATIC_TARGET, "--out"]);
-    run(build.arg(&folders.out).current_dir(folders.root.join("crates/proem-cli")).env("CARGO", cargo_program()))?;
-    let Some(wheel) = file_that_ends_with(&folders.out, ".whl")? else { return finding("maturin made no wheel") };
-    run(Command::new("python3").args(["-m", "venv"]).arg(&environment))?;
-    run(Command::new(environment.join("bin/pip")).args(["install", "--quiet", "--no-index"]).arg(wheel))?;
-    try_program(folders, &environment.join("bin/proem"))?;
-    Ok(None)
-}
-
 /// Packed and installed by `npm`, without a registry.
 fn make_npm_package(folders: &ReleaseFolders, program: &Path) -> Result<Option<String>, TaskFailure> {
     if !is_installed("npm") {
@@ -227,7 +207,7 @@ fn make_npm_package(folders: &ReleaseFolders, program: &Path) -> Result<Option<S
     copy_file(&folders.root.join("LICENSE"), &staging.join("LICENSE"))?;
     copy_file(&folders.root.join("NOTICE"), &staging.join("NOTICE"))?;
     let manifest = format!(
-        "{{\n  \"name\": \"proem-linux-x64\",\n  \"version\": \"{}\",\n  \"description\": \"Prompt engine for agents of \
+        "{{\n  \"name\": \"{PROGRAM_PACKAGE}\",\n  \"version\": \"{}\",\n  \"description\": \"Prompt engine for agents of \
          language models\",\n  \"license\": \"Apache-2.0\",\n  \"bin\": {{ \"proem\": \"bin/proem\" }},\n  \"os\": \
          [\"linux\"],\n  \"cpu\": [\"x64\"]\n}}\n",
         folders.version

@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sysconfig
 from collections.abc import Generator
 from os import PathLike, fspath
+from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
 
@@ -78,11 +80,15 @@ class Records:
         return json.loads(printed)
 
 
-def open(root: str | PathLike[str] = ".", *, everything: bool = False, program: str = "proem") -> Records:
+def open(
+    root: str | PathLike[str] = ".", *, everything: bool = False, program: str | PathLike[str] | None = None
+) -> Records:
     """The records of the project around a folder, or of `everything` that this user keeps.
 
-    `program` names the binary, which the package `proem-cli` installs. Raises `OutsideError` if it can't be started.
+    `program` names the binary. Without it, the one that `pip install 'proem-engine[program]'` put beside this Python is
+    taken, or else `proem` from the `PATH`. Raises `OutsideError` if it can't be started.
     """
+    program = _installed_program() if program is None else fspath(program)
     with _started([program, "--version"]) as process:
         _, said = process.communicate()
     _check_end(process.returncode, said)
@@ -90,6 +96,11 @@ def open(root: str | PathLike[str] = ".", *, everything: bool = False, program: 
         raise InvalidError(f"`everything` is of type `{type(everything).__name__}`; give `True` or `False`")
     place = [f"--root={fspath(root)}"]
     return Records(program, [*place, "--all"] if everything else place)
+
+
+def _installed_program() -> str:
+    beside = Path(sysconfig.get_path("scripts"), "proem")
+    return str(beside) if beside.is_file() else "proem"
 
 
 def _chosen(since: str | None, prompt: str | None) -> list[str]:
@@ -105,8 +116,8 @@ def _started(command: list[str], said: IO[str] | int = subprocess.PIPE) -> subpr
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise OutsideError(
-            f"the program `{command[0]}` can't be started: {why}; install the package `proem-cli`, or name "
-            "its place as `program`"
+            f"the program `{command[0]}` can't be started: {why}; `pip install 'proem-engine[program]'` brings it, "
+            "or name its place as `program`"
         ) from None
 
 
