@@ -88,7 +88,7 @@ pub struct McpFailure {
     pub stage: McpStage,
     /// What happened, in our words.
     pub message: String,
-    /// The last that a program wrote to standard error, if there is anything.
+    /// The tool's words about its failure, or the last that a program wrote to standard error, if there is anything.
     pub wrote: Option<Untrusted<String>>,
 }
 

@@ -23,7 +23,7 @@ use tokio::sync::{Mutex, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use self::attempt_end::AttemptEnd;
+use self::attempt_end::{Attempt, AttemptEnd};
 use self::command::call_command;
 use self::http::call_server;
 use self::model::ask_model;
@@ -115,10 +115,10 @@ impl<'t> ToolPerformer<'t> {
         let call = &ToolUse { power: tool.definition.power.max(call.power), ..call.clone() };
         if call.power == ToolPower::Free {
             let Ok(_room) = self.at_once.acquire().await else {
-                return ToolOutcome::Failed { message: "the run was given up".to_owned() };
+                return ToolOutcome::failure("the run was given up");
             };
             if stop.is_cancelled() {
-                return ToolOutcome::Failed { message: "the run was given up".to_owned() };
+                return ToolOutcome::failure("the run was given up");
             }
             return match self.permit(tool, (effect, call), EffectSwitch::On) {
                 Ok(permit) => self.attempts(tool, permit, (effect, call), stop).await,
@@ -195,18 +195,18 @@ impl<'t> ToolPerformer<'t> {
         let (mut attempts, mut pause) = (0_u32, PAUSES.0);
         let outcome = loop {
             attempts = attempts.saturating_add(1);
-            let end = self.attempt(tool, (effect, call), &key, stop).await;
-            let may_repeat = match (&end, tool.definition.power) {
+            let attempt = self.attempt(tool, (effect, call), &key, stop).await;
+            let may_repeat = match (&attempt.end, tool.definition.power) {
                 (AttemptEnd::Answered(_) | AttemptEnd::Lacking(..) | AttemptEnd::OfAgent(_), _) => false,
                 (AttemptEnd::Unbegun(_), _) => true,
                 (AttemptEnd::Refused(_) | AttemptEnd::Doubtful(_), power) => power.is_repeatable(),
             };
             if !may_repeat || attempts > tool.definition.retries || stop.is_cancelled() {
-                break self.outcome(end, tool.definition.power);
+                break self.outcome(attempt, call);
             }
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
-                () = stop.cancelled() => break self.outcome(end, tool.definition.power),
+                () = stop.cancelled() => break self.outcome(attempt, call),
             }
             pause = pause.saturating_mul(2).min(PAUSES.1);
         };
@@ -224,7 +224,7 @@ impl<'t> ToolPerformer<'t> {
         (effect, call): (EffectId, &ToolUse),
         key: &str,
         stop: &CancellationToken,
-    ) -> AttemptEnd {
+    ) -> Attempt {
         match &tool.kind {
             ReadyKind::Command(command) => call_command(command, &tool.definition, call, key, stop).await,
             ReadyKind::Http(server) => call_server(server, &tool.definition, call, key, stop).await,
@@ -232,27 +232,32 @@ impl<'t> ToolPerformer<'t> {
                 let limit = Duration::from_secs(tool.definition.timeout_seconds.into());
                 self.tools.servers().call(mcp, call, key, (limit, stop)).await
             }
-            ReadyKind::Recorded(results) => recorded_result(results, call),
+            ReadyKind::Recorded(results) => recorded_result(results, call).into(),
             ReadyKind::Agent => match self.agents {
-                Some(agents) => AttemptEnd::OfAgent(agents.call_agent(effect, call, stop).await),
-                None => AttemptEnd::Lacking(ToolLack::Model, "no agent can be called here".to_owned()),
+                Some(agents) => AttemptEnd::OfAgent(agents.call_agent(effect, call, stop).await).into(),
+                None => AttemptEnd::Lacking(ToolLack::Model, "no agent can be called here".to_owned()).into(),
             },
-            ReadyKind::Model => ask_model(self.models, &tool.definition, (effect, call), self.recording, stop).await,
+            ReadyKind::Model => {
+                ask_model(self.models, &tool.definition, (effect, call), self.recording, stop).await.into()
+            }
         }
     }
 
     /// The meaning of the last attempt for the call.
-    fn outcome(&self, end: AttemptEnd, power: ToolPower) -> ToolOutcome {
-        match end {
+    fn outcome(&self, attempt: Attempt, call: &ToolUse) -> ToolOutcome {
+        // A tool may repeat what it was given, and what is hidden stays so.
+        let is_hidden = call.labels.decision.secret || call.labels.arguments.values().any(|label| label.secret);
+        let wrote = if is_hidden { String::new() } else { self.tools.without_secrets(attempt.wrote) };
+        match attempt.end {
             AttemptEnd::Answered(result) => {
                 // A credential that a server or a program echoes reaches no program and no record.
                 ToolOutcome::Answered { result: self.tools.without_secrets(result) }
             }
             AttemptEnd::OfAgent(outcome) => outcome,
             AttemptEnd::Lacking(lack, message) => ToolOutcome::Unavailable { lack, message },
-            AttemptEnd::Doubtful(message) if power != ToolPower::Free => ToolOutcome::Unknown { message },
+            AttemptEnd::Doubtful(message) if call.power != ToolPower::Free => ToolOutcome::Unknown { message, wrote },
             AttemptEnd::Unbegun(message) | AttemptEnd::Refused(message) | AttemptEnd::Doubtful(message) => {
-                ToolOutcome::Failed { message }
+                ToolOutcome::Failed { message, wrote }
             }
         }
     }

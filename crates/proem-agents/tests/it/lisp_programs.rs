@@ -203,7 +203,7 @@ fn after_five_questions_the_program_stops() {
 #[test]
 fn what_may_have_happened_is_asked_about_and_never_done_again_by_itself() {
     let program = "(tool/send {:to \"ada@example.org\"})";
-    let unknown = || ToolOutcome::Unknown { message: "the run broke off".to_owned() };
+    let unknown = || ToolOutcome::doubt("the run broke off");
     let check = |choice: Option<usize>, outcomes: &[ToolOutcome]| go(program, &Script { outcomes, choices: &[choice] });
     let again = check(Some(0), &[unknown(), tool_answer("true")]);
     assert_eq!(again.steps, [r#"0send{"to":"ada@example.org"}"#, "asks 1", r#"1send{"to":"ada@example.org"}"#]);

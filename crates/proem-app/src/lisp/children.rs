@@ -131,7 +131,7 @@ impl ChildAgents for ChildRuns {
     ) -> BoxFuture<'c, ToolOutcome> {
         Box::pin(async move {
             let Some(file) = self.agents.files.get(&call.tool).cloned() else {
-                return ToolOutcome::Failed { message: "its agent's file is not known".to_owned() };
+                return ToolOutcome::failure("its agent's file is not known");
             };
             let carriage = self.agents.carriage.within_call(effect);
             let order = ChildOrder {
@@ -150,8 +150,8 @@ impl ChildAgents for ChildRuns {
             });
             match ran.await {
                 Ok(Ok(outcome)) => outcome,
-                Ok(Err(error)) => ToolOutcome::Failed { message: show::terminal_str(&error.to_string()).into_string() },
-                Err(error) => ToolOutcome::Unknown { message: format!("its run broke off: {error}") },
+                Ok(Err(error)) => ToolOutcome::failure(show::terminal_str(&error.to_string()).into_string()),
+                Err(error) => ToolOutcome::doubt(format!("its run broke off: {error}")),
             }
         })
     }
@@ -277,7 +277,7 @@ fn mission_outcome(ran: RunResult, mission: &Mission) -> Result<ToolOutcome, Err
             let text = write_json(&open, &mut Meter::new(*mission.limits()));
             match text {
                 Ok(result) => (ToolOutcome::Answered { result }, label),
-                Err(fault) => (ToolOutcome::Failed { message: fault.message().to_owned() }, label),
+                Err(fault) => (ToolOutcome::failure(fault.message().to_owned()), label),
             }
         }
         MissionEnd::Fail(failure) => (failed_outcome(failure), outcome.shown.clone()),
@@ -290,7 +290,7 @@ fn mission_outcome(ran: RunResult, mission: &Mission) -> Result<ToolOutcome, Err
 
 fn failed_outcome(failure: &StepFailure) -> ToolOutcome {
     let message = format!("{}: {}", failure.reason, failure.message);
-    ToolOutcome::Failed { message: show::terminal_str(&message).into_string() }
+    ToolOutcome::failure(show::terminal_str(&message).into_string())
 }
 
 /// The outcome of a mission without an answer.
@@ -319,7 +319,7 @@ async fn recorded_outcome(store: &proem_store::Store, project: &OpenProject, det
     };
     let outcome = match value {
         Some(result) => ToolOutcome::Answered { result },
-        None => ToolOutcome::Failed { message: "its run has ended, and no answer of it is kept".to_owned() },
+        None => ToolOutcome::failure("its run has ended, and no answer of it is kept"),
     };
     let label = CallLabel::from(&Label::from_many());
     ToolOutcome::OfAgent { outcome: Box::new(outcome), turns: u32::try_from(turns).unwrap_or(u32::MAX), label }

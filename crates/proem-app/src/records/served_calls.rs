@@ -137,7 +137,7 @@ impl UnansweredCall<'_> {
             Ok(text) => {
                 (ToolCallState::Answered, ToolOutcome::Answered { result: text.to_owned() }, RunOutcome::Assembled)
             }
-            Err(why) => (ToolCallState::Failed, ToolOutcome::Failed { message: why.to_owned() }, RunOutcome::Failed),
+            Err(why) => (ToolCallState::Failed, ToolOutcome::failure(why), RunOutcome::Failed),
         };
         let took = self.since.elapsed();
         let result = self.calls.records.content(compact(&json!(outcome)));

@@ -90,6 +90,25 @@ fn switching_effects_off_between_two_calls_of_a_resumed_run_stops_the_second() {
     assert_eq!((refused.code(), oracle.counts().len()), (1, before), "{}", refused.stderr());
 }
 
+/// A person sees why a tool failed; the program, which a model may have written, gets our words alone.
+#[test]
+fn a_failed_tools_own_words_stand_in_the_record_and_reach_no_program() {
+    let fixture = Fixture::folder();
+    let agent = "version = 1\nname = \"orders\"\n[tools.look]\nsignature = \"() -> :any\"\ndescription = \"x\"\neffect = false\n\
+                 command = { argv = [\"sh\", \"-c\", \"echo 'no table orders' >&2; exit 4\"], environment = [\"PATH\"] }\n";
+    std::fs::write(fixture.base.join("orders.agent.toml"), agent).unwrap();
+    let failed = fixture.proem(&["lisp", "run", "-e", "(tool/look {})", "--agent", "../orders.agent.toml"]);
+    assert_eq!(failed.code(), 1, "{}", failed.stdout());
+    assert!(failed.stderr().contains("it ended with exit code 4"), "{}", failed.stderr());
+    assert!(!failed.stderr().contains("no table"), "{}", failed.stderr());
+    let shown = fixture.proem(&["runs", "show", "last"]);
+    for part in ["why        it ended with exit code 4", "it wrote   no table orders"] {
+        assert!(shown.answer().contains(part), "{part}: {}", shown.answer());
+    }
+    let json = fixture.proem(&["runs", "show", "last", "--json"]).json();
+    assert_eq!(json["tools"][0]["outcome"]["wrote"], "no table orders", "{json}");
+}
+
 #[test]
 fn calls_that_nobody_permitted_stand_in_the_tree_with_their_reason() {
     let oracle = Oracle::new();

@@ -160,6 +160,10 @@ pub enum ToolOutcome {
     Failed {
         /// Why, in our words.
         message: String,
+        /// The tool's own words about it, which may be anybody's: for a person, never for a program or a model. Empty
+        /// if there are none.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        wrote: String,
     },
     /// It was not made.
     Denied {
@@ -170,6 +174,9 @@ pub enum ToolOutcome {
     Unknown {
         /// How that came to be, in our words.
         message: String,
+        /// The tool's own words about it, as those of a failure.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        wrote: String,
     },
     /// An agent answered it, or did not.
     OfAgent {
@@ -190,6 +197,27 @@ pub enum ToolOutcome {
 }
 
 impl ToolOutcome {
+    /// A failure, without words of the tool's own.
+    #[must_use]
+    pub fn failure(message: impl Into<String>) -> Self {
+        Self::Failed { message: message.into(), wrote: String::new() }
+    }
+
+    /// A call that may have happened, without words of the tool's own.
+    #[must_use]
+    pub fn doubt(message: impl Into<String>) -> Self {
+        Self::Unknown { message: message.into(), wrote: String::new() }
+    }
+
+    /// The tool's own words about a call that gave no result. Empty if there are none.
+    #[must_use]
+    pub fn wrote(&self) -> &str {
+        match self.own() {
+            Self::Failed { wrote, .. } | Self::Unknown { wrote, .. } => wrote,
+            _ => "",
+        }
+    }
+
     /// The outcome of the call, whoever answered it.
     #[must_use]
     pub fn own(&self) -> &Self {

@@ -120,9 +120,13 @@ impl McpSession {
     fn failure(&self, error: ServiceError) -> McpFailure {
         match error {
             ServiceError::McpError(error) if is_refusal(error.code) => {
-                McpFailure::new(McpStage::Refused, format!("the server refused it (error {})", error.code.0))
+                let message = format!("the server refused it (error {})", error.code.0);
+                McpFailure { wrote: server_words(&error.message), ..McpFailure::new(McpStage::Refused, message) }
             }
-            ServiceError::McpError(error) => self.doubtful(format!("the server failed (error {})", error.code.0)),
+            ServiceError::McpError(error) => {
+                let message = format!("the server failed (error {})", error.code.0);
+                McpFailure { wrote: server_words(&error.message), ..McpFailure::new(McpStage::Doubtful, message) }
+            }
             ServiceError::TransportClosed => self.doubtful("the server ended before its answer"),
             error => self.doubtful(in_one_line(&error)),
         }
@@ -163,7 +167,11 @@ fn pipe_writer(stream: OwnedFd) -> io::Result<pipe::Sender> {
 }
 
 fn last_words(life: &GroupLife) -> Option<Untrusted<String>> {
-    let words = life.last_errors();
+    server_words(&life.last_errors())
+}
+
+/// A server's words, if there are any.
+fn server_words(words: &str) -> Option<Untrusted<String>> {
     let words = words.trim();
     (!words.is_empty()).then(|| Untrusted::new(words.to_owned(), Label::from_source(Source::named("mcp"))))
 }
@@ -197,7 +205,12 @@ fn lifecycle() -> ClientLifecycleMode {
 /// What of a result a program can read.
 fn readable_result(result: CallToolResult) -> Result<McpResult, McpFailure> {
     if result.is_error == Some(true) {
-        return Err(McpFailure::new(McpStage::Refused, "the tool said that it failed"));
+        let words = result.content.into_iter().filter_map(|block| match block {
+            ContentBlock::Text(text) => Some(text.text),
+            _ => None,
+        });
+        let wrote = server_words(&words.collect::<Vec<_>>().join("\n"));
+        return Err(McpFailure { wrote, ..McpFailure::new(McpStage::Refused, "the tool said that it failed") });
     }
     if let Some(structured) = result.structured_content {
         return Ok(McpResult::Structured(json::compact(&structured)));

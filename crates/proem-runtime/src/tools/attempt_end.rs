@@ -8,6 +8,23 @@ use serde_json::Value as Json;
 /// The most bytes of a result.
 pub const MAX_RESULT: usize = 4 << 20;
 
+/// The most bytes that are kept of a tool's own words about a failure.
+const MAX_WROTE: usize = 2 << 10;
+
+/// One attempt.
+#[derive(Debug)]
+pub(super) struct Attempt {
+    pub(super) end: AttemptEnd,
+    /// The tool's own words where it gave no result, which may be anybody's. Empty if there are none.
+    pub(super) wrote: String,
+}
+
+impl From<AttemptEnd> for Attempt {
+    fn from(end: AttemptEnd) -> Self {
+        Self { end, wrote: String::new() }
+    }
+}
+
 /// How one attempt ended.
 #[derive(Debug)]
 pub(super) enum AttemptEnd {
@@ -23,6 +40,17 @@ pub(super) enum AttemptEnd {
     Lacking(ToolLack, String),
     /// A called agent ended it, with its turns and label.
     OfAgent(ToolOutcome),
+}
+
+/// The beginning of a tool's words, as a server's refusal has its reason there.
+pub(super) fn first_words(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes.get(..MAX_WROTE).unwrap_or(bytes)).trim().to_owned()
+}
+
+/// The end of a tool's words, as a program's last line says why it gave up.
+pub(super) fn last_words(bytes: &[u8]) -> String {
+    let surplus = bytes.len().saturating_sub(MAX_WROTE);
+    String::from_utf8_lossy(bytes.get(surplus..).unwrap_or_default()).trim().to_owned()
 }
 
 /// The text that a tool wrote, if it is UTF-8.

@@ -12,9 +12,9 @@ use proem_engine::run::ToolUse;
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
-use super::attempt_end::{AttemptEnd, MAX_RESULT, printed_result};
+use super::attempt_end::{Attempt, AttemptEnd, MAX_RESULT, last_words, printed_result};
 use super::set::ReadyCommand;
-use crate::process::{Deadline, Extent, GroupBounds, GroupFailure, run_group};
+use crate::process::{ChildOutput, Deadline, Extent, GroupBounds, GroupFailure, run_group};
 
 /// The memory of its own that each process of a tool may have.
 const MEMORY: u64 = 2 << 30;
@@ -28,10 +28,10 @@ pub(super) async fn call_command(
     call: &ToolUse,
     key: &str,
     stop: &CancellationToken,
-) -> AttemptEnd {
+) -> Attempt {
     let arguments = match fill_arguments(tool, definition, &call.arguments) {
         Ok(arguments) => arguments,
-        Err(why) => return AttemptEnd::Refused(why),
+        Err(why) => return AttemptEnd::Refused(why).into(),
     };
     let mut command = Command::new(&tool.program);
     command.args(arguments).current_dir(&tool.folder).env_clear().env(KEY_VARIABLE, key);
@@ -49,20 +49,22 @@ pub(super) async fn call_command(
             &GroupBounds { deadline, memory: MEMORY, output: MAX_RESULT, is_unwanted: &is_unwanted },
         )
     };
-    let output = match tokio::task::spawn_blocking(run).await {
-        Ok(Ok(output)) => output,
-        Ok(Err(GroupFailure::Unstarted(error))) => return AttemptEnd::Unbegun(format!("it can't be started: {error}")),
+    match tokio::task::spawn_blocking(run).await {
+        Ok(Ok(output)) => Attempt { wrote: last_words(&output.stderr), end: command_end(output, tool) },
+        Ok(Err(GroupFailure::Unstarted(error))) => AttemptEnd::Unbegun(format!("it can't be started: {error}")).into(),
         Ok(Err(GroupFailure::TimedOut)) => {
-            return AttemptEnd::Doubtful(format!("it did not end within {seconds} s and was killed"));
+            AttemptEnd::Doubtful(format!("it did not end within {seconds} s and was killed")).into()
         }
         Ok(Err(GroupFailure::Unwanted)) => {
-            return AttemptEnd::Doubtful("the run was given up and it was killed".to_owned());
+            AttemptEnd::Doubtful("the run was given up and it was killed".to_owned()).into()
         }
-        Ok(Err(GroupFailure::Lost(error))) => {
-            return AttemptEnd::Doubtful(format!("it can't be waited for: {error}"));
-        }
-        Err(error) => return AttemptEnd::Doubtful(format!("it can't be waited for: {error}")),
-    };
+        Ok(Err(GroupFailure::Lost(error))) => AttemptEnd::Doubtful(format!("it can't be waited for: {error}")).into(),
+        Err(error) => AttemptEnd::Doubtful(format!("it can't be waited for: {error}")).into(),
+    }
+}
+
+/// The meaning of what a program wrote, and of its exit code.
+fn command_end(output: ChildOutput, tool: &ReadyCommand) -> AttemptEnd {
     if output.extent == Extent::Cut {
         return AttemptEnd::Doubtful(format!("it wrote more than {} MiB and was killed", MAX_RESULT >> 20));
     }

@@ -15,7 +15,7 @@ use proem_llm::client::once::{HostAnswer, HostCredential, HostLimits, HostMethod
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
-use super::attempt_end::{AttemptEnd, MAX_RESULT, json_result};
+use super::attempt_end::{Attempt, AttemptEnd, MAX_RESULT, first_words, json_result};
 use super::set::ReadyServer;
 use crate::effects::request::slots;
 use crate::effects::request::template::{RequestRefusal, check_header};
@@ -66,11 +66,11 @@ pub(super) async fn call_server(
     call: &ToolUse,
     key: &str,
     stop: &CancellationToken,
-) -> AttemptEnd {
+) -> Attempt {
     let tool = &server.tool;
     let url = match address(tool, &call.arguments) {
         Ok(url) => url,
-        Err(why) => return AttemptEnd::Refused(why),
+        Err(why) => return AttemptEnd::Refused(why).into(),
     };
     let mut headers: Vec<(String, String)> =
         tool.headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.clone())).collect();
@@ -98,13 +98,15 @@ pub(super) async fn call_server(
     let sent = tokio::select! {
         biased;
         sent = send_once(request, &limits) => sent,
-        () = stop.cancelled() => return AttemptEnd::Doubtful("the run was given up while it was asked".to_owned()),
+        () = stop.cancelled() => {
+            return AttemptEnd::Doubtful("the run was given up while it was asked".to_owned()).into();
+        }
     };
     match sent {
-        Ok(answer) => meaning(answer, tool.result.as_deref()),
+        Ok(answer) => Attempt { wrote: first_words(&answer.body), end: meaning(answer, tool.result.as_deref()) },
         Err(failure) => match failure.stage {
-            HostStage::Unsent => AttemptEnd::Unbegun(failure.message),
-            HostStage::Begun => AttemptEnd::Doubtful(failure.message),
+            HostStage::Unsent => AttemptEnd::Unbegun(failure.message).into(),
+            HostStage::Begun => AttemptEnd::Doubtful(failure.message).into(),
         },
     }
 }

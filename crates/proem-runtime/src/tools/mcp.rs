@@ -18,7 +18,7 @@ use tokio::sync::{Mutex, OnceCell};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::attempt_end::{AttemptEnd, MAX_RESULT, json_result, printed_result};
+use super::attempt_end::{Attempt, AttemptEnd, MAX_RESULT, first_words, json_result, printed_result};
 use crate::mcp::{McpFailure, McpResult, McpServer, McpSession, McpStage};
 
 /// The servers that the tools of a run may call, and the definitions that a person approved.
@@ -60,31 +60,31 @@ impl McpServers {
         call: &ToolUse,
         key: &str,
         (limit, stop): (Duration, &CancellationToken),
-    ) -> AttemptEnd {
+    ) -> Attempt {
         let begun = Instant::now();
         let work = async {
             let place = Arc::clone(self.open.lock().await.entry(tool.server.clone()).or_default());
             let server = match place.get_or_try_init(|| self.open_server(&tool.server, limit)).await {
                 Ok(server) => server,
-                Err(failure) => return AttemptEnd::Unbegun(failure.message),
+                Err(failure) => return unanswered_attempt(McpFailure { stage: McpStage::Unsent, ..failure }),
             };
             if let Err(why) = check_approval(server, tool) {
-                return AttemptEnd::Refused(why);
+                return AttemptEnd::Refused(why).into();
             }
             let left = limit.saturating_sub(begun.elapsed());
             if left.is_zero() {
-                return AttemptEnd::Unbegun(format!("its server was not ready within {} s", limit.as_secs()));
+                return AttemptEnd::Unbegun(format!("its server was not ready within {} s", limit.as_secs())).into();
             }
             let answer = server.session.call(&tool.tool, &call.arguments, key, left).await;
             if server.session.has_ended() {
                 self.forget(&tool.server, &place).await;
             }
-            answer.map_or_else(unanswered_attempt, |result| answered_attempt(result, tool.output))
+            answer.map_or_else(unanswered_attempt, |result| answered_attempt(result, tool.output).into())
         };
         tokio::select! {
             biased;
             end = work => end,
-            () = stop.cancelled() => AttemptEnd::Doubtful("the run was given up while it was asked".to_owned()),
+            () = stop.cancelled() => AttemptEnd::Doubtful("the run was given up while it was asked".to_owned()).into(),
         }
     }
 
@@ -138,12 +138,15 @@ fn check_approval(server: &OpenServer, tool: &McpTool) -> Result<(), String> {
     }
 }
 
-fn unanswered_attempt(failure: McpFailure) -> AttemptEnd {
-    match failure.stage {
+fn unanswered_attempt(failure: McpFailure) -> Attempt {
+    let wrote = failure.wrote.as_ref().map(show::exact_json);
+    let wrote = wrote.as_ref().and_then(|words| words.as_str()).map(|words| first_words(words.as_bytes()));
+    let end = match failure.stage {
         McpStage::Unsent => AttemptEnd::Unbegun(failure.message),
         McpStage::Refused => AttemptEnd::Refused(failure.message),
         McpStage::Doubtful => AttemptEnd::Doubtful(failure.message),
-    }
+    };
+    Attempt { end, wrote: wrote.unwrap_or_default() }
 }
 
 fn answered_attempt(result: McpResult, output: CommandOutput) -> AttemptEnd {

@@ -67,7 +67,7 @@ async fn try_once(set: &ToolSet, tool: &str, arguments: &Json) -> String {
     let ready = set.get(tool).unwrap();
     let call = tool_use(tool, arguments, ready.definition.power);
     let performer = ToolPerformer::new(set, None, policy_hash(&[]));
-    end_words(performer.attempt(ready, (EffectId(0), &call), "key", &CancellationToken::new()).await)
+    end_words(performer.attempt(ready, (EffectId(0), &call), "key", &CancellationToken::new()).await.end)
 }
 
 /// A command that runs a script of the shell; what `{x}` represents is its first argument.
@@ -173,6 +173,29 @@ async fn a_command_sees_the_variables_that_it_declares_and_no_other() {
     let performed = performer.perform(EffectId(0), &effect, &CancellationToken::new()).await;
     let EffectResult::Tool { outcome: ToolOutcome::Answered { result } } = performed else { panic!("{performed:?}") };
     assert!(!result.contains("hunter2") && result.contains("redacted"), "{result}");
+}
+
+/// A person reads them in the record. They have no credential, and nothing of a call with hidden words.
+#[tokio::test]
+async fn a_failure_keeps_the_tools_own_words() {
+    let rest = "effect = false\ncommand = { argv = [\"sh\", \"-c\", 'echo \"no such order, says $TOKEN\" >&2; exit 4'], environment = [\"PATH\"], secrets = { TOKEN = \"mail\" } }";
+    let server = server(|_| Reply::raw(404, "  no order of this number\n".to_owned()));
+    let http = asking(&server, "effect = false", "x");
+    let agent = agent(&[("show", "() -> :any", rest), ("ask", "() -> :any", &http)]);
+    let set = set(&agent, &[], &[("mail", "hunter2-hunter2-hunter2")]).unwrap();
+    let performer = ToolPerformer::new(&set, None, policy_hash(&[]));
+    let stop = CancellationToken::new();
+    let outcome = async |call: ToolUse| performer.call(EffectId(0), &call, &stop).await;
+    let failed = outcome(tool_use("show", &json!({}), ToolPower::Free)).await;
+    let ToolOutcome::Failed { message, wrote } = &failed else { panic!("{failed:?}") };
+    assert_eq!(message, "it ended with exit code 4");
+    assert!(wrote.starts_with("no such order, says ") && !wrote.contains("hunter2"), "{wrote}");
+    let refused = outcome(tool_use("ask", &json!({}), ToolPower::Free)).await;
+    assert_eq!(refused.wrote(), "no order of this number", "{refused:?}");
+    let mut hidden = tool_use("show", &json!({}), ToolPower::Free);
+    hidden.labels.decision.secret = true;
+    let attempt = Attempt { end: AttemptEnd::Refused("no".to_owned()), wrote: "the hidden word".to_owned() };
+    assert_eq!(performer.outcome(attempt, &hidden), ToolOutcome::failure("no"));
 }
 
 #[test]

@@ -178,14 +178,14 @@ impl ProgramMachine {
             };
             let outcome = match result {
                 EffectResult::Tool { outcome } => outcome,
-                EffectResult::Failed { failure } => ToolOutcome::Failed { message: failure.message },
+                EffectResult::Failed { failure } => ToolOutcome::failure(failure.message),
                 _ => return Err(out_of_step("a program asks for calls of tools only")),
             };
             if let ToolOutcome::OfAgent { turns, .. } = &outcome {
                 self.state.turns_left = self.state.turns_left.saturating_sub(*turns);
             }
             planned.stage = match outcome {
-                ToolOutcome::Unknown { message } => CallStage::Doubt { effect: id, message },
+                ToolOutcome::Unknown { message, .. } => CallStage::Doubt { effect: id, message },
                 outcome => CallStage::Answered { answer: StoredAnswer::Outcome { outcome } },
             };
         }
@@ -224,7 +224,7 @@ impl ProgramMachine {
             ])),
             StoredAnswer::Outcome { outcome } => match outcome.own() {
                 ToolOutcome::Answered { result } => self.tool_result(name, (result, agent_label(outcome))),
-                ToolOutcome::Failed { message } => ToolAnswer::tool_error(name, message),
+                ToolOutcome::Failed { message, .. } => ToolAnswer::tool_error(name, message),
                 ToolOutcome::OfAgent { .. } => ToolAnswer::tool_error(name, "it gave no outcome"),
                 ToolOutcome::Unavailable { lack, message } => {
                     ToolAnswer::refused(lack_reason(*lack), &format!("the tool `{name}` gave no result: {message}"))
@@ -232,7 +232,7 @@ impl ProgramMachine {
                 ToolOutcome::Denied { message } => {
                     ToolAnswer::refused(Reason::FlowDenied, &format!("the tool `{name}` was not called: {message}"))
                 }
-                ToolOutcome::Unknown { message } => ToolAnswer::refused(
+                ToolOutcome::Unknown { message, .. } => ToolAnswer::refused(
                     Reason::ToolOutcomeUnknown,
                     &format!("the call of `{name}` may have happened, and nobody knows: {message}"),
                 ),

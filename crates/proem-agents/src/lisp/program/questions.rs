@@ -134,7 +134,7 @@ impl ProgramMachine {
                 Some(1) => CallStage::Answered { answer: StoredAnswer::MayHaveHappened },
                 option => {
                     is_stopped |= option.is_some();
-                    CallStage::Answered { answer: StoredAnswer::Outcome { outcome: ToolOutcome::Unknown { message } } }
+                    CallStage::Answered { answer: StoredAnswer::Outcome { outcome: ToolOutcome::doubt(message) } }
                 }
             };
         }

@@ -196,10 +196,10 @@ impl TurnsMachine<'_> {
             let (word, text) = match result {
                 EffectResult::Tool { outcome } => match outcome.own() {
                     ToolOutcome::Answered { result } => ("answered", result.as_str()),
-                    ToolOutcome::Failed { message } => ("failed", message.as_str()),
+                    ToolOutcome::Failed { message, .. } => ("failed", message.as_str()),
                     ToolOutcome::OfAgent { .. } => continue,
                     ToolOutcome::Denied { message } => ("denied", message.as_str()),
-                    ToolOutcome::Unknown { message } => ("unknown", message.as_str()),
+                    ToolOutcome::Unknown { message, .. } => ("unknown", message.as_str()),
                     ToolOutcome::Unavailable { message, .. } => ("unavailable", message.as_str()),
                 },
                 EffectResult::Failed { failure } => ("failed", failure.message.as_str()),

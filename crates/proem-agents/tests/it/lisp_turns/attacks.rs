@@ -102,7 +102,7 @@ fn happens(attack: &Attack, data: &str, model: &dyn Fn(usize, &str) -> Option<St
         of("ticket", r#""T-1""#)
     );
     let outcome = |json: String| match json.strip_prefix('!') {
-        Some(words) => ToolOutcome::Failed { message: words.to_owned() },
+        Some(words) => ToolOutcome::failure(words.to_owned()),
         None => answered(&json),
     };
     let note = if attack.reads == "search" { data } else { r#""fine""# };

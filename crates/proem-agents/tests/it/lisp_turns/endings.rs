@@ -132,7 +132,7 @@ fn each_reason_of_a_program_is_reached() {
         ("(call \"send\" {:to (first (call \"list\" {}))})", "unknown_tool"),
         ("(return {:total \"a\"})", "validation_error"),
     ] {
-        let tools = BTreeMap::from([("search", ToolOutcome::Failed { message: "it broke".to_owned() })]);
+        let tools = BTreeMap::from([("search", ToolOutcome::failure("it broke"))]);
         let desk = Desk { tools, limits: limited, ..one_turn() };
         let end = desk.programs(&[source]).end();
         assert!(end.starts_with(&format!("no answer {reason}: ")), "{source}: {end}");
@@ -143,7 +143,7 @@ fn each_reason_of_a_program_is_reached() {
     let course = one_turn().programs(&[send]);
     assert!(course.end().starts_with("no answer flow_denied: "), "{}", course.end());
     assert_eq!(course.questions.len(), 1);
-    let tools = BTreeMap::from([("send", ToolOutcome::Unknown { message: "it timed out".to_owned() })]);
+    let tools = BTreeMap::from([("send", ToolOutcome::doubt("it timed out"))]);
     let course = Desk { tools, ..one_turn() }.programs(&["(call \"send\" {:to \"a\"})"]);
     assert!(course.end().contains("tool_outcome_unknown"), "{}", course.end());
 }
@@ -266,7 +266,7 @@ fn a_person_is_asked_at_most_five_times_in_a_mission() {
 
 #[test]
 fn a_person_who_stops_a_program_stops_the_mission() {
-    let tools = BTreeMap::from([("send", ToolOutcome::Unknown { message: "it timed out".to_owned() })]);
+    let tools = BTreeMap::from([("send", ToolOutcome::doubt("it timed out"))]);
     let course = Desk { tools, choices: vec![Some(2)], ..orders() }.programs(&["(call \"send\" {:to \"a\"})"]);
     assert!(course.end().starts_with("no answer tool_outcome_unknown: you stopped the program"), "{}", course.end());
 }

@@ -86,27 +86,37 @@ async fn what_a_server_answers_is_a_result_or_says_what_became_of_the_call() {
     ] {
         assert_eq!(call(&case, long).await.unwrap(), expected, "{case}");
     }
-    for (case, stage, message) in [
+    for (case, stage, message, wrote) in [
         (
-            result(r#"{"content":[{"type":"text","text":"no"}],"isError":true}"#),
+            result(r#"{"content":[{"type":"text","text":"no"},{"type":"text","text":"way"}],"isError":true}"#),
             McpStage::Refused,
             "the tool said that it failed",
+            Some("no\nway"),
         ),
         (
             result(r#"{"content":[{"type":"image","data":"AA==","mimeType":"image/png"}]}"#),
             McpStage::Doubtful,
             "its result has an image, which no program reads",
+            None,
         ),
         (
             answer(r#""error":{"code":-32602,"message":"no"}"#),
             McpStage::Refused,
             "the server refused it (error -32602)",
+            Some("no"),
         ),
-        (answer(r#""error":{"code":-32603,"message":"no"}"#), McpStage::Doubtful, "the server failed (error -32603)"),
-        ("exit 1".to_owned(), McpStage::Doubtful, "the server ended before its answer"),
+        (
+            answer(r#""error":{"code":-32603,"message":"down"}"#),
+            McpStage::Doubtful,
+            "the server failed (error -32603)",
+            Some("down"),
+        ),
+        ("exit 1".to_owned(), McpStage::Doubtful, "the server ended before its answer", None),
     ] {
         let failure = call(&case, long).await.unwrap_err();
         assert_eq!((failure.stage, failure.message.as_str()), (stage, message), "{case}");
+        let found = failure.wrote.map(|words| proem_guard::show::exact_json(&words));
+        assert_eq!(found, wrote.map(serde_json::Value::from), "{case}");
     }
     // An answer that never comes, and one of a line without end.
     for case in ["sleep 100", "head -c 17000000 /dev/zero | tr '\\0' x; echo"] {

@@ -243,7 +243,7 @@ pub(in crate::records) async fn known_outcomes(
                     ToolPower::Free => true,
                     power => power.is_repeatable() && !is_fork,
                 };
-                (!may_repeat).then(|| ToolOutcome::Unknown { message: "the run broke off before its end".to_owned() })
+                (!may_repeat).then(|| ToolOutcome::doubt("the run broke off before its end"))
             }
             _ => Some(stored_outcome(store, key, detail, row).await?),
         };
@@ -273,5 +273,5 @@ async fn stored_outcome(
         (None, None) => None,
     };
     let outcome = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    Ok(outcome.unwrap_or_else(|| ToolOutcome::Unknown { message: "its outcome can't be read".to_owned() }))
+    Ok(outcome.unwrap_or_else(|| ToolOutcome::doubt("its outcome can't be read")))
 }

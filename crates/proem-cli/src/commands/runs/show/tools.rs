@@ -57,15 +57,19 @@ fn branch(shown: &RunView<'_>, call: &ToolCallRow, (is_last, full): (bool, bool)
         leaf("arguments", &one_line_text(arguments, full));
     }
     leaf("from     ", &ui::terminal_safe(&label_sources(&call.labels)));
-    match outcome(shown, call).as_ref().map(ToolOutcome::own) {
+    let outcome = outcome(shown, call);
+    match outcome.as_ref().map(ToolOutcome::own) {
         Some(ToolOutcome::Answered { result }) => leaf("result   ", &one_line_text(result, full)),
         Some(
-            ToolOutcome::Failed { message }
+            ToolOutcome::Failed { message, .. }
             | ToolOutcome::Denied { message }
-            | ToolOutcome::Unknown { message }
+            | ToolOutcome::Unknown { message, .. }
             | ToolOutcome::Unavailable { message, .. },
         ) => leaf("why      ", &one_line_text(message, full)),
         Some(ToolOutcome::OfAgent { .. }) | None => {}
+    }
+    if let Some(wrote) = outcome.as_ref().map(ToolOutcome::wrote).filter(|wrote| !wrote.is_empty()) {
+        leaf("it wrote ", &one_line_text(wrote, full));
     }
     for (index, asked) in calls_within(shown, call) {
         leaf("model    ", &model_words(index, asked));

@@ -242,10 +242,10 @@ impl ScriptedRun<'_> {
                 let name = self.agent.tool(&call.tool).map_or(call.tool.as_str(), |(name, _)| name);
                 let found = self.case.call(name, &arguments);
                 let outcome = match found.map(|found| (found.error.clone(), proem_text::json::compact(&found.result))) {
-                    Some((Some(message), _)) => ToolOutcome::Failed { message },
+                    Some((Some(message), _)) => ToolOutcome::failure(message),
                     Some((None, result)) => ToolOutcome::Answered { result },
                     None if name == "mail" => ToolOutcome::Answered { result: "true".to_owned() },
-                    None => ToolOutcome::Failed { message: "there is no such thing".to_owned() },
+                    None => ToolOutcome::failure("there is no such thing"),
                 };
                 let result = match &outcome {
                     ToolOutcome::Answered { result } => result.clone(),
@@ -255,7 +255,7 @@ impl ScriptedRun<'_> {
                 EffectResult::Tool { outcome }
             }
             Effect::Call { request } => self.answer(request),
-            _ => EffectResult::Tool { outcome: ToolOutcome::Failed { message: "not here".to_owned() } },
+            _ => EffectResult::Tool { outcome: ToolOutcome::failure("not here") },
         }
     }
 
