@@ -19,6 +19,7 @@ use proem_llm::secret::Secret;
 use proem_runtime::Environment;
 use proem_runtime::files::{self, FileContent};
 use proem_runtime::tools::{MAX_RESULT, McpServers, ToolPlace, ToolSet, check_http};
+use proem_text::hex::encode_hex;
 
 use super::tool_secrets::load_tool_secrets;
 use crate::catalogue::approved_definitions;
@@ -323,6 +324,22 @@ fn form_of(signature: &Signature) -> String {
 ///
 /// As [`read_agent`]; if it is in the project and isn't trusted, or something that its tools run isn't.
 pub fn load_agent(project: &OpenProject, path: &Path) -> Result<LoadedAgent, Error> {
+    let mut agent = load_trusted_agent(project, path)?;
+    // The program or the address behind a server's name decides what its tools do, as a tool's own file does.
+    let named = agent.definition.tools.values().filter_map(|tool| match &tool.kind {
+        ToolKind::Mcp(tool) => project.config.mcp.get_key_value(&tool.server),
+        _ => None,
+    });
+    let servers: BTreeMap<_, _> = named.collect();
+    if !servers.is_empty() {
+        let configured =
+            serde_json::to_string(&servers).map_err(|error| Error::bug("a server of the configuration", error))?;
+        agent.policy = policy_hash(&[&encode_hex(agent.policy.0), &configured]);
+    }
+    Ok(agent)
+}
+
+fn load_trusted_agent(project: &OpenProject, path: &Path) -> Result<LoadedAgent, Error> {
     let mut agent = read_agent(path)?;
     let Some(root) = &project.root else { return Ok(agent) };
     let inside = std::fs::canonicalize(path).ok().zip(std::fs::canonicalize(root).ok());

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use proem_app::Error;
-use proem_app::lisp::agent::read_agent;
+use proem_app::lisp::agent::{load_agent, read_agent};
 use proem_app::lisp::mission::{Mission, MissionInput, MissionOptions, prompt_fit};
 use proem_app::run::options::Carriage;
 use proem_lisp::Value;
@@ -102,6 +102,23 @@ fn a_description_of_somebody_elses_making_is_one_line_of_a_limited_length() {
     let tools = tools_shown(&home, &path).unwrap();
     let line = tools.lines().find(|line| line.starts_with("Count mails and more")).unwrap();
     assert!(line.chars().count() <= 301 && !tools.contains("# Rules"), "{tools}");
+}
+
+/// What stands behind a server's name is part of what a run is compared with before it goes on.
+#[test]
+fn another_server_under_the_same_name_is_another_policy() {
+    let tool = "version = 1\nname = \"reader\"\n[tools.read]\nsignature = \"() -> :string\"\ndescription = \"Read\"\n\
+                mcp = { server = \"docs\", tool = \"read\" }\n";
+    let policy = |configured: &str| {
+        let home = Home::with(configured);
+        let path = write_agent(&home, "reader", tool);
+        load_agent(&home.project(), &path).unwrap().policy
+    };
+    let of = |command: &str| policy(&format!("[mcp.docs]\ncommand = [\"{command}\"]\n"));
+    let other = policy("[mcp.docs]\ncommand = [\"a\"]\n[mcp.mail]\ncommand = [\"b\"]\n");
+    assert_eq!(of("a"), other, "a server that no tool names says nothing");
+    assert_ne!(of("a"), of("b"));
+    assert_ne!(of("a"), policy(""));
 }
 
 /// A model of a server of one's own that reads so many tokens.
