@@ -8,7 +8,7 @@ mod normalise;
 mod purge;
 mod run;
 mod signals;
-mod sources;
+pub(super) mod sources;
 mod status;
 mod sync;
 mod watch;
