@@ -11,7 +11,7 @@ mod signals;
 pub(super) mod sources;
 mod status;
 mod sync;
-mod watch;
+pub(super) mod watch;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -39,7 +39,7 @@ pub(super) fn run_risk_signals(args: &Signals) -> Result<ExitCode, CommandFailur
     working.finish_and_clear();
     let (base, rows) = signals?.unwrap_or_default();
     if args.json {
-        let needed_a_fix = FractionOut { numerator: base.fixed.into(), denominator: base.commits.into() };
+        let needed_a_fix = FractionOut { numerator: base.fixed, denominator: base.commits };
         let output = RiskSignalsOutput { needed_a_fix, signals: rows.iter().map(SignalOut::from).collect() };
         ui::print_json_document(&json::pretty(&json!(output)))?;
     } else {
