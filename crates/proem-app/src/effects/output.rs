@@ -110,7 +110,7 @@ struct OpenTimes {
     deadline: String,
 }
 
-/// The content of an action.
+/// The texts of an action, and the policy's ruling on them.
 #[derive(Debug, Serialize, JsonSchema)]
 struct QueuedActionContent {
     /// The hash of its content.

@@ -37,7 +37,7 @@ struct WordedRuling {
     reasons: Vec<WordedReason>,
 }
 
-/// A reason.
+/// One ground for the ruling.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 struct WordedReason {
     /// Its name.
@@ -60,7 +60,7 @@ struct DecisionEvidence {
     failures: Vec<WordedViolation>,
 }
 
-/// A condition.
+/// A requirement of acting without a person.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 struct WordedCondition {
     /// Its name.

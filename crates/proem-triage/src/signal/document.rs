@@ -27,7 +27,7 @@ pub struct SignalDocument {
     notes: Vec<String>,
 }
 
-/// The identity of a signal.
+/// The source's event, with the id and hash that tell it from others.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 struct SignalIdentity {
     /// `jira`, `outlook`, `asana`, `mail` or `plain`.
@@ -66,7 +66,7 @@ struct SenderDocument {
     authentication: &'static str,
 }
 
-/// The subject of a signal.
+/// The ticket and project that the source names.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 struct SignalSubject {
     /// The ticket that it is about.

@@ -147,7 +147,7 @@ pub struct SweepOutput {
 /// An action that a sweep dealt with.
 #[derive(Debug, Serialize, JsonSchema)]
 struct SweptActionOutput {
-    /// Its id.
+    /// The id by which commands name it.
     id: String,
     /// Its name in the policy.
     action: String,

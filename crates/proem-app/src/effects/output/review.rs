@@ -28,7 +28,7 @@ pub struct EscalationOutput {
     options: Vec<EscalationOptionOutput>,
 }
 
-/// The course of an escalation.
+/// The state of a question with its times.
 #[derive(Debug, Serialize, JsonSchema)]
 struct EscalationCourse {
     /// `open`, `decided` or `withdrawn`.

@@ -46,7 +46,7 @@ pub(super) fn run_adapt_prompt(args: &Adapt, name: &str, project: &OpenProject) 
 pub(crate) struct PromptAdaptationOutput<'l> {
     /// `agent/name`.
     prompt: &'l str,
-    /// Its version.
+    /// The number of its version in use.
     version: &'l str,
     /// Whether the prompt wants a profile even if nothing was learned.
     asks_for_profile: bool,

@@ -95,7 +95,7 @@ struct ArtefactCauseOutput {
     revision: String,
 }
 
-/// A change of an item.
+/// One row of an artefact that is not as before.
 #[derive(Debug, Serialize, JsonSchema)]
 struct ItemChangeOutput {
     /// The item's id.

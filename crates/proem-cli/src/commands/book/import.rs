@@ -119,7 +119,7 @@ pub(crate) struct BookImportOutput<'i> {
     shared: &'i [String],
 }
 
-/// An imported prompt.
+/// A prompt that was written to the book.
 #[derive(Debug, Serialize, JsonSchema)]
 struct ImportedPromptOutput<'i> {
     /// `agent/name`.

@@ -23,7 +23,7 @@ pub(crate) struct CatalogueListOutput {
 /// A server of tools.
 #[derive(Debug, Serialize, JsonSchema)]
 struct ServerOutput {
-    /// Its name.
+    /// The name that configuration gives it.
     name: String,
     /// The files that configure it.
     configured: Vec<String>,
@@ -45,7 +45,7 @@ pub(super) struct EntrySummaryOutput {
     findings: Vec<ConcernOutput>,
 }
 
-/// The identity of an entry.
+/// The approved or open definition of a tool or skill.
 #[derive(Debug, Serialize, JsonSchema)]
 struct EntryIdentity {
     /// Its name in the catalogue.
@@ -71,7 +71,7 @@ struct EntryWords {
     signature: Json,
 }
 
-/// The origin of an entry.
+/// The place of a definition.
 #[derive(Debug, Serialize, JsonSchema)]
 struct EntryOriginOutput {
     file: String,

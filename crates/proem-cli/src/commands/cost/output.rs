@@ -42,7 +42,7 @@ struct CostGroups {
     projects: Vec<ProjectSpending>,
 }
 
-/// The spending on a day.
+/// The sums of one day, in the zone of the budget.
 #[derive(Debug, Serialize, JsonSchema)]
 struct DaySpending {
     day: String,
@@ -50,7 +50,7 @@ struct DaySpending {
     sum: SpendSum,
 }
 
-/// The spending on a prompt.
+/// The sums of all versions of one prompt.
 #[derive(Debug, Serialize, JsonSchema)]
 struct PromptSpending {
     prompt: String,
@@ -58,7 +58,7 @@ struct PromptSpending {
     sum: SpendSum,
 }
 
-/// The spending on a model.
+/// The sums of one model at one endpoint.
 #[derive(Debug, Serialize, JsonSchema)]
 struct ModelSpending {
     model: String,
@@ -68,7 +68,7 @@ struct ModelSpending {
     sum: SpendSum,
 }
 
-/// The spending of a project.
+/// The sums of everything below one project's folder.
 #[derive(Debug, Serialize, JsonSchema)]
 struct ProjectSpending {
     project: String,

@@ -182,7 +182,7 @@ struct CheckedFileOutput<'a> {
     findings: &'a [String],
 }
 
-/// A tool of an agent.
+/// A tool that programs may call.
 #[derive(Debug, Serialize, JsonSchema)]
 struct AgentToolOutput<'a> {
     name: &'a str,

@@ -33,7 +33,7 @@ pub(crate) struct RankingOutput<'q> {
 /// An entry of a catalogue.
 #[derive(Debug, Serialize, JsonSchema)]
 struct RankedOutput {
-    /// Its name.
+    /// The name in the catalogue, or in the file that was given.
     #[schemars(with = "String")]
     name: Json,
     /// The probability that it fits, from 0 to 1.

@@ -33,7 +33,7 @@ pub(super) struct RecordsOutput {
     sent: Option<Vec<SentEffectOutput>>,
 }
 
-/// The identity of records.
+/// The installation that made the records, and when.
 #[derive(Debug, Serialize, JsonSchema)]
 struct RecordsIdentity {
     /// `own` if this installation made them, else `foreign`.
@@ -46,7 +46,7 @@ struct RecordsIdentity {
     form: i64,
 }
 
-/// The extent of records.
+/// The size and age of the records.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct RecordsExtent {

@@ -19,7 +19,7 @@ pub(crate) struct WatchLineOutput<'e> {
     pub(super) event: WatchEventOutput<'e>,
 }
 
-/// An event.
+/// Something that a watcher did or met.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub(super) enum WatchEventOutput<'e> {
