@@ -44,7 +44,7 @@ pub async fn correct_attempt(store: &Store, operator: &Operator, correction: Cos
 pub const MIN_CALLS: u64 = 20;
 
 /// The fit for a model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FactorFit {
     /// The model's name.

@@ -36,6 +36,7 @@ pub use self::{
         ActionEvidence, CauseVerdict, Decision, DecisionMoment, DecisionRequest, EffectSwitch, RefusalNotice, Ruling,
         VerdictBasis,
     },
+    document::DecisionDocument,
     permit::Permit,
     project::ProjectAllowances,
     reason::DecisionReason,

@@ -54,7 +54,10 @@ pub use self::{
         sanitise_signal,
     },
     sender::{named_stakeholder, proven_stakeholder, sender_display_name, signal_subject},
-    signal::{FORM, ProjectSignal, SenderAuthentication, SignalFormError, SignalKind, SignalSender, SignalSource},
+    signal::{
+        FORM, ProjectSignal, SenderAuthentication, SignalDocument, SignalFormError, SignalKind, SignalSender,
+        SignalSource,
+    },
     sources::{
         AnswerEnd, LINES_TOGETHER, MalformedSignal, NormalisedSignals, SearchExtent, SignalParts, SignalPlace,
         SourceAudience, SourceContext, mail, normalise_parts, normalise_signals, normalise_value,

@@ -1,5 +1,6 @@
 //! The form of a signal.
 
+mod document;
 mod form;
 
 use proem_guard::{LabelTree, Untrusted};
@@ -7,6 +8,7 @@ use proem_text::{Label, Source};
 
 use super::date::SignalTime;
 
+pub use self::document::SignalDocument;
 pub use self::form::{FORM, SignalFormError};
 
 /// One thing that happened or is somewhere, in one of its revisions.

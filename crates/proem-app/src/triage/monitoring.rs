@@ -19,7 +19,7 @@ const PLANNED: [(PipelineStage, f64); 4] = [
 ];
 
 /// The figures of triage beside those of its prompts.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TriageMonitoring {
     /// The stages, in their order.
@@ -38,7 +38,7 @@ pub struct TriageMonitoring {
 }
 
 /// A stage's share of calls.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StageShare {
     /// The name of a stage of the pipeline.
@@ -57,7 +57,7 @@ pub struct StageShare {
 }
 
 /// How often what a tool was called with was taken.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolSuccess {
     /// As the stage's contract names it.

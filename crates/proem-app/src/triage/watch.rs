@@ -20,7 +20,7 @@ use proem_runtime::schedule::own_process::{OwnProcess, OwnProgram, ProcessEnd};
 use proem_runtime::schedule::{ClockReading, DueJob, PeriodicJobs};
 use proem_store::StoreAccess;
 use proem_triage::{AnswerEnd, MalformedSignal};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use super::cycle_report::CycleReport;
@@ -139,7 +139,7 @@ pub enum WatchEvent<'e> {
 }
 
 /// The account of a process that performs actions.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SweepAccount {
     /// The obstacles to performing actions, by name.
     pub obstacles: Vec<String>,
@@ -148,7 +148,7 @@ pub struct SweepAccount {
 }
 
 /// The outcome of an action.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SweepChange {
     /// The action's key.
     pub id: String,

@@ -1,6 +1,6 @@
 //! `proem adapt`: the profile that a prompt shows, or that a history and signals give.
 
-mod prompt;
+pub(super) mod prompt;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

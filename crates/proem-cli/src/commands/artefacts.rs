@@ -1,7 +1,7 @@
 //! `proem artefacts`: the delivery state, the RAID log, the backlog summary and the decision log of a project.
 
 mod edit;
-mod log;
+pub(super) mod log;
 mod restore;
 mod show;
 

@@ -4,8 +4,9 @@ pub(crate) mod args;
 pub(crate) mod decide;
 pub(crate) mod diff;
 pub(crate) mod experiment;
-mod import;
+pub(super) mod import;
 mod lock;
+pub(super) mod output;
 mod stats;
 pub(crate) mod test;
 
@@ -22,6 +23,7 @@ use proem_text::json;
 use serde_json::json;
 
 use self::args::{BookCheck, BookCommand, BookPlace};
+use self::output::{BookCheckOutput, BookVersionOutput};
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, GREEN, LEAD, RED, YELLOW, style_text};
 use proem_app::book::journal::Journal;
@@ -82,7 +84,8 @@ fn list_book(place: &BookPlace) -> Result<ExitCode, CommandFailure> {
     let book = open_book(place)?;
     let versions = book.versions()?;
     if place.json {
-        let all: Vec<serde_json::Value> = versions.iter().map(|version| version_json(&book, version)).collect();
+        let all: Vec<BookVersionOutput> =
+            versions.iter().map(|version| BookVersionOutput::new(&book, version)).collect();
         ui::print_json_document(&json::pretty(&json!(all)))?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -125,22 +128,6 @@ fn origins(version: &PromptVersion) -> String {
     origins.iter().map(|origin| origin.as_str()).collect::<Vec<_>>().join("+")
 }
 
-fn version_json(book: &Book, version: &PromptVersion) -> serde_json::Value {
-    let files: Vec<serde_json::Value> =
-        version.files.iter().map(|(path, origin)| json!({ "path": path, "origin": origin })).collect();
-    let strict = book.as_it_is(&version.prompt, &version.version).ok().map(|prompt| prompt.file.strict);
-    json!({
-        "prompt": version.prompt,
-        "version": version.version,
-        "current": version.current,
-        "state": version.state,
-        "closure": version.closure,
-        "files": files,
-        "purpose": strict.as_ref().and_then(|strict| strict.purpose.clone()),
-        "changes": strict.as_ref().and_then(|strict| strict.changes.clone()),
-    })
-}
-
 fn show_prompt(name: &str, place: &BookPlace) -> Result<ExitCode, CommandFailure> {
     let (book, name) = book_of(name, open_book(place)?)?;
     let name = name.as_str();
@@ -156,7 +143,7 @@ fn show_prompt(name: &str, place: &BookPlace) -> Result<ExitCode, CommandFailure
             .map_or_else(CommandFailure::from, |_| CommandFailure::usage("no such version")));
     };
     if place.json {
-        ui::print_json_document(&json::pretty(&version_json(&book, &found)))?;
+        ui::print_json_document(&json::pretty(&json!(BookVersionOutput::new(&book, &found))))?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut out = String::new();
@@ -201,8 +188,8 @@ fn run_book_check(args: &BookCheck) -> Result<ExitCode, CommandFailure> {
     let errors = errors.saturating_add(usize::from(unread.is_some())).saturating_add(decisions.len());
     let code = ExitCode::from(u8::from(errors > 0));
     if place.json {
-        let out = json!({ "remarks": remarks, "errors": errors, "unread": unread, "decisions": decisions });
-        ui::print_json_document(&json::pretty(&out))?;
+        let output = BookCheckOutput { remarks, errors, unread, decisions };
+        ui::print_json_document(&json::pretty(&json!(output)))?;
         return Ok(code);
     }
     let mut out = String::new();

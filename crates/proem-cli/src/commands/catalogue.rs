@@ -4,6 +4,7 @@ mod approve;
 mod check;
 pub(super) mod fetch;
 mod list;
+pub(super) mod output;
 pub(super) mod refresh;
 mod show;
 
@@ -11,12 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use proem_guard::show as door;
-use proem_select::catalogue::{
-    Approval, Capability, CatalogueEntryKind, CatalogueName, EntryConcern, Modes, signature,
-};
-use proem_select::mode::Mode;
-use serde_json::{Value, json};
+use proem_select::catalogue::{Approval, Capability, CatalogueEntryKind, EntryConcern};
 
 use crate::failure::CommandFailure;
 use proem_app::places::Places;
@@ -137,30 +133,6 @@ pub(super) const fn approval_word(entry: &Capability) -> &'static str {
     }
 }
 
-fn modes_json(modes: Modes) -> Vec<&'static str> {
-    modes.iter().map(Mode::as_str).collect()
-}
-
-/// The summary of an entry in `list --json`.
-fn summary_json(entry: &Capability, findings: &[EntryConcern]) -> Value {
-    let definition = entry.definition();
-    let tags: Vec<&str> = definition.tags.iter().map(CatalogueName::as_str).collect();
-    let own: Vec<Value> = concerns_about(findings, entry).iter().map(finding_json).collect();
-    json!({
-        "name": entry.name().as_str(),
-        "kind": entry.kind().as_str(),
-        "server": entry.server().map(CatalogueName::as_str),
-        "state": approval_word(entry),
-        "hash": entry.hash().to_string(),
-        "modes": modes_json(definition.modes),
-        "tags": tags,
-        "signature": door::exact_json(&signature(entry)),
-        "origin": { "file": entry.origin().file, "place": entry_place(entry) },
-        "tokens": definition_tokens(entry),
-        "findings": own,
-    })
-}
-
 /// The place of an entry in its file.
 fn entry_place(entry: &Capability) -> String {
     use proem_select::catalogue::FilePosition;
@@ -176,10 +148,6 @@ fn concerns_about<'f>(findings: &'f [EntryConcern], entry: &Capability) -> &'f [
     let start = findings.partition_point(|finding| finding.name < *entry.name());
     let end = findings.partition_point(|finding| finding.name <= *entry.name());
     findings.get(start..end).unwrap_or_default()
-}
-
-fn finding_json(finding: &EntryConcern) -> Value {
-    json!({ "name": finding.name.as_str(), "kind": finding.kind.as_str(), "text": finding.kind.in_words() })
 }
 
 /// `1 tool`, `2 skills`.

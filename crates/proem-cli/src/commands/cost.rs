@@ -2,7 +2,8 @@
 
 pub(crate) mod args;
 mod correct;
-mod fit;
+pub(super) mod fit;
+pub(super) mod output;
 mod sums;
 
 use std::collections::BTreeSet;
@@ -14,9 +15,10 @@ use proem_engine::ledger::{CapPeriod, CapScope, CapUnit};
 use proem_store::query::{CapNow, CostReport, CostsWanted, SpendLine, Spender};
 use proem_store::record::Project as Owner;
 use proem_text::json;
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
 use self::args::{Cost, CostCommand};
+use self::output::CostOutput;
 use self::sums::{SpendSum, by, total_spend};
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, CYAN, DIM, GREEN, RED, YELLOW, bar, count_with_noun, style_text, table_cell};
@@ -86,7 +88,7 @@ async fn spending(project: &OpenProject, args: &Cost) -> Result<ExitCode, Comman
     let zone = zone.iana_name().unwrap_or("UTC").to_owned();
     let spending = Spending { since, zone, project: wanted.project.map(|project| project.0), costs, caps };
     if args.place.json {
-        ui::print_json_document(&json::pretty(&spending.output()))?;
+        ui::print_json_document(&json::pretty(&json!(CostOutput::new(&spending))))?;
     } else {
         ui::print_listing(&spending.page())?;
     }
@@ -183,44 +185,6 @@ impl Spending {
             out.push_str(&format!("{name:14} {}▏{shown}%  {spent} of {cap}{open}\n", style_text(style, &filled)));
         }
         out
-    }
-
-    fn output(&self) -> Json {
-        let lines = &self.costs.lines;
-        let list = |sums: Vec<(String, SpendSum)>, name: &str| -> Vec<Json> {
-            sums.into_iter().map(|(group, sum)| sum.output(&[(name, Some(&group))])).collect()
-        };
-        let models = by(lines, |line| (line.model.clone(), line.endpoint.clone()));
-        let models = models
-            .into_iter()
-            .map(|((model, endpoint), sum)| sum.output(&[("model", Some(&model)), ("endpoint", endpoint.as_deref())]));
-        let caps: Vec<Json> = self
-            .caps
-            .iter()
-            .filter(|shown| shown.now.cap.period != CapPeriod::Run)
-            .map(|ShownCap { agent, now }| {
-                let mut cap = json!({
-                    "scope": now.cap.scope, "period": now.cap.period, "unit": now.cap.unit, "most": now.cap.most,
-                    "settled": now.spent.settled, "open": now.spent.open,
-                });
-                if let (Some(agent), Some(fields)) = (agent, cap.as_object_mut()) {
-                    fields.insert("agent".to_owned(), json!(agent));
-                }
-                cap
-            })
-            .collect();
-        json!({
-            "since": self.since,
-            "zone": self.zone,
-            "project": self.project,
-            "days": list(by(lines, |line| line.day.clone()), "day"),
-            "prompts": list(by(lines, |line| line.prompt.clone()), "prompt"),
-            "models": models.collect::<Vec<_>>(),
-            "projects": list(by(lines, |line| line.project.0.clone()), "project"),
-            "total": total_spend(lines).output(&[]),
-            "open": { "attempts": self.costs.open, "nanoDollars": self.costs.reserved.0 },
-            "caps": caps,
-        })
     }
 }
 
@@ -332,9 +296,9 @@ mod tests {
         let rows: Vec<Vec<&str>> =
             models.lines().skip(1).take(3).map(|row| row.split_whitespace().take(2).collect()).collect();
         assert_eq!(rows, [["local/m", "$0.002000"], ["m", "$0.001000"], ["other/m", "$0.004000"]], "{page}");
-        let models = spending.output()["models"].take();
+        let models = json!(CostOutput::new(&spending))["models"].take();
         let told = |index: usize| (&models[index]["model"], &models[index]["endpoint"], &models[index]["nanoDollars"]);
-        assert_eq!(told(0), (&json!("m"), &Json::Null, &json!(1_000_000)));
+        assert_eq!(told(0), (&json!("m"), &json!(null), &json!(1_000_000)));
         assert_eq!(told(2), (&json!("m"), &json!("other"), &json!(4_000_000)));
     }
 }

@@ -7,6 +7,7 @@ use clap::Subcommand;
 use jiff::tz::TimeZone;
 use proem_app::effects::ActionDesk;
 use proem_app::effects::escalations::{self, DecisionResult, OptionChoice, short_escalation_id};
+use proem_app::effects::output::EscalationOutput;
 use proem_app::operator::{ApprovalPage, Consent};
 use proem_app::triage::charter;
 use proem_app::when;
@@ -16,7 +17,7 @@ use proem_guard::show::{self, TreeCap};
 use proem_store::query::EscalationRow;
 use proem_store::record::EscalationState;
 use proem_text::json;
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
 use super::queue::{at_desk, page};
 use crate::failure::CommandFailure;
@@ -80,7 +81,7 @@ pub(super) fn run_escalations(args: &EscalationsCommand) -> Result<ExitCode, Com
             let state = if *all { None } else { Some(EscalationState::Open) };
             let rows = desk.escalations(state).await?;
             if *json {
-                let rows: Vec<Json> = rows.iter().map(escalation_json).collect();
+                let rows: Vec<EscalationOutput> = rows.iter().map(EscalationOutput::new).collect();
                 ui::print_json_document(&json::pretty(&json!(rows)))?;
             } else if rows.is_empty() {
                 ui::print_note("nobody has to decide anything in this project");
@@ -93,7 +94,7 @@ pub(super) fn run_escalations(args: &EscalationsCommand) -> Result<ExitCode, Com
         EscalationsCommand::Show { id, root, json } => at_desk(root, async |desk| {
             let row = desk.escalation(id).await?;
             if *json {
-                ui::print_json_document(&json::pretty(&escalation_json(&row)))?;
+                ui::print_json_document(&json::pretty(&json!(EscalationOutput::new(&row))))?;
             } else {
                 let zone = charter::project_zone(desk.project)?;
                 ui::print_listing(&escalation_text(desk, &row, &zone))?;
@@ -104,34 +105,6 @@ pub(super) fn run_escalations(args: &EscalationsCommand) -> Result<ExitCode, Com
             at_desk(root, async |desk| decide_escalation(desk, id, option, because).await)
         }
     }
-}
-
-fn escalation_json(row: &EscalationRow) -> Json {
-    let case = escalations::escalation_case(row);
-    json!({
-        "id": row.id.0,
-        "state": row.state,
-        "at": when::rfc3339(row.at),
-        "action": row.action.map(|key| key.to_string()),
-        "reason": case.as_ref().map(|case| show::tree_json(&case.because)),
-        "heading": case.as_ref().and_then(|case| case.heading.as_ref()).map(show::tree_json),
-        "about": case.as_ref().and_then(|case| case.about.as_ref()).map(show::tree_json),
-        "sensitivity": row.sensitivity,
-        "deadline": row.deadline.map(when::rfc3339),
-        "options": row.options.iter().map(|option| json!({
-            "id": option.id,
-            "label": exact_written_value(&option.label),
-            "acts": option.action.is_some(),
-        })).collect::<Vec<_>>(),
-        "decision": row.decision.as_ref().map(|made| json!({
-            "option": made.option, "words": made.words, "actor": made.actor, "at": when::rfc3339(made.at),
-        })),
-    })
-}
-
-/// A written form as the exact value that it holds.
-fn exact_written_value(written: &str) -> Json {
-    LabelTree::read(written).map_or(Json::Null, |tree| show::tree_json(&tree))
 }
 
 /// A written form on a screen.

@@ -6,7 +6,7 @@ mod check;
 mod doc;
 pub(super) mod mission;
 pub(super) mod output;
-mod preview;
+pub(super) mod preview;
 mod repl;
 pub(super) mod run;
 pub(super) mod step;

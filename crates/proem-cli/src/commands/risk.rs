@@ -5,9 +5,9 @@
 //! is UNKNOWN and that is to fail. Otherwise it passes, and that is said.
 
 pub(crate) mod args;
-mod feedback;
+pub(super) mod feedback;
 mod output;
-mod signals;
+pub(super) mod signals;
 
 use std::process::ExitCode;
 

@@ -1,12 +1,12 @@
 //! `proem runs`: what is kept of runs.
 
 pub(crate) mod args;
-mod diff;
+pub(super) mod diff;
 mod export;
-mod feedback;
+pub(super) mod feedback;
 mod list;
 mod purge;
-mod replay;
+pub(super) mod replay;
 mod resume;
 pub(super) mod show;
 mod spans;

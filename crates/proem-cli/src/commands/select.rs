@@ -3,7 +3,7 @@
 //! Queries are a stream: one is read, answered and forgotten. A line that is no query is named and
 //! passed over, and the exit code says so in the end.
 
-mod answer;
+pub(super) mod answer;
 
 use std::io::{BufRead, BufReader};
 use std::ops::ControlFlow;
@@ -13,7 +13,9 @@ use std::process::ExitCode;
 use clap::Parser;
 use proem_select::select::MAX_BYTES;
 use proem_text::json;
+use serde_json::json;
 
+use self::answer::RankingOutput;
 use crate::failure::CommandFailure;
 use crate::ui::{self, CountLine, Printed, group_thousands};
 use proem_app::select::lines::{self, QueryLine, QueryLines, RankedQuery};
@@ -146,7 +148,7 @@ impl SelectAnswers<'_> {
         let answered: QueryRanking = self.ranker.rank(query)?;
         let top = usize::from(self.args.top);
         let text = if self.args.json {
-            format!("{}\n", json::compact(&answer::ranking_json(self.ranker, &answered, query, top)))
+            format!("{}\n", json::compact(&json!(RankingOutput::new(self.ranker, &answered, query, top))))
         } else {
             let heading = self.args.queries.as_ref().map(|_| query);
             let between = if self.answered > 0 { "\n" } else { "" };

@@ -8,7 +8,8 @@ use proem_app::triage::monitoring::{StageShare, ToolSuccess, TriageMonitoring};
 use proem_guard::show;
 use proem_store::query::{CountedFigure, RunGroup, Statistics, StatisticsWanted, ToolTally};
 use proem_text::json;
-use serde_json::Value as Json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::args::place::RecordsPlace;
 use crate::failure::CommandFailure;
@@ -46,6 +47,19 @@ const BAR: usize = 40;
 /// The most days that are drawn, the last ones.
 const DAYS: usize = 90;
 
+/// The figures of recorded runs.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct StatsOutput<'s> {
+    #[serde(flatten)]
+    statistics: &'s Statistics,
+    /// The tools that programs called.
+    program_tools: &'s [ToolTally],
+    /// The figures of triage. Absent for any other agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    triage: Option<&'s TriageMonitoring>,
+}
+
 pub(super) fn run_stats(args: &Stats) -> Result<ExitCode, CommandFailure> {
     let places = crate::user_places()?;
     let root: &Path = &args.place.root;
@@ -70,14 +84,8 @@ async fn show_stats(project: &OpenProject, args: &Stats) -> Result<ExitCode, Com
     let (found, tallies) = (found?, tallies?);
     let triage = cycles.transpose()?.map(|cycles| TriageMonitoring::new(&found, &cycles));
     if args.place.json {
-        let bug = |error| CommandFailure::bug("stats", error);
-        let mut value = serde_json::to_value(&found).map_err(bug)?;
-        if let Json::Object(fields) = &mut value {
-            fields.insert("programTools".to_owned(), tallies.iter().map(tally_json).collect());
-        }
-        if let (Some(triage), Json::Object(fields)) = (triage, &mut value) {
-            fields.insert("triage".to_owned(), serde_json::to_value(&triage).map_err(bug)?);
-        }
+        let output = StatsOutput { statistics: &found, program_tools: &tallies, triage: triage.as_ref() };
+        let value = serde_json::to_value(output).map_err(|error| CommandFailure::bug("stats", error))?;
         ui::print_json_document(&json::pretty(&value))?;
     } else if found.all.runs == 0 && triage.as_ref().is_none_or(|triage| triage.cycles == 0) {
         let whose = if args.place.all { "" } else { " of this project" };
@@ -129,11 +137,6 @@ fn tool_calls(tallies: &[ToolTally]) -> String {
         out.push_str(&format!("  {name:24}{:>10}  {failed} failed  {mean} ms each\n", count_with_noun(*calls, "call")));
     }
     if out.is_empty() { out } else { format!("\n{}\n{out}", style_text(BOLD, "tools that programs called")) }
-}
-
-fn tally_json(tally: &ToolTally) -> Json {
-    let ToolTally { tool, calls, failed, took_ms } = tally;
-    serde_json::json!({ "tool": tool, "calls": calls, "failed": failed, "tookMs": took_ms })
 }
 
 /// The figures of triage alone.

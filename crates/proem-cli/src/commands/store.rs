@@ -1,5 +1,7 @@
 //! `proem store`: the file or database that runs are recorded in.
 
+pub(super) mod output;
+
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -12,6 +14,7 @@ use proem_store::{StoreAccess, StoreCreator};
 use proem_text::json;
 use serde_json::json;
 
+use self::output::{RecordsOutput, StoreStatusOutput};
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, YELLOW, count_with_noun, cut_to_width, style_text};
 use proem_app::operator::Consent;
@@ -148,7 +151,11 @@ impl Here {
         };
         let Some(file) = self.file(StoreAccess::Read).await? else {
             if as_json {
-                ui::print_json_document(&json::pretty(&json!({ "path": place, "exists": false })))?;
+                ui::print_json_document(&json::pretty(&json!(StoreStatusOutput {
+                    path: place,
+                    exists: false,
+                    records: None
+                })))?;
             } else {
                 ui::aside(&format!(
                     "no records yet in `{}`; `proem run` and `proem assemble` create them\n",
@@ -157,27 +164,9 @@ impl Here {
             }
             return Ok(ExitCode::SUCCESS);
         };
-        let RecordsFile { origin, status, witness, .. } = &file;
         if as_json {
-            let origin = match origin {
-                StoreCreator::Own => "own",
-                StoreCreator::Foreign => "foreign",
-            };
-            let value = json!({
-                "path": place,
-                "exists": true,
-                "origin": origin,
-                "id": status.id,
-                "created": when::rfc3339(status.created),
-                "form": status.form,
-                "runs": status.runs,
-                "bytes": status.bytes,
-                "lastSeen": when::rfc3339(status.last_seen),
-                "open": status.open,
-                "parked": witness.parked,
-                "sent": witness.parked.is_some().then(|| sent_as_json(witness)),
-            });
-            ui::print_json_document(&json::pretty(&value))?;
+            let output = StoreStatusOutput { path: place, exists: true, records: Some(RecordsOutput::new(&file)) };
+            ui::print_json_document(&json::pretty(&json!(output)))?;
         } else {
             ui::print_listing(&self.page(&file))?;
         }
@@ -322,19 +311,6 @@ const MOST_KNOWN: usize = 20;
 
 fn outcome_word(line: &WitnessListLine) -> &'static str {
     line.outcome.map_or("may have left", |outcome| outcome.as_str())
-}
-
-fn sent_as_json(witness: &WitnessList) -> serde_json::Value {
-    let lines = witness.lines.iter().map(|line| {
-        json!({
-            "id": line.key.to_string(),
-            "at": when::rfc3339(line.at),
-            "outcome": line.outcome.map(|outcome| outcome.as_str()),
-            "known": line.knowledge == RecordKnowledge::Known,
-            "state": line.state.map(|state| state.as_str()),
-        })
-    });
-    lines.collect()
 }
 
 /// The changes that adopting made, behind the words that it is done.

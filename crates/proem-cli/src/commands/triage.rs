@@ -8,10 +8,10 @@ mod normalise;
 mod purge;
 mod run;
 mod signals;
-mod sources;
+pub(super) mod sources;
 mod status;
 mod sync;
-mod watch;
+pub(super) mod watch;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -4,7 +4,7 @@
 //! bytes that become trusted.
 
 mod editing;
-mod list;
+pub(super) mod list;
 pub(super) mod review;
 mod revoke;
 

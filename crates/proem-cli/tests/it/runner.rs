@@ -4,6 +4,7 @@
 //! answers are orders. None of them may reach a runner in a place where it would obey it, and no line of a report may
 //! begin with a text from outside. Requested texts stay exact.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -529,41 +530,94 @@ fn check(args: &[&str], form: Form, run: &Run) -> Vec<String> {
     found.into_iter().map(|what| format!("{args:?}: {what}")).collect()
 }
 
-/// The commands whose output has a published schema, each with it.
-fn published_schemas(fixture: &Fixture) -> Vec<(String, jsonschema::Validator)> {
+/// A schema that is published.
+struct PublishedSchema {
+    /// The command whose output meets it, with the flags that give the output this form.
+    command: String,
+    /// Whether each line of the output meets it.
+    is_of_lines: bool,
+    validator: jsonschema::Validator,
+}
+
+fn published_schemas(fixture: &Fixture) -> Vec<PublishedSchema> {
     let listed = fixture.proem(&["schema"]).answer().to_owned();
     let mut all = Vec::new();
     for line in listed.lines() {
         let (name, commands) = line.split_once(' ').unwrap();
         let file = format!("{}/../../docs/reference/{name}.schema.json", env!("CARGO_MANIFEST_DIR"));
         let schema: Json = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+        let is_of_lines = commands.ends_with(", each line");
         for command in commands.trim().split(", ").filter_map(|command| command.strip_suffix(" --json")) {
-            all.push((command.to_owned(), jsonschema::validator_for(&schema).unwrap()));
+            let validator = jsonschema::validator_for(&schema).unwrap();
+            all.push(PublishedSchema { command: command.to_owned(), is_of_lines, validator });
         }
     }
     all
 }
 
-/// Compares an output for programs with the schema that is published for it. How many were compared: one or none.
-fn check_published_schema(schemas: &[(String, jsonschema::Validator)], args: &[&str], run: &Run) -> usize {
+impl PublishedSchema {
+    /// Whether it is for the output of a command with these arguments.
+    fn is_of(&self, called: &str, args: &[&str]) -> bool {
+        let flags = self.command.strip_prefix(called).map(|flags| flags.split(' ').filter(|flag| !flag.is_empty()));
+        flags.is_some_and(|mut flags| flags.all(|flag| flag.starts_with("--") && args.contains(&flag)))
+    }
+}
+
+/// The documents of an output: itself, or each line. None if it is no JSON.
+fn documents(text: &str, is_of_lines: bool) -> Vec<Json> {
+    let texts = if is_of_lines { text.lines().collect() } else { vec![text] };
+    texts.into_iter().filter_map(|text| serde_json::from_str(text).ok()).collect()
+}
+
+/// Compares an output for programs with the schema that is published for it. The command of the schema, if there are
+/// both.
+fn check_published_schema(schemas: &[PublishedSchema], args: &[&str], run: &Run) -> Option<String> {
     let command = args.join(" ");
     let begins = |named: &str| format!("{command} ").starts_with(&format!("{named} "));
     let all = defined().into_iter().map(|one| one.command).chain(["--version".to_owned()]);
-    let called = all.filter(|named| begins(named)).max_by_key(String::len).unwrap_or_default();
-    let of_command = schemas.iter().find(|(named, _)| *named == called);
-    let (true, Some((_, schema))) = (args.contains(&"--json"), of_command) else { return 0 };
-    let Ok(output) = serde_json::from_str::<Json>(run.stdout()) else { return 0 };
-    let problems: Vec<String> =
-        schema.iter_errors(&output).map(|error| format!("{}: {error}", error.instance_path())).collect();
-    assert!(problems.is_empty(), "{args:?}: {problems:#?}");
-    1
+    let called = all.filter(|named| begins(named)).max_by_key(String::len)?;
+    let mut of_command: Vec<&PublishedSchema> = schemas.iter().filter(|schema| schema.is_of(&called, args)).collect();
+    of_command.sort_by_key(|schema| std::cmp::Reverse(schema.command.len()));
+    // A dry run prints the provider's request.
+    let is_compared = args.contains(&"--json") && !args.contains(&"--dry-run");
+    let most_special = of_command.first().filter(|_| is_compared)?;
+    let documents = documents(run.stdout(), most_special.is_of_lines);
+    // An agent that can't begin has no preview, and says so as it does without one.
+    let met = of_command.iter().find(|schema| documents.iter().all(|output| schema.validator.is_valid(output)));
+    let problems = || {
+        let errors = documents.iter().flat_map(|output| most_special.validator.iter_errors(output));
+        errors.map(|error| format!("{}: {error}", error.instance_path())).collect::<Vec<_>>()
+    };
+    assert!(met.is_some(), "{args:?}: {:#?}", problems());
+    met.filter(|_| !documents.is_empty()).map(|schema| schema.command.clone())
+}
+
+/// Commands with `--json` whose output has no schema of its own, each with the reason.
+const WITHOUT_SCHEMA: [(&str, &str); 2] = [
+    ("book lock", "prints notes only, and takes the flag with the other commands of the book"),
+    ("runs resume", "prints the output of the command that began the run"),
+];
+
+/// A new output for programs needs a schema.
+#[test]
+fn every_json_output_has_a_schema() {
+    let fixture = Fixture::folder();
+    let published = fixture.proem(&["schema"]).answer().to_owned();
+    let published: Vec<&str> =
+        published.lines().flat_map(|line| line.split_once(' ').unwrap().1.trim().split(", ")).collect();
+    let has_schema =
+        |command: &str| published.iter().any(|named| format!("{named} ").starts_with(&format!("{command} ")));
+    let defined = defined();
+    let printing = defined.iter().filter(|one| one.forms.iter().any(|form| form == "--json"));
+    let without: Vec<&str> = printing.map(|one| one.command.as_str()).filter(|command| !has_schema(command)).collect();
+    assert_eq!(without, WITHOUT_SCHEMA.map(|(command, _)| command));
 }
 
 #[test]
 fn no_order_reaches_a_runner() {
     let hostile = Hostile::new();
     let mut found = Vec::new();
-    let (mut marked, mut compared) = (0, 0);
+    let (mut marked, mut compared) = (0, BTreeSet::new());
     let schemas = published_schemas(&hostile.fixture);
     for (args, form) in table() {
         let named = |arg: &&'static str| match *arg {
@@ -578,10 +632,10 @@ fn no_order_reaches_a_runner() {
         assert_ne!(run.code(), 70, "{args:?}: {}", run.stderr());
         marked += usize::from(run.stdout().contains(MARK) || run.stderr().contains(MARK));
         found.extend(check(&args, form, &run));
-        compared += check_published_schema(&schemas, &args, &run);
+        compared.extend(check_published_schema(&schemas, &args, &run));
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
-    assert!(compared > 20, "only {compared} outputs were compared with their schemas");
+    assert!(compared.len() > 49, "only the outputs of {compared:?} were compared with their schemas");
     assert!(marked > 50, "only {marked} commands met an order: the fixture is no attack");
 }
 

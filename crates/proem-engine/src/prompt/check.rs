@@ -15,12 +15,13 @@ use crate::section::{CacheClass, SectionPriority};
 use crate::tokens::TokenCounter;
 
 /// One thing that a check found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Remark {
     /// `agent/name@version`.
     pub prompt: String,
     /// `error` or `warning`.
     #[serde(serialize_with = "severity")]
+    #[schemars(with = "String")]
     pub severity: DiagnosticSeverity,
     /// The problem, its place and the remedy.
     pub text: String,

@@ -34,7 +34,7 @@ const AROUND: usize = 40;
 const MOST_PARENTS: usize = 100;
 
 /// The difference between a replay and the record.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Difference {
     /// At which call, from 0. The number of calls for what comes after the last.

@@ -31,7 +31,7 @@ pub struct StatisticsWanted {
 }
 
 /// A figure and how many values it was made from. `None` where nothing is known.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct CountedFigure {
     /// The figure, in the unit of what it is a figure of.
     pub value: Option<f64>,
@@ -40,7 +40,7 @@ pub struct CountedFigure {
 }
 
 /// The figures of one group of runs. Rates are shares from 0 to 1.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunGroup {
     /// Their common property: `agent/prompt@version`, a tool, a role.
@@ -89,7 +89,7 @@ pub struct RunGroup {
 }
 
 /// All figures.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Statistics {
     /// All runs.

@@ -46,7 +46,8 @@ pub struct ToolCallRow {
 }
 
 /// How often a tool was called, and how that went.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct ToolTally {
     /// As the catalogue names it.
     pub tool: String,

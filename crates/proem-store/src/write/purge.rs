@@ -29,7 +29,7 @@ pub struct Purge {
 }
 
 /// The numbers of deleted lines.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct PurgeCounts {
     /// How many runs.
     pub runs: u64,

@@ -6,9 +6,10 @@
 use std::fmt;
 
 use proem_engine::run::Time;
-use proem_guard::{LabelTree, TreeError, Untrusted, show};
-use serde_json::Value as Json;
+use proem_guard::{LabelTree, TreeError, Untrusted};
+use serde_json::{Value as Json, json};
 
+use super::document::SignalDocument;
 use super::{ProjectSignal, SenderAuthentication, SignalKind, SignalSender, SignalSource};
 use crate::date::{SignalTime, TimeFault, parse_timestamp, utc_timestamp};
 
@@ -54,7 +55,7 @@ impl ProjectSignal {
     /// The exact signal without its labels, for whoever asked for it.
     #[must_use]
     pub fn to_json(&self) -> Json {
-        show::tree_json(&self.to_tree())
+        json!(SignalDocument::new(self))
     }
 
     /// The signal as one value: what code computed is trusted, all else keeps its labels.
@@ -65,14 +66,10 @@ impl ProjectSignal {
             SignalTime::Doubtful { said, fault } => (LabelTree::Null, outside(Some(said)), fault.as_str().into()),
             SignalTime::Missing => (LabelTree::Null, LabelTree::Null, LabelTree::Null),
         };
-        let kind = match &self.kind {
-            SignalKind::Unknown(name) => LabelTree::Outside(name.clone().map(|name| format!("{UNKNOWN}{name}"))),
-            kind => kind.as_str().into(),
-        };
         LabelTree::map([
             ("signal", LabelTree::from(FORM)),
             ("source", self.source.as_str().into()),
-            ("type", kind),
+            ("type", kind_name(&self.kind)),
             ("id", self.id.as_str().into()),
             ("revision", self.revision.as_str().into()),
             ("time", time),
@@ -112,6 +109,14 @@ impl ProjectSignal {
             fields: parts.get("fields").cloned().ok_or(SignalFormError::Part("fields"))?,
             notes: parts.notes()?,
         })
+    }
+}
+
+/// The name of a kind, which may be the source's own.
+pub(super) fn kind_name(kind: &SignalKind) -> LabelTree {
+    match kind {
+        SignalKind::Unknown(name) => LabelTree::Outside(name.clone().map(|name| format!("{UNKNOWN}{name}"))),
+        kind => kind.as_str().into(),
     }
 }
 

@@ -3,11 +3,13 @@
 use std::process::ExitCode;
 
 use proem_agents::adapt::{Lessons, TaughtBy};
-use proem_engine::profile::{Baseline, ProfileRule};
+use proem_engine::profile::{Baseline, Profile, ProfileRule, Signals};
 use proem_engine::prompt::compiled_prompt::Prompt;
 use proem_guard::show;
 use proem_text::json;
-use serde_json::{Value as Json, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
 
 use super::Adapt;
 use crate::failure::CommandFailure;
@@ -28,8 +30,8 @@ pub(super) fn run_adapt_prompt(args: &Adapt, name: &str, project: &OpenProject) 
         FailureHistory::Closed,
     ))?);
     if args.json {
-        let output = lessons_json(name, &prompt, taught.as_ref());
-        ui::print_json_document(&json::pretty(&output))?;
+        let output = PromptAdaptationOutput::new(name, &prompt, taught.as_ref());
+        ui::print_json_document(&json::pretty(&json!(output)))?;
     } else {
         ui::print_listing(&lessons_account(name, taught.as_ref(), project.config.adapt.enabled))?;
         let notes = taught.iter().flat_map(|taught| &taught.adapted.notes);
@@ -38,19 +40,52 @@ pub(super) fn run_adapt_prompt(args: &Adapt, name: &str, project: &OpenProject) 
     Ok(ExitCode::SUCCESS)
 }
 
-fn lessons_json(name: &str, prompt: &Prompt, taught: Option<&PromptLessons>) -> Json {
-    let adapted = taught.map(|taught| &taught.adapted);
-    json!({
-        "prompt": name,
-        "version": prompt.id.version,
-        "asksForProfile": prompt.file.strict.baseline == Baseline::Wanted,
-        "text": adapted.map(|adapted| adapted.profile.text()),
-        "profile": adapted.map(|adapted| &adapted.profile),
-        "rules": adapted.map(|adapted| &adapted.rules),
-        "signals": adapted.map(|adapted| &adapted.signals),
-        "learned": taught.and_then(|taught| taught.lessons.as_ref()),
-        "notes": adapted.map(|adapted| &adapted.notes),
-    })
+/// The profile of a prompt. All but the first three are null if no profile is made.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PromptAdaptationOutput<'l> {
+    /// `agent/name`.
+    prompt: &'l str,
+    /// The number of its version in use.
+    version: &'l str,
+    /// Whether the prompt wants a profile even if nothing was learned.
+    asks_for_profile: bool,
+    #[serde(flatten)]
+    shown: ShownProfile<'l>,
+    /// The results that it was learned from. Null if nothing was learned.
+    learned: Option<&'l Lessons>,
+}
+
+/// A profile with what it was made from.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ShownProfile<'l> {
+    /// The section as it is in a request.
+    text: Option<String>,
+    profile: Option<&'l Profile>,
+    /// The rules that made it.
+    rules: Option<&'l [ProfileRule]>,
+    /// The signals that shaped it.
+    signals: Option<&'l Signals>,
+    notes: Option<&'l [String]>,
+}
+
+impl<'l> PromptAdaptationOutput<'l> {
+    fn new(name: &'l str, prompt: &'l Prompt, taught: Option<&'l PromptLessons>) -> Self {
+        let adapted = taught.map(|taught| &taught.adapted);
+        Self {
+            prompt: name,
+            version: &prompt.id.version,
+            asks_for_profile: prompt.file.strict.baseline == Baseline::Wanted,
+            shown: ShownProfile {
+                text: adapted.map(|adapted| adapted.profile.text()),
+                profile: adapted.map(|adapted| &adapted.profile),
+                rules: adapted.map(|adapted| adapted.rules.as_slice()),
+                signals: adapted.map(|adapted| &adapted.signals),
+                notes: adapted.map(|adapted| adapted.notes.as_slice()),
+            },
+            learned: taught.and_then(|taught| taught.lessons.as_ref()),
+        }
+    }
 }
 
 /// The section as it is in a request, and what put it there.

@@ -12,7 +12,9 @@ use proem_app::{records, when};
 use proem_store::StoreAccess;
 use proem_text::json;
 use proem_triage::artefact::{ArtefactLogEntry, ItemChange, ItemChangeKind};
-use serde_json::{Value as Json, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
 
 use super::{ArtefactName, kinds};
 use crate::failure::CommandFailure;
@@ -42,9 +44,8 @@ pub(super) fn run_artefact_log(args: &Log) -> Result<ExitCode, CommandFailure> {
         desk.close().await;
         let changes = changes?;
         if args.json {
-            return ui::print_json_document(&json::pretty(
-                &json!({ "versions": changes.iter().map(version_json).collect::<Vec<_>>() }),
-            ));
+            let versions = changes.iter().map(ArtefactVersionOutput::new).collect();
+            return ui::print_json_document(&json::pretty(&json!(ArtefactLogOutput { versions })));
         }
         if changes.is_empty() {
             ui::aside("nothing has changed yet; `proem triage run FILE…` takes signals in\n");
@@ -55,19 +56,73 @@ pub(super) fn run_artefact_log(args: &Log) -> Result<ExitCode, CommandFailure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn version_json(change: &VersionEntry) -> Json {
-    let entry = change.entry.as_ref();
-    json!({
-        "artefact": change.kind.as_str(),
-        "version": change.version,
-        "at": entry.map(|entry| when::rfc3339(entry.at)),
-        "actor": entry.map(|entry| json!({ "kind": entry.actor.as_str(), "id": entry.actor.id() })),
-        "causes": entry.map(|entry| entry.causes.iter()
-            .map(|cause| json!({ "id": cause.id, "revision": cause.revision })).collect::<Vec<_>>()),
-        "changes": entry.map(|entry| entry.changes.iter().map(|change| json!({
-            "item": change.item.to_string(), "what": item_change_words(change),
-        })).collect::<Vec<_>>()),
-    })
+/// The versions of artefacts, the latest first.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ArtefactLogOutput {
+    versions: Vec<ArtefactVersionOutput>,
+}
+
+/// A version of an artefact. Its texts are null if its entry can't be read.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ArtefactVersionOutput {
+    /// The artefact's name.
+    artefact: &'static str,
+    /// Its number.
+    version: u64,
+    /// When it was made.
+    at: Option<String>,
+    actor: Option<ArtefactActorOutput>,
+    /// The signals because of which it was made.
+    causes: Option<Vec<ArtefactCauseOutput>>,
+    changes: Option<Vec<ItemChangeOutput>>,
+}
+
+/// Whoever changed an artefact.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ArtefactActorOutput {
+    /// The kind of actor.
+    kind: &'static str,
+    /// The actor's name.
+    id: String,
+}
+
+/// A signal because of which an artefact changed.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ArtefactCauseOutput {
+    /// The signal's id.
+    id: String,
+    /// The hash of the signal's content.
+    revision: String,
+}
+
+/// One row of an artefact that is not as before.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ItemChangeOutput {
+    /// The item's id.
+    item: String,
+    /// The change, in words.
+    what: String,
+}
+
+impl ArtefactVersionOutput {
+    fn new(change: &VersionEntry) -> Self {
+        let entry = change.entry.as_ref();
+        let cause = |entry: &ArtefactLogEntry| {
+            let causes = entry.causes.iter();
+            causes.map(|cause| ArtefactCauseOutput { id: cause.id.clone(), revision: cause.revision.clone() }).collect()
+        };
+        let item =
+            |change: &ItemChange| ItemChangeOutput { item: change.item.to_string(), what: item_change_words(change) };
+        Self {
+            artefact: change.kind.as_str(),
+            version: change.version,
+            at: entry.map(|entry| when::rfc3339(entry.at)),
+            actor: entry
+                .map(|entry| ArtefactActorOutput { kind: entry.actor.as_str(), id: entry.actor.id().to_owned() }),
+            causes: entry.map(cause),
+            changes: entry.map(|entry| entry.changes.iter().map(item).collect()),
+        }
+    }
 }
 
 fn item_change_words(change: &ItemChange) -> String {

@@ -99,6 +99,24 @@ pub(crate) struct ListedExperiment {
     problem: Option<String>,
 }
 
+/// An experiment that was started.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ExperimentStartOutput<'e> {
+    /// Its name in `book.toml`.
+    name: &'e str,
+    /// When it was started, in milliseconds since 1970.
+    started: i64,
+}
+
+/// An experiment that was stopped.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ExperimentStopOutput<'e> {
+    /// Its name in `book.toml`.
+    name: &'e str,
+    /// Why, in the words of whoever stopped it.
+    stopped: &'e str,
+}
+
 impl ExperimentPlace {
     fn project(&self) -> Result<OpenProject, CommandFailure> {
         let project = OpenProject::open(&self.root, &crate::user_places()?, BookReading::Trusted)?;
@@ -175,7 +193,10 @@ fn begin_experiment(name: &str, place: &ExperimentPlace) -> Result<ExitCode, Com
         Ok::<_, CommandFailure>(started?)
     })?;
     if place.json {
-        ui::print_json_document(&json::pretty(&json!({ "name": start.name, "started": start.begun.at })))?;
+        ui::print_json_document(&json::pretty(&json!(ExperimentStartOutput {
+            name: &start.name,
+            started: start.begun.at
+        })))?;
         return Ok(ExitCode::SUCCESS);
     }
     let shares = start.declared.versions.iter();
@@ -194,7 +215,7 @@ fn end_experiment(name: &str, because: &str, place: &ExperimentPlace) -> Result<
     let project = place.project()?;
     let stopped = stop_experiment(&project, name, (&account_name(), when::time_now()), because)?;
     if place.json {
-        ui::print_json_document(&json::pretty(&json!({ "name": stopped.name, "stopped": because })))?;
+        ui::print_json_document(&json::pretty(&json!(ExperimentStopOutput { name: &stopped.name, stopped: because })))?;
     } else {
         ui::print_listing(&format!(
             "{} is stopped; {} answers everybody\n",

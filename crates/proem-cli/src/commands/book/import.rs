@@ -5,9 +5,11 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use proem_app::book::import::{BookImport, ImportOptions, ImportedFile, import_prompts};
-use proem_engine::prompt::import::{ImportKind, UnknownChecks};
+use proem_engine::prompt::import::{ImportKind, LeftOut, UnknownChecks};
 use proem_guard::show;
 use proem_text::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::json;
 
 use super::count_with_plural;
@@ -67,7 +69,7 @@ pub(super) fn run_book_import(args: &BookImportArgs) -> Result<ExitCode, Command
     };
     let imported = import_prompts(&options, &crate::user_places()?)?;
     if args.json {
-        ui::print_json_document(&json::pretty(&import_json(&imported)))?;
+        ui::print_json_document(&json::pretty(&json!(BookImportOutput::new(&imported))))?;
         return Ok(ExitCode::SUCCESS);
     }
     ui::print_listing(&import_report(&imported))?;
@@ -107,19 +109,44 @@ fn prompt_of(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(folder, _)| folder)
 }
 
-fn import_json(imported: &BookImport) -> serde_json::Value {
-    let prompts: Vec<serde_json::Value> = imported
-        .prompts
-        .iter()
-        .map(|ImportedFile { source, kind, written }| {
-            json!({
-                "prompt": written.prompt,
-                "source": source,
-                "kind": kind.as_str(),
-                "files": written.files.keys().collect::<Vec<_>>(),
-                "left_out": written.left_out,
-            })
-        })
-        .collect();
-    json!({ "book": imported.folder, "prompts": prompts, "shared": imported.shared })
+/// The imported prompts.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct BookImportOutput<'i> {
+    /// The book's folder.
+    book: &'i str,
+    prompts: Vec<ImportedPromptOutput<'i>>,
+    /// Files that several prompts share and that the book didn't have.
+    shared: &'i [String],
+}
+
+/// A prompt that was written to the book.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ImportedPromptOutput<'i> {
+    /// `agent/name`.
+    prompt: &'i str,
+    /// The file that it came from.
+    source: &'i str,
+    /// The kind of that file.
+    kind: &'static str,
+    /// Its files in the book.
+    files: Vec<&'i String>,
+    /// The parts of the source that were not carried over.
+    left_out: &'i [LeftOut],
+}
+
+impl<'i> BookImportOutput<'i> {
+    fn new(imported: &'i BookImport) -> Self {
+        let prompt = |file: &'i ImportedFile| ImportedPromptOutput {
+            prompt: &file.written.prompt,
+            source: &file.source,
+            kind: file.kind.as_str(),
+            files: file.written.files.keys().collect(),
+            left_out: &file.written.left_out,
+        };
+        Self {
+            book: &imported.folder,
+            prompts: imported.prompts.iter().map(prompt).collect(),
+            shared: &imported.shared,
+        }
+    }
 }

@@ -4,10 +4,11 @@ use std::process::ExitCode;
 
 use proem_select::catalogue::EntryConcern;
 use proem_text::json;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::CataloguePlace;
-use super::{count_of_entries, finding_json, found_in, open_catalogue};
+use super::output::{CatalogueCheckOutput, ConcernOutput};
+use super::{count_of_entries, found_in, open_catalogue};
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, RED, YELLOW, style_text};
 use proem_app::catalogue::missing_tools_line;
@@ -21,9 +22,9 @@ pub(super) fn run_catalogue_check(place: &CataloguePlace) -> Result<ExitCode, Co
     let problems = loaded.catalogue.problems();
     let missing = missing_tools_line(&loaded.servers);
     if place.json {
-        let all: Vec<Value> = found.iter().map(finding_json).collect();
-        let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        ui::print_json_document(&json::pretty(&json!({ "findings": all, "problems": problems })))?;
+        let findings = found.iter().map(ConcernOutput::new).collect();
+        let output = CatalogueCheckOutput { findings, problems: problems.iter().map(ToString::to_string).collect() };
+        ui::print_json_document(&json::pretty(&json!(output)))?;
     } else {
         let mut out: String =
             problems.iter().map(|problem| format!("{} {problem}\n", style_text(YELLOW, "file:"))).collect();

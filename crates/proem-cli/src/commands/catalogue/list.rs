@@ -4,12 +4,11 @@ use std::process::ExitCode;
 
 use proem_select::catalogue::{Approval, Capability, CatalogueEntryKind};
 use proem_text::json;
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::output::CatalogueListOutput;
 use super::{CataloguePlace, KindArg};
-use super::{
-    approval_word, count_of_entries, definition_tokens, entry_place, found_in, noun, open_catalogue, summary_json,
-};
+use super::{approval_word, count_of_entries, definition_tokens, entry_place, found_in, noun, open_catalogue};
 use crate::failure::CommandFailure;
 use crate::ui::{self, BLUE, DIM, GREEN, LEAD, RED, YELLOW, group_thousands, style_text};
 
@@ -30,17 +29,8 @@ pub(super) fn run_catalogue_list(
         loaded.catalogue.entries().iter().filter(|entry| of_kind(entry) && of_server(entry)).collect();
     if place.json {
         let found = found_in(&loaded.catalogue)?;
-        let all: Vec<Value> = entries.iter().map(|entry| summary_json(entry, &found)).collect();
-        let servers: Vec<Value> = loaded
-            .servers
-            .iter()
-            .map(|server| {
-                json!({ "name": server.name.as_str(), "configured": server.configured, "manifest": server.manifest })
-            })
-            .collect();
-        let problems: Vec<String> = loaded.catalogue.problems().iter().map(ToString::to_string).collect();
-        let out = json!({ "entries": all, "servers": servers, "problems": problems });
-        ui::print_json_document(&json::pretty(&out))?;
+        let output = CatalogueListOutput::new(&loaded, &entries, &found);
+        ui::print_json_document(&json::pretty(&json!(output)))?;
         return Ok(ExitCode::SUCCESS);
     }
     if !entries.is_empty() {

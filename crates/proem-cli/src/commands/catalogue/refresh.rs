@@ -4,11 +4,11 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use proem_select::catalogue::manifest::Changes;
-use proem_select::catalogue::{CatalogueName, EmbeddingTally};
 use proem_text::json;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::CataloguePlace;
+use super::output::CatalogueRefreshOutput;
 use super::{count_of_entries, open_catalogue};
 use crate::failure::CommandFailure;
 use crate::ui::{self, GREEN, RED, YELLOW, group_thousands, style_text};
@@ -30,7 +30,7 @@ pub(super) fn run_catalogue_refresh(place: &CataloguePlace) -> Result<ExitCode, 
     let refreshed = proem_app::catalogue::refresh(&project, &loaded.catalogue, &mut progress)?;
     let CatalogueRefresh { changes, vectors, entries, unread, notes } = refreshed;
     if place.json {
-        ui::print_json_document(&json::pretty(&refresh_json(&changes, &vectors, entries)))?;
+        ui::print_json_document(&json::pretty(&json!(CatalogueRefreshOutput::new(&changes, &vectors, entries))))?;
     } else {
         ui::print_listing(&change_listing(&changes))?;
     }
@@ -66,26 +66,6 @@ fn change_listing(changes: &Changes) -> String {
         if more > 0 {
             out.push_str(&format!("{} and {} more\n", style_text(style, &format!("{word:7}")), group_thousands(more)));
         }
-    }
-    out
-}
-
-/// With `degraded` where nothing could be embedded.
-fn refresh_json(changes: &Changes, vectors: &Result<EmbeddingTally, String>, entries: usize) -> Value {
-    let names =
-        |names: &[CatalogueName]| names.iter().map(CatalogueName::as_str).map(str::to_owned).collect::<Vec<_>>();
-    let made = vectors.as_ref().ok().map(|vectors| {
-        json!({ "made": vectors.made, "kept": vectors.kept, "silent": vectors.silent, "removed": vectors.removed })
-    });
-    let mut out = json!({
-        "entries": entries,
-        "new": names(&changes.new),
-        "changed": names(&changes.changed),
-        "gone": names(&changes.gone),
-        "vectors": made,
-    });
-    if let (Err(reason), Some(fields)) = (vectors, out.as_object_mut()) {
-        fields.insert("degraded".to_owned(), reason.as_str().into());
     }
     out
 }

@@ -7,12 +7,12 @@ use proem_app::catalogue::agent_tool_table;
 use proem_guard::show as door;
 use proem_select::catalogue::{Capability, signature};
 use proem_text::json;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::output::EntryOutput;
 use super::{CataloguePlace, LoadedCatalogue};
 use super::{
     approval_word, concerns_about, definition_tokens, entry_place as place_of, exact_text, found_in, open_catalogue,
-    summary_json,
 };
 use crate::commands::trust::review::diff_rows;
 use crate::failure::CommandFailure;
@@ -38,16 +38,7 @@ pub(super) fn run_catalogue_show(name: &str, place: &CataloguePlace) -> Result<E
     let all = found_in(&loaded.catalogue)?;
     let found = concerns_about(&all, entry);
     if place.json {
-        let mut out = summary_json(entry, found);
-        if let Some(fields) = out.as_object_mut() {
-            let definition = entry.definition();
-            let parameters = entry.parameters_text().and_then(|text| serde_json::from_str(&exact_text(&text)).ok());
-            fields.insert("ownName".into(), door::exact_json(entry.own_name()));
-            fields.insert("description".into(), door::exact_json(&definition.description));
-            fields.insert("examples".into(), definition.examples.iter().map(door::exact_json).collect());
-            fields.insert("parameters".into(), parameters.unwrap_or(Value::Null));
-        }
-        ui::print_json_document(&json::pretty(&out))?;
+        ui::print_json_document(&json::pretty(&json!(EntryOutput::new(entry, found))))?;
         return Ok(ExitCode::SUCCESS);
     }
     ui::print_listing(&format!("{LEAD}{}{}", entry_facts(entry), author_text(entry, usize::MAX)))?;

@@ -3,6 +3,8 @@
 use std::process::ExitCode;
 
 use proem_text::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::json;
 
 use crate::failure::CommandFailure;
@@ -11,6 +13,16 @@ use proem_app::cost::{FactorFit, MIN_CALLS, apply_factors, fit_factors, revert};
 use proem_app::factors::Factors;
 use proem_app::project::OpenProject;
 use proem_app::records;
+
+/// The factors that fit recorded calls.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct FitOutput<'f> {
+    /// The models that were called.
+    models: &'f [FactorFit],
+    /// The number of calls that a factor needs.
+    min_calls: u64,
+}
 
 /// The action for the fitted factors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +49,7 @@ pub(super) async fn run_cost_fit(
     let store = crate::ui::print_notes_of(records::look_at_records(project).await?);
     let fitted = fit_factors(&store.estimates().await?, &factors);
     if as_json {
-        ui::print_json_document(&json::pretty(&json!({ "models": fitted, "minCalls": MIN_CALLS })))?;
+        ui::print_json_document(&json::pretty(&json!(FitOutput { models: &fitted, min_calls: MIN_CALLS })))?;
     } else {
         ui::print_listing(&fit_table(&fitted))?;
     }

@@ -4,15 +4,23 @@ use std::collections::BTreeMap;
 
 use proem_engine::call::NanoDollars;
 use proem_store::query::SpendLine;
-use serde_json::{Value as Json, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// The spending on something.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub(super) struct SpendSum {
+    /// The cost as far as prices are known, in billionths of a dollar.
+    #[serde(rename = "nanoDollars")]
+    #[schemars(with = "u64")]
     pub(super) cost: NanoDollars,
+    /// The attempts to ask a model.
     pub(super) attempts: u64,
+    /// The tokens of prompts and answers.
     pub(super) tokens: u64,
+    /// Attempts whose tokens are unknown.
     pub(super) unknown: u64,
+    /// Attempts whose price is unknown.
     pub(super) unpriced: u64,
 }
 
@@ -23,21 +31,6 @@ impl SpendSum {
         self.tokens = self.tokens.saturating_add(line.tokens);
         self.unknown = self.unknown.saturating_add(line.unknown);
         self.unpriced = self.unpriced.saturating_add(line.unpriced);
-    }
-
-    /// For programs, beside what it is a sum of, each by its name.
-    pub(super) fn output(self, groups: &[(&str, Option<&str>)]) -> Json {
-        let mut out = json!({
-            "nanoDollars": self.cost.0,
-            "attempts": self.attempts,
-            "tokens": self.tokens,
-            "unknown": self.unknown,
-            "unpriced": self.unpriced,
-        });
-        if let Some(fields) = out.as_object_mut() {
-            fields.extend(groups.iter().map(|(name, group)| ((*name).to_owned(), Json::from(*group))));
-        }
-        out
     }
 }
 

@@ -6,13 +6,14 @@ use std::process::ExitCode;
 use clap::Parser;
 use jiff::tz::TimeZone;
 use proem_app::effects::ActionDesk;
+use proem_app::effects::output::LoggedTransitionOutput;
 use proem_app::project::OpenProject;
 use proem_app::triage::charter;
 use proem_app::{records, when};
 use proem_store::StoreAccess;
 use proem_store::query::TransitionRow;
 use proem_text::json;
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
 use crate::commands::queue::short_effect_key;
 use crate::failure::CommandFailure;
@@ -41,7 +42,7 @@ pub(super) fn run_effects_log(args: &Log) -> Result<ExitCode, CommandFailure> {
         rows.map_err(CommandFailure::from)
     })?;
     if args.json {
-        let rows: Vec<Json> = rows.iter().map(transition_json).collect();
+        let rows: Vec<LoggedTransitionOutput> = rows.iter().map(LoggedTransitionOutput::new).collect();
         ui::print_json_document(&json::pretty(&json!(rows)))?;
     } else if rows.is_empty() {
         ui::print_note("nothing has happened to an action of this project");
@@ -49,20 +50,6 @@ pub(super) fn run_effects_log(args: &Log) -> Result<ExitCode, CommandFailure> {
         ui::print_listing(&rows.iter().map(|row| transition_line(row, &zone)).collect::<String>())?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn transition_json(row: &TransitionRow) -> Json {
-    json!({
-        "id": row.action.to_string(),
-        "version": row.version.0,
-        "at": when::rfc3339(row.at),
-        "actor": row.actor,
-        "event": row.event.as_str(),
-        "from": row.from.as_str(),
-        "to": row.to.as_str(),
-        "epoch": row.epoch.map(|epoch| epoch.0),
-        "details": row.details,
-    })
 }
 
 fn transition_line(row: &TransitionRow, zone: &TimeZone) -> String {

@@ -4,15 +4,16 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
+use proem_app::effects::ActionDesk;
+use proem_app::effects::output::ProposalOutput;
 use proem_app::effects::propose::{Proposal, ProposalFate, read_action};
-use proem_app::effects::{ActionDesk, EffectsObstacle};
 use proem_app::project::OpenProject;
 use proem_app::records;
 use proem_engine::effect::ActionState;
 use proem_engine::policy::{ProposedAction, Ruling};
 use proem_store::StoreAccess;
 use proem_text::json;
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
 use crate::commands::queue::{page, short_effect_key};
 use crate::failure::CommandFailure;
@@ -59,7 +60,7 @@ pub(super) fn run_effects_propose(args: &Propose) -> Result<ExitCode, CommandFai
         proposed.map_err(CommandFailure::from)
     })?;
     if args.json {
-        ui::print_json_document(&json::pretty(&proposal_json(&proposal)))?;
+        ui::print_json_document(&json::pretty(&json!(ProposalOutput::new(&proposal))))?;
     } else {
         ui::print_listing(&proposal_words(&proposal))?;
     }
@@ -72,28 +73,6 @@ fn is_refused(proposal: &Proposal) -> bool {
             proposal.fate,
             ProposalFate::Known(ActionState::Refused) | ProposalFate::Written(ActionState::Refused)
         )
-}
-
-fn proposal_json(proposal: &Proposal) -> Json {
-    let (fate, state) = match proposal.fate {
-        ProposalFate::Written(state) => ("new", Some(state)),
-        ProposalFate::Known(state) => ("known", Some(state)),
-        ProposalFate::Duplicate(_) => ("duplicate", None),
-        ProposalFate::Unwritten => ("unwritten", None),
-    };
-    let of = match proposal.fate {
-        ProposalFate::Duplicate(of) => Some(of.to_string()),
-        _ => None,
-    };
-    json!({
-        "id": proposal.key.map(|key| key.to_string()),
-        "fate": fate,
-        "state": state.map(ActionState::as_str),
-        "duplicateOf": of,
-        "decision": proposal.decision.to_json(),
-        "obstacles": proposal.obstacles.iter().map(EffectsObstacle::as_str).collect::<Vec<_>>(),
-        "escalation": proposal.escalation.as_ref().map(|id| &id.0),
-    })
 }
 
 fn proposal_words(proposal: &Proposal) -> String {

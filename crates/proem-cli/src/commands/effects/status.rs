@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use proem_app::effects::output::EffectsStatusOutput;
 use proem_app::effects::{ActionDesk, EffectsObstacle};
 use proem_app::project::OpenProject;
 use proem_app::triage::charter;
@@ -10,7 +11,7 @@ use proem_app::{records, when};
 use proem_engine::effect::ActionState;
 use proem_store::StoreAccess;
 use proem_text::json;
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
 use crate::failure::CommandFailure;
 use crate::ui::{self, DIM, GREEN, YELLOW, count_with_noun, cut_to_width, style_text};
@@ -21,7 +22,7 @@ pub(super) fn run_effects_status(root: &Path, as_json: bool) -> Result<ExitCode,
     records::blocking(async {
         let desk = ui::print_notes_of(ActionDesk::open(&project, StoreAccess::Write).await?);
         let shown = if as_json {
-            ui::print_json_document(&json::pretty(&effects_status_json(&desk)))
+            ui::print_json_document(&json::pretty(&json!(EffectsStatusOutput::new(&desk))))
         } else {
             ui::print_listing(&effects_status_page(&desk, &zone))
         };
@@ -29,23 +30,6 @@ pub(super) fn run_effects_status(root: &Path, as_json: bool) -> Result<ExitCode,
         shown
     })?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn effects_status_json(desk: &ActionDesk<'_>) -> Json {
-    let actions = desk.status.actions.iter().map(|(state, count)| (state.as_str().to_owned(), json!(count)));
-    json!({
-        "position": desk.status.power().as_str(),
-        "obstacles": desk.obstacles().iter().map(EffectsObstacle::as_str).collect::<Vec<_>>(),
-        "level": desk.level().as_str(),
-        "store": desk.status.store,
-        "performer": desk.status.performer.as_ref().map(|performer| json!({
-            "epoch": performer.epoch.0, "process": performer.process, "at": when::rfc3339(performer.at),
-        })),
-        "actions": actions.collect::<serde_json::Map<_, _>>(),
-        "escalations": desk.status.escalations,
-        "quarantined": desk.status.quarantined,
-        "lastSeen": when::rfc3339(desk.status.last_seen),
-    })
 }
 
 fn effects_status_page(desk: &ActionDesk<'_>, zone: &jiff::tz::TimeZone) -> String {

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use proem_app::effects::ActionDesk;
+use proem_app::effects::output::SweepOutput;
 use proem_app::effects::sweep::{CredentialReading, SweepCourse, SweepReport, SweptAction};
 use proem_app::project::OpenProject;
 use proem_app::records;
@@ -59,31 +60,12 @@ pub(super) fn run_effects_sweep(args: &Sweep) -> Result<ExitCode, CommandFailure
         swept.map_err(CommandFailure::from)
     })?;
     if as_json {
-        ui::print_json_document(&json::pretty(&sweep_json(&report)))?;
+        ui::print_json_document(&json::pretty(&json!(SweepOutput::new(&report))))?;
     } else {
         ui::aside(&sweep_summary(&report));
     }
     let code = if report.obstacles.is_empty() && !report.needs_a_person() { 0 } else { NO };
     Ok(ExitCode::from(code))
-}
-
-fn sweep_json(report: &SweepReport) -> serde_json::Value {
-    let changes = report.changes.iter().map(|change| {
-        json!({
-            "id": change.row.key.to_string(),
-            "action": change.row.scope.name,
-            "from": change.row.state.as_str(),
-            "state": change.state.as_str(),
-            "why": change.why,
-        })
-    });
-    let obstacles = report.obstacles.iter().map(|obstacle| obstacle.as_str());
-    json!({
-        "obstacles": obstacles.collect::<Vec<_>>(),
-        "changes": changes.collect::<Vec<_>>(),
-        "policyChanged": report.course == SweepCourse::Changed,
-        "stopped": report.course == SweepCourse::Stopped,
-    })
 }
 
 fn swept_action_line(change: &SweptAction) -> String {

@@ -18,7 +18,9 @@ use proem_app::records::writing::RecordChoice;
 use proem_engine::call::NanoDollars;
 use proem_engine::run::{Question, QuestionAnswer, ToolPower};
 use proem_text::json;
-use serde_json::{Value as Json, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
 
 use super::mission::{MissionArgs, run_mission};
 use crate::commands::run::calling;
@@ -107,9 +109,9 @@ fn check_agents(args: &AgentCheckArgs) -> Result<ExitCode, CommandFailure> {
     ui::print_notes(&project.all_notes());
     let has_findings = checked.iter().any(|one| !one.findings.is_empty());
     if args.json {
-        let files: Vec<Json> = checked.iter().map(file_json).collect();
-        let ok = failures.is_empty() && !has_findings;
-        ui::print_json_document(&json::compact(&json!({ "ok": ok, "files": files, "problems": failures })))?;
+        let files = checked.iter().map(CheckedFileOutput::new).collect();
+        let output = AgentCheckOutput { ok: failures.is_empty() && !has_findings, files, problems: &failures };
+        ui::print_json_document(&json::compact(&json!(output)))?;
     } else {
         ui::print_listing(&checked.iter().map(file_lines).collect::<String>())?;
     }
@@ -156,22 +158,72 @@ fn signature_words(name: &str, tool: &ToolDefinition) -> String {
     if tool.signature.name().is_some() { text } else { format!("{name}{text}") }
 }
 
-fn file_json(checked: &CheckedAgent<'_>) -> Json {
-    let agent = &checked.agent.definition;
-    let described: BTreeMap<_, _> = checked.fit.iter().flat_map(|fit| fit.descriptions.clone()).collect();
-    let tool = |(name, tool): (&String, &ToolDefinition)| {
-        json!({
-            "name": name, "signature": tool.signature.to_string(), "kind": tool.kind.as_str(),
-            "power": tool.power.as_str(), "description": described.get(name).unwrap_or(&tool.description),
-        })
-    };
-    let tools: Vec<Json> = agent.tools.iter().map(tool).collect();
-    let prompt = checked.fit.as_ref();
-    let prompt = prompt.map(|fit| json!({ "model": fit.model, "tokens": fit.tokens, "shrunk": fit.shrunk }));
-    json!({
-        "file": checked.named.display().to_string(), "name": agent.name, "tools": tools, "prompt": prompt,
-        "findings": checked.findings,
-    })
+/// The check of files of agents.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct AgentCheckOutput<'a> {
+    /// Whether there are neither findings nor problems.
+    ok: bool,
+    files: Vec<CheckedFileOutput<'a>>,
+    /// Files that can't be read and prompts that can't be made.
+    problems: &'a [String],
+}
+
+/// A file of an agent.
+#[derive(Debug, Serialize, JsonSchema)]
+struct CheckedFileOutput<'a> {
+    /// The file as it was named.
+    file: String,
+    /// The agent's name.
+    name: &'a str,
+    tools: Vec<AgentToolOutput<'a>>,
+    /// The size of its prompt without data. Null if it has no mission or can't be made.
+    prompt: Option<PromptFitOutput<'a>>,
+    /// The names in it that lead nowhere.
+    findings: &'a [String],
+}
+
+/// A tool that programs may call.
+#[derive(Debug, Serialize, JsonSchema)]
+struct AgentToolOutput<'a> {
+    name: &'a str,
+    signature: String,
+    /// The kind of tool.
+    kind: &'static str,
+    /// Its effects: whether it has one, and whether the effect may happen twice.
+    power: &'static str,
+    /// Its description as the prompt has it.
+    description: String,
+}
+
+/// The size of a prompt.
+#[derive(Debug, Serialize, JsonSchema)]
+struct PromptFitOutput<'a> {
+    model: &'a str,
+    tokens: usize,
+    /// The sections that have to shrink, in words.
+    shrunk: &'a [String],
+}
+
+impl<'a> CheckedFileOutput<'a> {
+    fn new(checked: &'a CheckedAgent<'_>) -> Self {
+        let agent = &checked.agent.definition;
+        let described: BTreeMap<_, _> = checked.fit.iter().flat_map(|fit| fit.descriptions.clone()).collect();
+        let tool = |(name, tool): (&'a String, &'a ToolDefinition)| AgentToolOutput {
+            name,
+            signature: tool.signature.to_string(),
+            kind: tool.kind.as_str(),
+            power: tool.power.as_str(),
+            description: described.get(name).unwrap_or(&tool.description).clone(),
+        };
+        let fit = |fit: &'a PromptFit| PromptFitOutput { model: &fit.model, tokens: fit.tokens, shrunk: &fit.shrunk };
+        Self {
+            file: checked.named.display().to_string(),
+            name: &agent.name,
+            tools: agent.tools.iter().map(tool).collect(),
+            prompt: checked.fit.as_ref().map(fit),
+            findings: &checked.findings,
+        }
+    }
 }
 
 /// An agent that a program is to be run with.

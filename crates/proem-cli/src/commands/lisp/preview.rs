@@ -5,7 +5,9 @@ use std::process::ExitCode;
 use proem_agents::lisp::prompt::PreviewPart;
 use proem_app::lisp::mission::{Mission, MissionPreview};
 use proem_text::json;
-use serde_json::{Value as Json, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
 
 use crate::failure::CommandFailure;
 use crate::ui;
@@ -18,17 +20,17 @@ pub(super) fn print_preview(mission: &Mission, as_json: bool) -> Result<ExitCode
     }
     let tokens = prepared.request.assembly.tokens();
     if as_json {
-        let parts: Vec<Json> = parts.iter().map(part_json).collect();
-        let document = json!({
-            "agent": mission.definition().name,
-            "prompt": format!("{}/{}", prepared.request.assembly.prompt.agent, prepared.request.assembly.prompt.name),
-            "version": prepared.request.assembly.prompt.version,
-            "model": prepared.request.model,
-            "parts": parts,
-            "tokens": tokens,
-            "cache": prepared.plan.sentence(),
-        });
-        ui::print_json_document(&json::compact(&document))?;
+        let prompt = &prepared.request.assembly.prompt;
+        let output = PreviewOutput {
+            agent: &mission.definition().name,
+            prompt: format!("{}/{}", prompt.agent, prompt.name),
+            version: &prompt.version,
+            model: &prepared.request.model,
+            parts: parts.iter().map(PreviewPartOutput::new).collect(),
+            tokens,
+            cache: prepared.plan.sentence(),
+        };
+        ui::print_json_document(&json::compact(&json!(output)))?;
         return Ok(ExitCode::SUCCESS);
     }
     let text: String = parts.iter().map(|part| part.text.as_str()).collect();
@@ -49,6 +51,38 @@ pub(super) fn print_preview(mission: &Mission, as_json: bool) -> Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-fn part_json(part: &PreviewPart) -> Json {
-    json!({ "heading": part.heading, "text": part.text, "tokens": part.tokens, "specifiedTokens": part.figure })
+/// The first request of a mission.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct PreviewOutput<'p> {
+    /// The agent's name.
+    agent: &'p str,
+    /// `agent/name` of its prompt.
+    prompt: String,
+    /// The version of its prompt.
+    version: &'p str,
+    /// The model that is asked.
+    model: &'p str,
+    parts: Vec<PreviewPartOutput<'p>>,
+    /// The tokens of all parts.
+    tokens: usize,
+    /// The expectation of the provider's cache, in a sentence.
+    cache: String,
+}
+
+/// A part of a request.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct PreviewPartOutput<'p> {
+    heading: &'static str,
+    /// Its text as it is sent.
+    text: &'p str,
+    tokens: usize,
+    /// The tokens that the specification names for it. Null if it names none.
+    specified_tokens: Option<usize>,
+}
+
+impl<'p> PreviewPartOutput<'p> {
+    fn new(part: &'p PreviewPart) -> Self {
+        Self { heading: part.heading, text: &part.text, tokens: part.tokens, specified_tokens: part.figure }
+    }
 }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use proem_app::effects::ActionDesk;
+use proem_app::effects::output::QuarantinedOutput;
 use proem_app::effects::queue::QuarantineVerdict;
 use proem_app::operator::{ApprovalPage, Consent};
 use proem_guard::LabelTree;
@@ -12,7 +13,7 @@ use proem_guard::show::{self, TreeCap};
 use proem_store::query::{QuarantinedItem, SenderRow};
 use proem_store::record::QuarantineState;
 use proem_text::json;
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
 use super::opening::at_desk;
 use crate::failure::CommandFailure;
@@ -52,7 +53,7 @@ pub(super) fn run_queue_quarantine(args: &Quarantine) -> Result<ExitCode, Comman
         match args.number {
             Some(number) => review_quarantined(args, desk, &items, number).await,
             None if args.json => {
-                let items: Vec<Json> = items.iter().map(quarantined_json).collect();
+                let items: Vec<QuarantinedOutput> = items.iter().map(QuarantinedOutput::new).collect();
                 ui::print_json_document(&json::pretty(&json!(items)))?;
                 Ok(ExitCode::SUCCESS)
             }
@@ -65,17 +66,6 @@ pub(super) fn run_queue_quarantine(args: &Quarantine) -> Result<ExitCode, Comman
                 Ok(ExitCode::SUCCESS)
             }
         }
-    })
-}
-
-fn quarantined_json(item: &QuarantinedItem) -> Json {
-    json!({
-        "signal": item.id.signal,
-        "revision": item.id.revision,
-        "field": item.id.field,
-        "sender": item.sender,
-        "verdict": item.verdict.as_str(),
-        "findings": item.findings,
     })
 }
 

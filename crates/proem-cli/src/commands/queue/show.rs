@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use proem_app::effects::output::QueuedActionOutput;
 use proem_app::effects::queue::QueuedAction;
 use proem_app::triage::charter;
-use proem_app::when;
-use proem_guard::show::{self, TreeCap};
+use proem_guard::show::TreeCap;
 use proem_text::json;
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
 use super::opening::at_desk;
 use super::page;
@@ -30,7 +30,7 @@ pub(super) fn run_queue_show(id: &str, root: &Path, form: ShowForm) -> Result<Ex
     at_desk(root, async |desk| {
         let item = desk.item(&desk.find(id).await?).await?;
         match form {
-            ShowForm::Json => ui::print_json_document(&json::pretty(&queued_action_json(&item)))?,
+            ShowForm::Json => ui::print_json_document(&json::pretty(&json!(QueuedActionOutput::new(&item))))?,
             ShowForm::Raw => print_action_bytes(&item)?,
             ShowForm::Page => {
                 let zone = charter::project_zone(desk.project)?;
@@ -56,46 +56,4 @@ fn print_action_bytes(item: &QueuedAction) -> Result<(), CommandFailure> {
             ui::print_raw_bytes(&draft.bytes)
         }
     }
-}
-
-fn queued_action_json(item: &QueuedAction) -> Json {
-    let row = &item.detail.row;
-    let transitions = item.detail.transitions.iter().map(|made| {
-        json!({
-            "version": made.version.0,
-            "at": when::rfc3339(made.at),
-            "actor": made.actor,
-            "event": made.event.as_str(),
-            "from": made.from.as_str(),
-            "to": made.to.as_str(),
-            "details": made.details,
-        })
-    });
-    let approvals = item.detail.approvals.iter().map(|given| {
-        json!({
-            "at": when::rfc3339(given.at),
-            "actor": given.actor,
-            "kind": given.kind.as_str(),
-            "content": proem_text::hex::encode_hex(given.content.0),
-            "expires": when::rfc3339(given.expires),
-            "used": given.used.map(when::rfc3339),
-            "void": given.void.map(when::rfc3339),
-        })
-    });
-    json!({
-        "id": row.key.to_string(),
-        "action": row.scope.name,
-        "state": row.state.as_str(),
-        "version": row.version.0,
-        "created": when::rfc3339(row.created),
-        "due": row.due.map(when::rfc3339),
-        "deadline": when::rfc3339(row.deadline),
-        "content": proem_text::hex::encode_hex(row.content.0),
-        "says": item.action.as_ref().map(|action| show::tree_json(action.tree())),
-        "decision": item.decision.as_ref().map(|decision| decision.to_json()),
-        "bytes": item.detail.bytes.as_ref().map(|bytes| String::from_utf8_lossy(bytes).into_owned()),
-        "problem": item.draft.as_ref().and_then(|draft| draft.as_ref().err()).map(ToString::to_string),
-        "transitions": transitions.collect::<Vec<_>>(),
-        "approvals": approvals.collect::<Vec<_>>(),
-    })
 }

@@ -2,7 +2,7 @@
 //! taken back.
 
 mod question;
-mod report;
+pub(in crate::commands) mod report;
 
 use std::process::ExitCode;
 

@@ -2,11 +2,13 @@
 
 use std::process::ExitCode;
 
-use proem_agents::risk::report::SignalOut;
+use proem_agents::risk::report::{FractionOut, SignalOut};
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::risk::assessing::AssessedRepository;
 use proem_risk::signal::{Base, RowSource, SignalRow};
 use proem_text::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::json;
 
 use super::args::Signals;
@@ -16,6 +18,14 @@ use crate::ui;
 /// Cells of a signal's words, and of a share with its interval.
 const WORDS: usize = 46;
 const SHARE: usize = 20;
+
+/// The worth of each signal in a repository.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct RiskSignalsOutput {
+    /// The past changes that needed a fix, of all that are old enough to tell.
+    needed_a_fix: FractionOut,
+    signals: Vec<SignalOut>,
+}
 
 pub(super) fn run_risk_signals(args: &Signals) -> Result<ExitCode, CommandFailure> {
     let places = crate::user_places()?;
@@ -29,10 +39,9 @@ pub(super) fn run_risk_signals(args: &Signals) -> Result<ExitCode, CommandFailur
     working.finish_and_clear();
     let (base, rows) = signals?.unwrap_or_default();
     if args.json {
-        let rows: Vec<SignalOut> = rows.iter().map(SignalOut::from).collect();
-        let base = json!({ "numerator": base.fixed, "denominator": base.commits });
-        let page = json!({ "needed_a_fix": base, "signals": rows });
-        ui::print_json_document(&json::pretty(&page))?;
+        let needed_a_fix = FractionOut { numerator: base.fixed, denominator: base.commits };
+        let output = RiskSignalsOutput { needed_a_fix, signals: rows.iter().map(SignalOut::from).collect() };
+        ui::print_json_document(&json::pretty(&json!(output)))?;
     } else {
         ui::print_listing(&signals_table(base, &rows))?;
     }

@@ -1,13 +1,15 @@
 //! `proem runs diff`: what changed between two requests, and why the cache missed.
 
 mod draw;
-mod output;
+pub(in crate::commands) mod output;
 
 use std::process::ExitCode;
 
 use proem_app::runs::diff::{DiffOptions, Runs};
 use proem_text::json;
+use serde_json::json;
 
+use self::output::RunsDiffOutput;
 use super::{CommandFailure, OpenProject, RecordsPlace};
 use crate::ui;
 use proem_app::records;
@@ -26,9 +28,12 @@ pub(super) async fn run_runs_diff(
     ui::print_notes(&notes);
     let pairs = pairs?;
     if place.json {
-        let json =
-            if runs.are_one() { output::run_pairs_json(&runs.former, &pairs) } else { output::pair_json(&pairs)? };
-        ui::print_json_document(&json::pretty(&json))?;
+        let output = if runs.are_one() {
+            RunsDiffOutput::of_run(&runs.former, &pairs)
+        } else {
+            RunsDiffOutput::of_pair(&pairs)?
+        };
+        ui::print_json_document(&json::pretty(&json!(output)))?;
     } else {
         let zone = records::booking_zone(&project.config.budget)?;
         let pages: Vec<String> = pairs.iter().map(|pair| draw::run_diff_page(pair, &zone)).collect();

@@ -11,6 +11,8 @@ use proem_app::runs::purge::{Before, Purging};
 use proem_app::{records, when};
 use proem_store::PurgeCounts;
 use proem_store::query::{RunRow, RunState};
+use proem_text::json;
+use serde_json::json;
 
 use super::{CommandFailure, OpenProject, RecordsPlace};
 use crate::ui;
@@ -36,8 +38,7 @@ pub(super) async fn run_runs_purge(
     let wanted = u64::try_from(wanted).unwrap_or(u64::MAX);
     let stay = wanted.saturating_sub(purged.runs);
     if place.json {
-        let purged = serde_json::json!({ "runs": purged.runs, "contents": purged.contents, "bytes": purged.bytes, "held": purged.held });
-        ui::print_json_document(&proem_text::json::pretty(&purged))?;
+        ui::print_json_document(&json::pretty(&json!(purged)))?;
     } else if wanted == 0 {
         ui::aside("there is no such run; nothing was deleted\n");
     } else {

@@ -9,10 +9,27 @@ use proem_guard::show::terminal_str;
 use proem_runtime::records::{Difference, ReplayReport};
 use proem_store::record::RunId;
 use proem_text::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::json;
 
 use super::{CommandFailure, OpenProject, RecordsPlace};
 use crate::ui::{self, group_thousands};
+
+/// The comparison of a run's requests with their record.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ReplayOutput<'r> {
+    /// The run's id.
+    run: &'r str,
+    /// The calls that were rebuilt as recorded.
+    calls: u32,
+    /// The bytes of their requests.
+    bytes: u64,
+    /// Whether everything is as recorded.
+    equal: bool,
+    /// The first difference. Null if there is none.
+    difference: Option<&'r Difference>,
+}
 
 pub(super) fn run_runs_replay(
     project: &mut OpenProject,
@@ -30,14 +47,10 @@ fn print_replay(replayed: &ReplayedRun, place: &RecordsPlace) -> Result<ExitCode
     let ReplayedRun { detail, report, versions } = replayed;
     let ReplayReport { calls, bytes, difference, .. } = report;
     if place.json {
-        let output = json!({
-            "run": detail.row.id,
-            "calls": calls,
-            "bytes": bytes,
-            "equal": difference.is_none(),
-            "difference": difference,
-        });
-        ui::print_json_document(&json::pretty(&output))?;
+        let run = detail.row.id.0.as_str();
+        let equal = difference.is_none();
+        let output = ReplayOutput { run, calls: *calls, bytes: *bytes, equal, difference: difference.as_ref() };
+        ui::print_json_document(&json::pretty(&json!(output)))?;
     } else {
         let bytes = group_thousands(usize::try_from(*bytes).unwrap_or(usize::MAX));
         let calls = if *calls == 1 { "1 call".to_owned() } else { format!("{calls} calls") };

@@ -4,7 +4,9 @@ use proem_guard::{Untrusted, show};
 use proem_select::catalogue::{Approval, Capability};
 use proem_select::select::{RankedEntry, Ranking};
 use proem_text::{Label, Source};
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value as Json;
 
 use crate::commands::catalogue::approval_word;
 use crate::ui::{BLUE, BOLD, DIM, GREEN, YELLOW, style_text};
@@ -15,26 +17,47 @@ const MAX_NAME: usize = 60;
 const MAX_QUERY: usize = 100;
 const MAX_EXAMPLE: usize = 70;
 
-/// `{"query", "ranked": [{"name", "score"}], "abstained"}`, with `degraded` where words alone decided.
-pub(super) fn ranking_json(ranker: &Ranker, answered: &QueryRanking, query: &str, top: usize) -> Value {
-    let Ranking { ranked, degraded, .. } = &answered.ranking;
-    let entry = |ranked: &RankedEntry| {
-        let capability = ranker.entries().get(ranked.entry)?;
-        let name = match ranker.from() {
-            CatalogueFrom::File => show::exact_json(capability.own_name()),
-            CatalogueFrom::Project => Value::from(capability.name().as_str()),
+/// The ranking for a query.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct RankingOutput<'q> {
+    query: &'q str,
+    /// The entries, the likeliest first.
+    ranked: Vec<RankedOutput>,
+    /// Whether nothing fits.
+    abstained: bool,
+    /// Why words alone decided. Absent if they didn't.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    degraded: Option<String>,
+}
+
+/// An entry of a catalogue.
+#[derive(Debug, Serialize, JsonSchema)]
+struct RankedOutput {
+    /// The name in the catalogue, or in the file that was given.
+    #[schemars(with = "String")]
+    name: Json,
+    /// The probability that it fits, from 0 to 1.
+    score: f64,
+}
+
+impl<'q> RankingOutput<'q> {
+    pub(super) fn new(ranker: &Ranker, answered: &QueryRanking, query: &'q str, top: usize) -> Self {
+        let Ranking { ranked, degraded, .. } = &answered.ranking;
+        let entry = |ranked: &RankedEntry| {
+            let capability = ranker.entries().get(ranked.entry)?;
+            let name = match ranker.from() {
+                CatalogueFrom::File => show::exact_json(capability.own_name()),
+                CatalogueFrom::Project => Json::from(capability.name().as_str()),
+            };
+            Some(RankedOutput { name, score: six_decimals(ranked.probability) })
         };
-        Some(json!({ "name": name, "score": six_decimals(ranked.probability) }))
-    };
-    let ranked: Vec<Value> = ranked.iter().take(top).filter_map(entry).collect();
-    let mut line = Map::new();
-    line.insert("query".into(), query.into());
-    line.insert("ranked".into(), ranked.into());
-    line.insert("abstained".into(), answered.ranking.abstained().into());
-    if let Some(reason) = degraded {
-        line.insert("degraded".into(), reason.as_str().into());
+        Self {
+            query,
+            ranked: ranked.iter().take(top).filter_map(entry).collect(),
+            abstained: answered.ranking.abstained(),
+            degraded: degraded.as_ref().map(|reason| reason.as_str().to_owned()),
+        }
     }
-    Value::Object(line)
 }
 
 /// Six decimals: more would be noise of the last bits.

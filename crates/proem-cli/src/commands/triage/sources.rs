@@ -13,6 +13,8 @@ use proem_guard::show;
 use proem_store::StoreAccess;
 use proem_text::json;
 use proem_triage::AsanaProject;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Value as Json, json};
 
 use crate::failure::CommandFailure;
@@ -58,7 +60,7 @@ pub(super) fn run_triage_sources(args: &Sources) -> Result<ExitCode, CommandFail
         let shown = sources.map_err(CommandFailure::from).and_then(|sources| {
             let zone = TimeZone::get(&desk.charter.time_zone).unwrap_or(TimeZone::UTC);
             if args.json {
-                ui::print_json_document(&json::pretty(&sources_json(&desk, &sources, &found)))
+                ui::print_json_document(&json::pretty(&json!(TriageSourcesOutput::new(&desk, &sources, &found))))
             } else {
                 ui::print_listing(&format!("{}{}", source_listing(&sources, &zone), additions(&desk, &found)))
             }
@@ -124,28 +126,104 @@ fn additions(desk: &TriageDesk<'_>, found: &[AsanaProject]) -> String {
     out
 }
 
-fn sources_json(desk: &TriageDesk<'_>, sources: &TriageSources, found: &[AsanaProject]) -> Json {
-    let delivered = |delivered: &DeliveryCount| {
+/// The sources of signals.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct TriageSourcesOutput {
+    /// The trackers in the project's file.
+    trackers: Vec<SourceOutput>,
+    /// Sources that no tracker has, such as mail.
+    beside: Vec<UntrackedOutput>,
+    /// Projects that signals came from and that the project's file doesn't have.
+    others: Vec<SourceOutput>,
+    /// Projects that Asana has.
+    found: Vec<FoundProjectOutput>,
+}
+
+/// A project of a tracker.
+#[derive(Debug, Serialize, JsonSchema)]
+struct SourceOutput {
+    /// The tracker's name.
+    source: String,
+    /// The project's key there.
+    #[schemars(with = "String")]
+    project: Json,
+    delivered: DeliveredOutput,
+}
+
+/// A source that no tracker has.
+#[derive(Debug, Serialize, JsonSchema)]
+struct UntrackedOutput {
+    /// Its name.
+    source: String,
+    delivered: DeliveredOutput,
+}
+
+/// The signals that a source delivered.
+#[derive(Debug, Serialize, JsonSchema)]
+struct DeliveredOutput {
+    /// How many.
+    signals: u64,
+    /// When the last of them happened.
+    last: Option<String>,
+    /// The kind of the last.
+    kind: Option<String>,
+}
+
+/// A project that Asana has.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct FoundProjectOutput {
+    /// The tracker's name.
+    source: &'static str,
+    /// The project's id there.
+    project: String,
+    /// Its name there.
+    #[schemars(with = "Option<String>")]
+    name: Option<Json>,
+    /// Whether the project's file has it.
+    is_in_file: bool,
+}
+
+impl TriageSourcesOutput {
+    fn new(desk: &TriageDesk<'_>, sources: &TriageSources, found: &[AsanaProject]) -> Self {
+        let trackers = sources.trackers.iter().map(|tracker| SourceOutput {
+            source: tracker.source.clone(),
+            project: tracker.project.as_str().into(),
+            delivered: DeliveredOutput::new(&tracker.delivered),
+        });
+        let beside = sources.beside.iter();
+        let others = sources.others.iter().map(|other| SourceOutput {
+            source: other.source.clone(),
+            project: show::exact_json(&other.project),
+            delivered: DeliveredOutput::new(&other.delivered),
+        });
+        let found = found.iter().map(|project| FoundProjectOutput {
+            source: "asana",
+            project: project.gid.clone(),
+            name: project.name.as_ref().map(show::exact_json),
+            is_in_file: desk.knows_asana(&project.gid),
+        });
+        Self {
+            trackers: trackers.collect(),
+            beside: beside
+                .map(|(source, count)| UntrackedOutput {
+                    source: source.clone(),
+                    delivered: DeliveredOutput::new(count),
+                })
+                .collect(),
+            others: others.collect(),
+            found: found.collect(),
+        }
+    }
+}
+
+impl DeliveredOutput {
+    fn new(delivered: &DeliveryCount) -> Self {
         let last = delivered.last.as_ref();
-        json!({
-            "signals": delivered.signals,
-            "last": last.map(|(at, _)| when::rfc3339(*at)),
-            "kind": last.map(|(_, kind)| kind),
-        })
-    };
-    json!({
-        "trackers": sources.trackers.iter().map(|tracker| json!({
-            "source": tracker.source, "project": tracker.project, "delivered": delivered(&tracker.delivered),
-        })).collect::<Vec<_>>(),
-        "beside": sources.beside.iter().map(|(source, count)| json!({
-            "source": source, "delivered": delivered(count),
-        })).collect::<Vec<_>>(),
-        "others": sources.others.iter().map(|other| json!({
-            "source": other.source, "project": show::exact_json(&other.project), "delivered": delivered(&other.delivered),
-        })).collect::<Vec<_>>(),
-        "found": found.iter().map(|project| json!({
-            "source": "asana", "project": project.gid, "name": project.name.as_ref().map(show::exact_json),
-            "isInFile": desk.knows_asana(&project.gid),
-        })).collect::<Vec<_>>(),
-    })
+        Self {
+            signals: delivered.signals,
+            last: last.map(|(at, _)| when::rfc3339(*at)),
+            kind: last.map(|(_, kind)| kind.clone()),
+        }
+    }
 }

@@ -1,5 +1,7 @@
 //! `proem triage watch`: files as they come, cycle by cycle.
 
+pub(in crate::commands) mod output;
+
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -14,7 +16,6 @@ use proem_app::run::options::Carriage;
 use proem_app::triage::CycleReport;
 use proem_app::triage::charter;
 use proem_app::triage::models::TriageModelOptions;
-use proem_app::triage::output::TriageOutput;
 use proem_app::triage::watch::{ENDINGS, SweepAccount, WatchEvent, WatchOptions, WatchWork, watch};
 use proem_app::{records, when};
 use proem_engine::call::NanoDollars;
@@ -22,9 +23,10 @@ use proem_guard::show;
 use proem_runtime::schedule::inbox::LeftAlone;
 use proem_runtime::schedule::own_process::OwnProgram;
 use proem_text::json;
-use serde_json::{Value as Json, json};
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
+use self::output::{WatchEventOutput, WatchLineOutput};
 use super::run::{came, left_lines, waiting_lines};
 use crate::commands::interrupt;
 use crate::failure::CommandFailure;
@@ -269,61 +271,13 @@ fn why_left(why: LeftAlone) -> String {
     }
 }
 
-const fn why_name(why: LeftAlone) -> &'static str {
-    match why {
-        LeftAlone::Link => "link",
-        LeftAlone::NoFile => "no-file",
-        LeftAlone::OtherEnding => "other-ending",
-        LeftAlone::TooMany => "too-many",
-    }
-}
-
 fn print_watch_json(event: &WatchEvent<'_>) -> Result<(), CommandFailure> {
-    let mut value = match event {
-        WatchEvent::Noted(notes) => {
-            ui::print_notes(*notes);
-            return Ok(());
-        }
-        WatchEvent::Began { project } => json!({ "event": "began", "project": project }),
-        WatchEvent::Taken { file, counts, malformed } => json!({
-            "event": "taken", "file": file.to_string_lossy(), "new": counts.new, "revised": counts.revised,
-            "same": counts.same, "setAside": counts.set_aside, "malformed": counts.malformed,
-            "reasons": malformed.iter().map(|malformed| json!({
-                "place": malformed.place.to_string(), "reason": malformed.reason,
-            })).collect::<Vec<_>>(),
-        }),
-        WatchEvent::Unfinished { file } => json!({ "event": "unfinished", "file": file.to_string_lossy() }),
-        WatchEvent::Unread { file, error } => {
-            json!({ "event": "unread", "file": file.to_string_lossy(), "error": error.to_string() })
-        }
-        WatchEvent::Left { path, why } => {
-            json!({ "event": "left", "file": path.to_string_lossy(), "why": why_name(*why) })
-        }
-        WatchEvent::Cycle { report, missed, took } => {
-            let report = TriageOutput::new(None, report);
-            let took = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-            json!({ "event": "cycle", "missed": missed, "milliseconds": took, "report": report })
-        }
-        WatchEvent::Swept(account) => json!({
-            "event": "swept", "obstacles": account.obstacles,
-            "changes": account.changes.iter().map(|change| json!({
-                "id": change.id, "action": change.action, "state": change.state, "why": change.why,
-            })).collect::<Vec<_>>(),
-        }),
-        WatchEvent::Problem { work, error } => {
-            let work = match work {
-                WatchWork::Look => "look",
-                WatchWork::Cycle => "cycle",
-                WatchWork::Sweep => "sweep",
-            };
-            json!({ "event": "problem", "work": work, "error": error.to_string() })
-        }
-        WatchEvent::Ended { still_performing } => json!({ "event": "ended", "stillPerforming": still_performing }),
-    };
-    if let Json::Object(fields) = &mut value {
-        fields.insert("at".to_owned(), when::rfc3339(when::time_now()).into());
+    if let WatchEvent::Noted(notes) = event {
+        ui::print_notes(*notes);
     }
-    ui::print_json_document(&json::compact(&value))
+    let Some(event) = WatchEventOutput::new(event) else { return Ok(()) };
+    let line = WatchLineOutput { at: when::rfc3339(when::time_now()), event };
+    ui::print_json_document(&json::compact(&json!(line)))
 }
 
 #[cfg(test)]

@@ -4,19 +4,46 @@ use std::process::ExitCode;
 
 use proem_guard::show;
 use proem_text::{CalendarDate, json};
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
 
 use crate::failure::CommandFailure;
 use crate::ui::{self, DIM, GREEN, RED, YELLOW, style_text};
 use proem_app::trust::candidates::Candidates;
 use proem_app::trust::{TrustEntry, TrustPlace, TrustState, trust_entries};
 
+/// The files that need trust.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct TrustListOutput {
+    /// The folder of the project.
+    root: String,
+    files: Vec<TrustedFileOutput>,
+}
+
+/// A file that needs trust.
+#[derive(Debug, Serialize, JsonSchema)]
+struct TrustedFileOutput {
+    /// Its path in the project.
+    path: String,
+    /// `trusted`, `editing`, `changed`, `untrusted`, `gone` or `refused`.
+    state: &'static str,
+    /// The hash of its content. Null if there is none.
+    sha256: Option<String>,
+    /// Until when the file is trusted while it is edited, in seconds since 1970. Absent in any other state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    until: Option<i64>,
+    /// Why it can't be trusted. Absent if it can.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+}
+
 pub(super) fn run_trust_list(place: &TrustPlace, as_json: bool) -> Result<ExitCode, CommandFailure> {
     let entries = trust_entries(&Candidates::read(&place.root), &place.trust);
     if as_json {
-        let files: Vec<Value> = entries.iter().map(|(path, entry)| trust_entry_json(path, entry)).collect();
-        let root = place.root.to_string_lossy();
-        ui::print_json_document(&json::pretty(&json!({ "files": files, "root": root })))?;
+        let files = entries.iter().map(|(path, entry)| TrustedFileOutput::new(path, entry)).collect();
+        let output = TrustListOutput { root: place.root.to_string_lossy().into_owned(), files };
+        ui::print_json_document(&json::pretty(&json!(output)))?;
         return Ok(ExitCode::SUCCESS);
     }
     if entries.is_empty() {
@@ -59,26 +86,18 @@ const fn trust_state_style(state: &TrustState) -> anstyle::Style {
     }
 }
 
-fn trust_entry_json(path: &str, entry: &TrustEntry) -> Value {
-    let mut fields = Map::new();
-    let state = match &entry.state {
-        TrustState::Trusted => "trusted",
-        TrustState::Editing(until) => {
-            fields.insert("until".into(), json!(until));
-            "editing"
-        }
-        TrustState::Changed => "changed",
-        TrustState::Untrusted => "untrusted",
-        TrustState::Gone => "gone",
-        TrustState::Refused(why) => {
-            fields.insert("why".into(), json!(why));
-            "refused"
-        }
-    };
-    fields.insert("path".into(), json!(path));
-    fields.insert("state".into(), json!(state));
-    fields.insert("sha256".into(), json!(entry.hash));
-    Value::Object(fields)
+impl TrustedFileOutput {
+    fn new(path: &str, entry: &TrustEntry) -> Self {
+        let (state, until, why) = match &entry.state {
+            TrustState::Trusted => ("trusted", None, None),
+            TrustState::Editing(until) => ("editing", Some(*until), None),
+            TrustState::Changed => ("changed", None, None),
+            TrustState::Untrusted => ("untrusted", None, None),
+            TrustState::Gone => ("gone", None, None),
+            TrustState::Refused(why) => ("refused", None, Some(why.to_string())),
+        };
+        Self { path: path.to_owned(), state, sha256: entry.hash.clone(), until, why }
+    }
 }
 
 /// A time as a person reads it, to the minute.

@@ -22,7 +22,7 @@ const REASON: usize = 72;
 
 /// The answer of `proem risk feedback --report --json`.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct FeedbackOutput<'p> {
+pub(crate) struct FeedbackOutput<'p> {
     /// The first day of the period.
     since: &'p str,
     /// The feedback.
