@@ -249,6 +249,7 @@ impl ScriptedRun<'_> {
                 };
                 let result = match &outcome {
                     ToolOutcome::Answered { result } => result.clone(),
+                    ToolOutcome::Failed { message, .. } => message.clone(),
                     other => format!("{other:?}"),
                 };
                 made.push(MadeCall { tool: name.to_owned(), arguments: call.arguments.clone(), result });
