@@ -95,7 +95,7 @@ fn switching_effects_off_between_two_calls_of_a_resumed_run_stops_the_second() {
 fn a_failed_tools_own_words_stand_in_the_record_and_reach_no_program() {
     let fixture = Fixture::folder();
     let agent = "version = 1\nname = \"orders\"\n[tools.look]\nsignature = \"() -> :any\"\ndescription = \"x\"\neffect = false\n\
-                 command = { argv = [\"sh\", \"-c\", \"echo 'no table orders' >&2; exit 4\"], environment = [\"PATH\"] }\n";
+                 command = { argv = [\"sh\", \"-c\", \"printf 'a\\n\\nb\\nc\\nno table orders' >&2; exit 4\"], environment = [\"PATH\"] }\n";
     std::fs::write(fixture.base.join("orders.agent.toml"), agent).unwrap();
     let failed = fixture.proem(&["lisp", "run", "-e", "(tool/look {})", "--agent", "../orders.agent.toml"]);
     assert_eq!(failed.code(), 1, "{}", failed.stdout());
@@ -105,8 +105,14 @@ fn a_failed_tools_own_words_stand_in_the_record_and_reach_no_program() {
     for part in ["why        it ended with exit code 4", "it wrote   no table orders"] {
         assert!(shown.answer().contains(part), "{part}: {}", shown.answer());
     }
+    let wrote = |args: &[&str]| fixture.proem(args).answer().matches("it wrote ").count();
+    assert_eq!(
+        [wrote(&["runs", "show", "last"]), wrote(&["runs", "show", "last", "--full"])],
+        [3, 4],
+        "the last lines"
+    );
     let json = fixture.proem(&["runs", "show", "last", "--json"]).json();
-    assert_eq!(json["tools"][0]["outcome"]["wrote"], "no table orders", "{json}");
+    assert_eq!(json["tools"][0]["outcome"]["wrote"], "a\n\nb\nc\nno table orders", "{json}");
 }
 
 #[test]

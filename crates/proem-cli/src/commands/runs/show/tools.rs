@@ -14,6 +14,8 @@ use proem_app::when;
 
 /// The cells of a line of arguments or of a result, unless all of it is asked for.
 const CELLS: usize = 64;
+/// The lines of a failed tool's own words, unless all of them are asked for.
+const LINES: usize = 3;
 
 /// The tree. Empty for a run without calls of tools.
 pub(super) fn tree(shown: &RunView<'_>, full: bool) -> String {
@@ -68,8 +70,8 @@ fn branch(shown: &RunView<'_>, call: &ToolCallRow, (is_last, full): (bool, bool)
         ) => leaf("why      ", &one_line_text(message, full)),
         Some(ToolOutcome::OfAgent { .. }) | None => {}
     }
-    if let Some(wrote) = outcome.as_ref().map(ToolOutcome::wrote).filter(|wrote| !wrote.is_empty()) {
-        leaf("it wrote ", &one_line_text(wrote, full));
+    for line in outcome.as_ref().map_or_else(Vec::new, |outcome| last_lines(outcome.wrote(), full)) {
+        leaf("it wrote ", &one_line_text(line, full));
     }
     for (index, asked) in calls_within(shown, call) {
         leaf("model    ", &model_words(index, asked));
@@ -115,6 +117,13 @@ fn label_sources(labels: &ToolLabels) -> String {
     };
     let others: String = labels.arguments.iter().filter_map(named).collect();
     format!("{}{others}{hidden}", labels.decision.in_words())
+}
+
+/// The last lines of a tool's words, where a program says why it gave up.
+fn last_lines(wrote: &str, full: bool) -> Vec<&str> {
+    let lines: Vec<&str> = wrote.lines().filter(|line| !line.trim().is_empty()).collect();
+    let earlier = if full { 0 } else { lines.len().saturating_sub(LINES) };
+    lines.into_iter().skip(earlier).collect()
 }
 
 /// Somebody's text on one line.
