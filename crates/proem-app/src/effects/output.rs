@@ -30,7 +30,7 @@ pub struct QueueLineOutput {
     target: Option<Json>,
     /// `proposed`, `held`, `waiting`, `approved`, …
     state: &'static str,
-    /// How many transitions it has been through.
+    /// The number of its transitions.
     version: u64,
     #[serde(flatten)]
     times: QueueLineTimes,
@@ -95,7 +95,7 @@ struct QueuedActionPlace {
     action: String,
     /// `proposed`, `held`, `waiting`, `approved`, …
     state: &'static str,
-    /// How many transitions it has been through.
+    /// The number of its transitions.
     version: u64,
 }
 

@@ -104,7 +104,7 @@ fn a_description_of_somebody_elses_making_is_one_line_of_a_limited_length() {
     assert!(line.chars().count() <= 301 && !tools.contains("# Rules"), "{tools}");
 }
 
-/// What stands behind a server's name is part of what a run is compared with before it goes on.
+/// A run is compared with the server behind a name, too, before it goes on.
 #[test]
 fn another_server_under_the_same_name_is_another_policy() {
     let tool = "version = 1\nname = \"reader\"\n[tools.read]\nsignature = \"() -> :string\"\ndescription = \"Read\"\n\

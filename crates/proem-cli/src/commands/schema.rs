@@ -98,80 +98,80 @@ macro_rules! published {
     };
 }
 
-/// Every schema, by name. A `plain` document has no notes, a `noted` one may have some.
+/// Every schema, by name. A `plain_schema` is of a document without notes, a `noted_schema` of one that may have some.
 #[rustfmt::skip]
 const SCHEMAS: &[PublishedSchema] = published! {
-    "adapt", "adapt --json", plain::<Profile>;
-    "adapt-prompt", "adapt PROMPT --json", plain::<PromptAdaptationOutput<'_>>;
+    "adapt", "adapt --json", plain_schema::<Profile>;
+    "adapt-prompt", "adapt PROMPT --json", plain_schema::<PromptAdaptationOutput<'_>>;
     "agent", "a file of `lisp agent`", agent_schema_text;
-    "artefacts", "artefacts show --json", noted::<ArtefactsOutput>;
-    "artefacts-log", "artefacts log --json", plain::<ArtefactLogOutput>;
-    "assemble", "assemble --json", plain::<WithProfile>;
-    "book-check", "book check --json", plain::<BookCheckOutput>;
-    "book-diff", "book diff --json", plain::<BookDiffOutput<'_>>;
-    "book-import", "book import --json", plain::<BookImportOutput<'_>>;
-    "book-list", "book list --json", plain::<Vec<BookVersionOutput>>;
-    "book-proposals", "book proposals --json", noted::<ProposalsOutput<'_>>;
-    "book-show", "book show --json", plain::<BookVersionOutput>;
-    "book-stats", "book stats --json", plain::<Vec<VersionFigures>>;
-    "book-test", "book test --json", noted::<BookTestOutput<'_>>;
-    "catalogue-check", "catalogue check --json", plain::<CatalogueCheckOutput>;
-    "catalogue-fetch", "catalogue fetch --json", plain::<CatalogueFetchOutput<'_>>;
-    "catalogue-list", "catalogue list --json", plain::<CatalogueListOutput>;
-    "catalogue-refresh", "catalogue refresh --json", plain::<CatalogueRefreshOutput>;
-    "catalogue-show", "catalogue show --json", plain::<EntryOutput>;
-    "cost", "cost --json", plain::<CostOutput<'_>>;
-    "cost-fit", "cost fit --json", plain::<FitOutput<'_>>;
-    "doctor", "doctor --json", noted::<DoctorOutput>;
-    "effects-log", "effects log --json", plain::<Vec<LoggedTransitionOutput>>;
-    "effects-propose", "effects propose --json", plain::<ProposalOutput>;
-    "effects-status", "effects status --json", plain::<EffectsStatusOutput>;
-    "effects-sweep", "effects sweep --json", plain::<SweepOutput>;
-    "escalations-list", "escalations list --json", plain::<Vec<EscalationOutput>>;
-    "escalations-show", "escalations show --json", plain::<EscalationOutput>;
-    "experiment-list", "book experiment list --json", plain::<Vec<ListedExperiment>>;
-    "experiment-start", "book experiment start --json", plain::<ExperimentStartOutput<'_>>;
-    "experiment-status", "book experiment status --json", plain::<ExperimentStatus>;
-    "experiment-stop", "book experiment stop --json", plain::<ExperimentStopOutput<'_>>;
-    "failures-list", "failures list --json", plain::<Vec<FailureOutput<'_>>>;
-    "feedback-batch", "feedback batch --json", noted::<FeedbackBatch>;
-    "find", "find --json", noted::<FindOutput>;
-    "improve", "improve --json", noted::<ImproveOutput<'_>>;
-    "lisp-agent", "lisp agent --json", noted::<LispAgentOutput>;
-    "lisp-agent-check", "lisp agent check --json", plain::<AgentCheckOutput<'_>>;
-    "lisp-agent-preview", "lisp agent --preview --json", plain::<PreviewOutput<'_>>;
-    "lisp-check", "lisp check --json", noted::<LispCheckOutput>;
-    "lisp-run", "lisp run --json", noted::<LispRunOutput>;
-    "policy-explain", "policy explain --json", plain::<DecisionDocument>;
-    "queue-list", "queue list --json", plain::<Vec<QueueLineOutput>>;
-    "queue-quarantine", "queue quarantine --json", plain::<Vec<QuarantinedOutput>>;
-    "queue-show", "queue show --json", plain::<QueuedActionOutput>;
-    "risk", "risk --json", plain::<RiskReport>;
-    "risk-feedback", "risk feedback --report --json", plain::<FeedbackOutput<'_>>;
-    "risk-signals", "risk signals --json", plain::<RiskSignalsOutput>;
-    "run", "run --json, ask --json", noted::<RunOutput>;
-    "runs-diff", "runs diff --json", plain::<RunsDiffOutput>;
-    "runs-export", "runs export, each line", plain::<ExportedCall>;
-    "runs-feedback", "runs feedback --json", plain::<RunFeedbackOutput<'_>>;
-    "runs-list", "runs list --json, runs stuck --json", plain::<Vec<RunSummary>>;
-    "runs-purge", "runs purge --json", plain::<PurgeCounts>;
-    "runs-replay", "runs replay --json", plain::<ReplayOutput<'_>>;
-    "runs-show", "runs show --json", plain::<ShownRunOutput<'_>>;
-    "scan", "scan --json", noted::<ScanOutput>;
-    "select", "select --json, each line", plain::<RankingOutput<'_>>;
-    "stats", "stats --json", plain::<StatsOutput<'_>>;
-    "store-status", "store status --json", plain::<StoreStatusOutput>;
-    "tokens", "tokens --json", plain::<TokensOutput>;
-    "triage-normalise", "triage normalise --json, each line", plain::<SignalDocument>;
-    "triage-run", "triage run --json", noted::<TriageOutput>;
-    "triage-signals", "triage signals --json", noted::<TriageSignalsOutput>;
-    "triage-sources", "triage sources --json", plain::<TriageSourcesOutput>;
-    "triage-status", "triage status --json", noted::<TriageStatusOutput>;
-    "triage-sync", "triage sync --json", noted::<SyncReport>;
-    "triage-watch", "triage watch --json, each line", plain::<WatchLineOutput<'_>>;
-    "trust-list", "trust list --json", plain::<TrustListOutput>;
-    "version", "--version --json", plain::<VersionOutput>;
-    "workers", "workers --json", plain::<WorkOverview>;
+    "artefacts", "artefacts show --json", noted_schema::<ArtefactsOutput>;
+    "artefacts-log", "artefacts log --json", plain_schema::<ArtefactLogOutput>;
+    "assemble", "assemble --json", plain_schema::<WithProfile>;
+    "book-check", "book check --json", plain_schema::<BookCheckOutput>;
+    "book-diff", "book diff --json", plain_schema::<BookDiffOutput<'_>>;
+    "book-import", "book import --json", plain_schema::<BookImportOutput<'_>>;
+    "book-list", "book list --json", plain_schema::<Vec<BookVersionOutput>>;
+    "book-proposals", "book proposals --json", noted_schema::<ProposalsOutput<'_>>;
+    "book-show", "book show --json", plain_schema::<BookVersionOutput>;
+    "book-stats", "book stats --json", plain_schema::<Vec<VersionFigures>>;
+    "book-test", "book test --json", noted_schema::<BookTestOutput<'_>>;
+    "catalogue-check", "catalogue check --json", plain_schema::<CatalogueCheckOutput>;
+    "catalogue-fetch", "catalogue fetch --json", plain_schema::<CatalogueFetchOutput<'_>>;
+    "catalogue-list", "catalogue list --json", plain_schema::<CatalogueListOutput>;
+    "catalogue-refresh", "catalogue refresh --json", plain_schema::<CatalogueRefreshOutput>;
+    "catalogue-show", "catalogue show --json", plain_schema::<EntryOutput>;
+    "cost", "cost --json", plain_schema::<CostOutput<'_>>;
+    "cost-fit", "cost fit --json", plain_schema::<FitOutput<'_>>;
+    "doctor", "doctor --json", noted_schema::<DoctorOutput>;
+    "effects-log", "effects log --json", plain_schema::<Vec<LoggedTransitionOutput>>;
+    "effects-propose", "effects propose --json", plain_schema::<ProposalOutput>;
+    "effects-status", "effects status --json", plain_schema::<EffectsStatusOutput>;
+    "effects-sweep", "effects sweep --json", plain_schema::<SweepOutput>;
+    "escalations-list", "escalations list --json", plain_schema::<Vec<EscalationOutput>>;
+    "escalations-show", "escalations show --json", plain_schema::<EscalationOutput>;
+    "experiment-list", "book experiment list --json", plain_schema::<Vec<ListedExperiment>>;
+    "experiment-start", "book experiment start --json", plain_schema::<ExperimentStartOutput<'_>>;
+    "experiment-status", "book experiment status --json", plain_schema::<ExperimentStatus>;
+    "experiment-stop", "book experiment stop --json", plain_schema::<ExperimentStopOutput<'_>>;
+    "failures-list", "failures list --json", plain_schema::<Vec<FailureOutput<'_>>>;
+    "feedback-batch", "feedback batch --json", noted_schema::<FeedbackBatch>;
+    "find", "find --json", noted_schema::<FindOutput>;
+    "improve", "improve --json", noted_schema::<ImproveOutput<'_>>;
+    "lisp-agent", "lisp agent --json", noted_schema::<LispAgentOutput>;
+    "lisp-agent-check", "lisp agent check --json", plain_schema::<AgentCheckOutput<'_>>;
+    "lisp-agent-preview", "lisp agent --preview --json", plain_schema::<PreviewOutput<'_>>;
+    "lisp-check", "lisp check --json", noted_schema::<LispCheckOutput>;
+    "lisp-run", "lisp run --json", noted_schema::<LispRunOutput>;
+    "policy-explain", "policy explain --json", plain_schema::<DecisionDocument>;
+    "queue-list", "queue list --json", plain_schema::<Vec<QueueLineOutput>>;
+    "queue-quarantine", "queue quarantine --json", plain_schema::<Vec<QuarantinedOutput>>;
+    "queue-show", "queue show --json", plain_schema::<QueuedActionOutput>;
+    "risk", "risk --json", plain_schema::<RiskReport>;
+    "risk-feedback", "risk feedback --report --json", plain_schema::<FeedbackOutput<'_>>;
+    "risk-signals", "risk signals --json", plain_schema::<RiskSignalsOutput>;
+    "run", "run --json, ask --json", noted_schema::<RunOutput>;
+    "runs-diff", "runs diff --json", plain_schema::<RunsDiffOutput>;
+    "runs-export", "runs export, each line", plain_schema::<ExportedCall>;
+    "runs-feedback", "runs feedback --json", plain_schema::<RunFeedbackOutput<'_>>;
+    "runs-list", "runs list --json, runs stuck --json", plain_schema::<Vec<RunSummary>>;
+    "runs-purge", "runs purge --json", plain_schema::<PurgeCounts>;
+    "runs-replay", "runs replay --json", plain_schema::<ReplayOutput<'_>>;
+    "runs-show", "runs show --json", plain_schema::<ShownRunOutput<'_>>;
+    "scan", "scan --json", noted_schema::<ScanOutput>;
+    "select", "select --json, each line", plain_schema::<RankingOutput<'_>>;
+    "stats", "stats --json", plain_schema::<StatsOutput<'_>>;
+    "store-status", "store status --json", plain_schema::<StoreStatusOutput>;
+    "tokens", "tokens --json", plain_schema::<TokensOutput>;
+    "triage-normalise", "triage normalise --json, each line", plain_schema::<SignalDocument>;
+    "triage-run", "triage run --json", noted_schema::<TriageOutput>;
+    "triage-signals", "triage signals --json", noted_schema::<TriageSignalsOutput>;
+    "triage-sources", "triage sources --json", plain_schema::<TriageSourcesOutput>;
+    "triage-status", "triage status --json", noted_schema::<TriageStatusOutput>;
+    "triage-sync", "triage sync --json", noted_schema::<SyncReport>;
+    "triage-watch", "triage watch --json, each line", plain_schema::<WatchLineOutput<'_>>;
+    "trust-list", "trust list --json", plain_schema::<TrustListOutput>;
+    "version", "--version --json", plain_schema::<VersionOutput>;
+    "workers", "workers --json", plain_schema::<WorkOverview>;
 };
 
 pub(super) fn run_schema(args: &SchemaArgs) -> Result<ExitCode, CommandFailure> {
@@ -192,12 +192,12 @@ fn agent_schema_text() -> String {
 }
 
 /// The schema of a document that has no notes.
-fn plain<T: JsonSchema>() -> String {
+fn plain_schema<T: JsonSchema>() -> String {
     schema_text(&schema_for!(T).to_value())
 }
 
 /// The schema of a document that [`ui::print_published_document`] prints: of its type, and of the notes beside it.
-fn noted<T: JsonSchema>() -> String {
+fn noted_schema<T: JsonSchema>() -> String {
     let mut schema = schema_for!(T).to_value();
     if let Some(properties) = schema.get_mut("properties").and_then(Json::as_object_mut) {
         properties.insert(ui::NOTES.to_owned(), notes_schema());

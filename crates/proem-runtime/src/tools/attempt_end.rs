@@ -43,12 +43,12 @@ pub(super) enum AttemptEnd {
 }
 
 /// The beginning of a tool's words, as a server's refusal has its reason there.
-pub(super) fn first_words(bytes: &[u8]) -> String {
+pub(super) fn words_at_start(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes.get(..MAX_WROTE).unwrap_or(bytes)).trim().to_owned()
 }
 
 /// The end of a tool's words, as a program's last line says why it gave up.
-pub(super) fn last_words(bytes: &[u8]) -> String {
+pub(super) fn words_at_end(bytes: &[u8]) -> String {
     let surplus = bytes.len().saturating_sub(MAX_WROTE);
     String::from_utf8_lossy(bytes.get(surplus..).unwrap_or_default()).trim().to_owned()
 }

@@ -225,7 +225,7 @@ fn best_first(scores: &[f32], counts: impl Fn(usize) -> bool, most: usize) -> Ve
     order
 }
 
-/// How far the last named file is above the first other one, in units of the score.
+/// The distance of the last named file from the first other one, in units of the score.
 const ABOVE: f32 = 0.01;
 
 /// `ln Σ exp(x)`.

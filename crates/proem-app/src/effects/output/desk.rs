@@ -50,7 +50,7 @@ struct PerformerOutput {
     at: String,
 }
 
-/// How much there is to do.
+/// The amount of work that waits.
 #[derive(Debug, Serialize, JsonSchema)]
 struct EffectsCounts {
     /// The number of actions in each state that has some.

@@ -22,7 +22,7 @@ pub struct EscalationOutput {
     case: EscalationTexts,
     /// The id of the action that it is about. Null without one.
     action: Option<String>,
-    /// How pressing it is.
+    /// Its urgency.
     sensitivity: String,
     /// The possible decisions, in order. Empty once its texts are gone.
     options: Vec<EscalationOptionOutput>,

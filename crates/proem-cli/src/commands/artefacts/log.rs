@@ -77,7 +77,7 @@ struct ArtefactVersionOutput {
     changes: Option<Vec<ItemChangeOutput>>,
 }
 
-/// Whoever changed an artefact.
+/// The actor that changed an artefact.
 #[derive(Debug, Serialize, JsonSchema)]
 struct ArtefactActorOutput {
     /// The kind of actor.

@@ -161,7 +161,7 @@ struct UntrackedOutput {
 /// The signals that a source delivered.
 #[derive(Debug, Serialize, JsonSchema)]
 struct DeliveredOutput {
-    /// How many.
+    /// Their number.
     signals: u64,
     /// When the last of them happened.
     last: Option<String>,
