@@ -25,7 +25,7 @@ pub struct TriageOutput {
     /// Whether rules alone said what signals are about.
     degraded: bool,
     /// The intake. Null in a cycle's line.
-    came: Option<CameOut>,
+    came: Option<IntakeCountsOutput>,
     /// The outcome of each signal, in the order of intake.
     signals: Vec<SignalOut>,
     /// The next versions of artefacts, in the order in which they were written.
@@ -48,10 +48,10 @@ pub struct TriageOutput {
     budget: Option<String>,
 }
 
-/// How many signals came in.
+/// The numbers of signals that came in.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct CameOut {
+pub struct IntakeCountsOutput {
     /// Signals that were not known.
     new: u64,
     /// Signals that were known and say something else.
@@ -62,6 +62,13 @@ struct CameOut {
     set_aside: u64,
     /// The signals that could not be read, and were unknown.
     malformed: u64,
+}
+
+impl From<IntakeCounts> for IntakeCountsOutput {
+    fn from(counts: IntakeCounts) -> Self {
+        let IntakeCounts { new, revised, same, set_aside, malformed } = counts;
+        Self { new, revised, same, set_aside, malformed }
+    }
 }
 
 /// The outcome of a signal.
@@ -148,13 +155,6 @@ impl TriageOutput {
     /// The results of cycles, and the intake for them if that is known.
     #[must_use]
     pub fn new(counts: Option<IntakeCounts>, report: &CycleReport) -> Self {
-        let came = |counts: IntakeCounts| CameOut {
-            new: counts.new,
-            revised: counts.revised,
-            same: counts.same,
-            set_aside: counts.set_aside,
-            malformed: counts.malformed,
-        };
         let signals = report.outcomes.iter().map(|outcome| SignalOut {
             id: outcome.id.id.clone(),
             revision: outcome.id.revision.clone(),
@@ -180,7 +180,7 @@ impl TriageOutput {
         });
         Self {
             degraded: report.outcomes.iter().all(|outcome| outcome.is_degraded),
-            came: counts.map(came),
+            came: counts.map(IntakeCountsOutput::from),
             signals: signals.collect(),
             changes: changes.collect(),
             questions: questions.collect(),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use proem_app::triage::IntakeCounts;
-use proem_app::triage::output::TriageOutput;
+use proem_app::triage::output::{IntakeCountsOutput, TriageOutput};
 use proem_app::triage::watch::{SweepAccount, WatchEvent, WatchWork};
 use proem_runtime::schedule::inbox::LeftAlone;
 use proem_triage::MalformedSignal;
@@ -68,24 +68,9 @@ pub(super) enum WatchEventOutput<'e> {
 pub(super) struct TakenFileOutput {
     file: String,
     #[serde(flatten)]
-    counts: TakenCounts,
+    counts: IntakeCountsOutput,
     /// The signals that could not be read.
     reasons: Vec<MalformedOutput>,
-}
-
-/// The signals of a file.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct TakenCounts {
-    new: u64,
-    /// Known signals with other content.
-    revised: u64,
-    /// Known signals with the same content.
-    same: u64,
-    /// Signals that wait for a person.
-    set_aside: u64,
-    /// Signals that could not be read.
-    malformed: u64,
 }
 
 /// A signal that could not be read.
@@ -131,16 +116,11 @@ impl<'e> WatchEventOutput<'e> {
 
 impl TakenFileOutput {
     fn new(file: String, counts: IntakeCounts, malformed: &[MalformedSignal]) -> Self {
-        let IntakeCounts { new, revised, same, set_aside, malformed: unread } = counts;
         let reason = |malformed: &MalformedSignal| MalformedOutput {
             place: malformed.place.to_string(),
             reason: malformed.reason.clone(),
         };
-        Self {
-            file,
-            counts: TakenCounts { new, revised, same, set_aside, malformed: unread },
-            reasons: malformed.iter().map(reason).collect(),
-        }
+        Self { file, counts: counts.into(), reasons: malformed.iter().map(reason).collect() }
     }
 }
 
