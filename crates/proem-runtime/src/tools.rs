@@ -23,7 +23,7 @@ use tokio::sync::{Mutex, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use self::attempt_end::{Attempt, AttemptEnd};
+use self::attempt_end::{Attempt, AttemptEnd, kept_words};
 use self::command::call_command;
 use self::http::call_server;
 use self::model::ask_model;
@@ -245,9 +245,6 @@ impl<'t> ToolPerformer<'t> {
 
     /// The meaning of the last attempt for the call.
     fn outcome(&self, attempt: Attempt, call: &ToolUse) -> ToolOutcome {
-        // A tool may repeat what it was given, and what is hidden stays so.
-        let is_hidden = call.labels.decision.secret || call.labels.arguments.values().any(|label| label.secret);
-        let wrote = if is_hidden { String::new() } else { self.tools.without_secrets(attempt.wrote) };
         match attempt.end {
             AttemptEnd::Answered(result) => {
                 // A credential that a server or a program echoes reaches no program and no record.
@@ -255,11 +252,21 @@ impl<'t> ToolPerformer<'t> {
             }
             AttemptEnd::OfAgent(outcome) => outcome,
             AttemptEnd::Lacking(lack, message) => ToolOutcome::Unavailable { lack, message },
-            AttemptEnd::Doubtful(message) if call.power != ToolPower::Free => ToolOutcome::Unknown { message, wrote },
+            AttemptEnd::Doubtful(message) if call.power != ToolPower::Free => {
+                ToolOutcome::Unknown { message, wrote: self.words(attempt.wrote, call) }
+            }
             AttemptEnd::Unbegun(message) | AttemptEnd::Refused(message) | AttemptEnd::Doubtful(message) => {
-                ToolOutcome::Failed { message, wrote }
+                ToolOutcome::Failed { message, wrote: self.words(attempt.wrote, call) }
             }
         }
+    }
+
+    /// A tool's own words about a failure, for the record.
+    fn words(&self, wrote: String, call: &ToolUse) -> String {
+        // A tool may repeat what it was given, and what is hidden stays so.
+        let is_hidden = call.labels.decision.secret || call.labels.arguments.values().any(|label| label.secret);
+        // Credentials go first: a part of one would not be found.
+        if is_hidden { String::new() } else { kept_words(&self.tools.without_secrets(wrote)) }
     }
 }
 

@@ -136,10 +136,13 @@ impl GroupLife {
         self.group.has_ended().unwrap_or(true)
     }
 
-    /// The last that it wrote to standard error.
+    /// The last that it wrote to standard error, from a whole word on: a part of one could be that of a credential.
     pub(crate) fn last_errors(&self) -> String {
         let errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
-        String::from_utf8_lossy(&errors).into_owned()
+        let text = String::from_utf8_lossy(&errors);
+        let is_whole = errors.len() < LAST_ERRORS;
+        let whole = if is_whole { &text } else { text.split_once(char::is_whitespace).map_or("", |(_, after)| after) };
+        whole.to_owned()
     }
 }
 

@@ -1,15 +1,18 @@
 //! The end of one attempt to call a tool, and its result.
 
 use proem_agents::lisp::CommandOutput;
-use proem_engine::run::{ToolLack, ToolOutcome};
+use proem_engine::run::{ToolLack, ToolOutcome, hide_fields};
+use proem_text::first_bytes;
 use proem_text::json;
 use serde_json::Value as Json;
 
 /// The most bytes of a result.
 pub const MAX_RESULT: usize = 4 << 20;
 
-/// The most bytes that are kept of a tool's own words about a failure.
+/// The most bytes that are kept of a tool's own words about a failure, about.
 const MAX_WROTE: usize = 2 << 10;
+/// The most bytes of them that are looked through.
+const MOST_WORDS: usize = 16 << 10;
 
 /// One attempt.
 #[derive(Debug)]
@@ -42,15 +45,30 @@ pub(super) enum AttemptEnd {
     OfAgent(ToolOutcome),
 }
 
-/// The beginning of a tool's words, as a server's refusal has its reason there.
-pub(super) fn words_at_start(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes.get(..MAX_WROTE).unwrap_or(bytes)).trim().to_owned()
+/// A tool's own words, as far as they are looked through. A word that may be cut is left out: it could be a part of a
+/// credential.
+pub(super) fn tool_words(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes.get(..MOST_WORDS).unwrap_or(bytes));
+    let is_whole = bytes.len() < MOST_WORDS;
+    let whole = if is_whole { &text } else { text.rsplit_once(char::is_whitespace).map_or("", |(before, _)| before) };
+    whole.trim().to_owned()
 }
 
-/// The end of a tool's words, as a program's last line says why it gave up.
-pub(super) fn words_at_end(bytes: &[u8]) -> String {
-    let surplus = bytes.len().saturating_sub(MAX_WROTE);
-    String::from_utf8_lossy(bytes.get(surplus..).unwrap_or_default()).trim().to_owned()
+/// A tool's words as they are kept: without fields that must stay hidden, and the beginning and the end of long ones,
+/// because servers give their reason first and programs last. Text that may have such fields and is no JSON is left out.
+pub(super) fn kept_words(words: &str) -> String {
+    let may_hide = words.contains("\"_") || words.contains("\\u");
+    let hidden = if may_hide { hide_fields(words) } else { Some(words.to_owned()) };
+    let text = hidden.unwrap_or_default();
+    if text.len() <= MAX_WROTE {
+        return text;
+    }
+    let half = MAX_WROTE / 2;
+    let begin = first_bytes(&text, half).rsplit_once(char::is_whitespace).map_or("", |(before, _)| before);
+    let from = text.len().saturating_sub(half);
+    let end = text.get(text.ceil_char_boundary(from)..).unwrap_or_default();
+    let end = end.split_once(char::is_whitespace).map_or("", |(_, after)| after);
+    format!("{}\n…\n{}", begin.trim_end(), end.trim_start())
 }
 
 /// The text that a tool wrote, if it is UTF-8.

@@ -12,7 +12,7 @@ use proem_engine::run::ToolUse;
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
-use super::attempt_end::{Attempt, AttemptEnd, MAX_RESULT, printed_result, words_at_end};
+use super::attempt_end::{Attempt, AttemptEnd, MAX_RESULT, printed_result, tool_words};
 use super::set::ReadyCommand;
 use crate::process::{ChildOutput, Deadline, Extent, GroupBounds, GroupFailure, run_group};
 
@@ -50,7 +50,7 @@ pub(super) async fn call_command(
         )
     };
     match tokio::task::spawn_blocking(run).await {
-        Ok(Ok(output)) => Attempt { wrote: words_at_end(&output.stderr), end: command_end(output, tool) },
+        Ok(Ok(output)) => Attempt { wrote: tool_words(&output.stderr), end: command_end(output, tool) },
         Ok(Err(GroupFailure::Unstarted(error))) => AttemptEnd::Unbegun(format!("it can't be started: {error}")).into(),
         Ok(Err(GroupFailure::TimedOut)) => {
             AttemptEnd::Doubtful(format!("it did not end within {seconds} s and was killed")).into()

@@ -15,7 +15,7 @@ use proem_llm::client::once::{HostAnswer, HostCredential, HostLimits, HostMethod
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
-use super::attempt_end::{Attempt, AttemptEnd, MAX_RESULT, json_result, words_at_start};
+use super::attempt_end::{Attempt, AttemptEnd, MAX_RESULT, json_result, tool_words};
 use super::set::ReadyServer;
 use crate::effects::request::slots;
 use crate::effects::request::template::{RequestRefusal, check_header};
@@ -103,7 +103,7 @@ pub(super) async fn call_server(
         }
     };
     match sent {
-        Ok(answer) => Attempt { wrote: words_at_start(&answer.body), end: meaning(answer, tool.result.as_deref()) },
+        Ok(answer) => Attempt { wrote: tool_words(&answer.body), end: meaning(answer, tool.result.as_deref()) },
         Err(failure) => match failure.stage {
             HostStage::Unsent => AttemptEnd::Unbegun(failure.message).into(),
             HostStage::Begun => AttemptEnd::Doubtful(failure.message).into(),

@@ -18,7 +18,7 @@ use tokio::sync::{Mutex, OnceCell};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::attempt_end::{Attempt, AttemptEnd, MAX_RESULT, json_result, printed_result, words_at_start};
+use super::attempt_end::{Attempt, AttemptEnd, MAX_RESULT, json_result, printed_result, tool_words};
 use crate::mcp::{McpFailure, McpResult, McpServer, McpSession, McpStage};
 
 /// The servers that the tools of a run may call, and the definitions that a person approved.
@@ -140,7 +140,7 @@ fn check_approval(server: &OpenServer, tool: &McpTool) -> Result<(), String> {
 
 fn unanswered_attempt(failure: McpFailure) -> Attempt {
     let wrote = failure.wrote.as_ref().map(show::exact_json);
-    let wrote = wrote.as_ref().and_then(|words| words.as_str()).map(|words| words_at_start(words.as_bytes()));
+    let wrote = wrote.as_ref().and_then(|words| words.as_str()).map(|words| tool_words(words.as_bytes()));
     let end = match failure.stage {
         McpStage::Unsent => AttemptEnd::Unbegun(failure.message),
         McpStage::Refused => AttemptEnd::Refused(failure.message),

@@ -192,6 +192,20 @@ async fn a_failure_keeps_the_tools_own_words() {
     assert!(wrote.starts_with("no such order, says ") && !wrote.contains("hunter2"), "{wrote}");
     let refused = outcome(tool_use("ask", &json!({}), ToolPower::Free)).await;
     assert_eq!(refused.wrote(), "no order of this number", "{refused:?}");
+    // Whatever is hidden in a result is hidden here, and a credential is found before the words are cut.
+    let words = |text: &str| performer.words(text.to_owned(), &tool_use("show", &json!({}), ToolPower::Free));
+    assert_eq!(words(r#"{"error":"no","_key":"4711"}"#), r#"{"_key":"[Hidden]","error":"no"}"#);
+    assert_eq!(words(r#"{"error":"no","_key":"47"#), "");
+    for before in 1_000..1_050 {
+        let long = format!("first {} hunter2-hunter2-hunter2 {}last", "x".repeat(before - 7), "y ".repeat(2_000));
+        let found = words(&long);
+        assert!(found.starts_with("first") && found.ends_with("y last") && found.contains("\n…\n"), "{found}");
+        assert!(!found.contains("hunter") && found.len() <= 2_060, "{found}");
+    }
+    assert_eq!(
+        attempt_end::tool_words(&[b"a ".repeat(8_191), b"hunter2-hunter2".to_vec()].concat()),
+        "a ".repeat(8_191).trim()
+    );
     let mut hidden = tool_use("show", &json!({}), ToolPower::Free);
     hidden.labels.decision.secret = true;
     let attempt = Attempt { end: AttemptEnd::Refused("no".to_owned()), wrote: "the hidden word".to_owned() };
